@@ -1,0 +1,34 @@
+"""Errors that reach the analyst, and the exit code each of them means.
+
+WorkbenchError
+├── UsageError      the caller's mistake; the message says how to mend it   exit 2
+├── BudgetStop      a budget or Ctrl-C stopped the run; it can be resumed   exit 3
+└── ProviderError   a model or a data source failed for good; resumable     exit 4
+
+The rooms below have trees of their own (``proxies.errors``, ``sandbox.errors``): a failure of the data, of the
+sandbox and of the model are never the same type.
+"""
+
+
+class WorkbenchError(Exception):
+    """An error whose message is one clear line for the analyst."""
+
+    exit_code = 1
+
+
+class UsageError(WorkbenchError):
+    """The caller asked for something that cannot be done as asked."""
+
+    exit_code = 2
+
+
+class BudgetStop(WorkbenchError):
+    """A budget or an interrupt stopped the run; what is done is kept."""
+
+    exit_code = 3
+
+
+class ProviderError(WorkbenchError):
+    """A model or a data source failed for good; the run can be resumed."""
+
+    exit_code = 4
