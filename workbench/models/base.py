@@ -1,0 +1,183 @@
+"""The one door to a language model: a request goes in, a reply comes out, both plain frozen values.
+
+Everything an engine may want to keep (ledger, cost, replay) is computed from these values alone, so a model in
+another process, a scripted one in a test and the rule-based offline analyst are interchangeable.
+"""
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+STAGES = ("analyze", "step", "debug", "conclude", "linear", "vanilla", "logic", "noisy-or")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A model's wish to have a tool called: its id in the dialogue, the tool's name, parsed arguments."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a dialogue.
+
+    ``images`` are PNG bytes shown to the model after the text. ``tool_calls`` belong to an assistant's turn,
+    ``tool_call_id`` to the tool turn that answers one of them.
+    """
+
+    role: Role
+    content: str
+    images: tuple[bytes, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool on offer; ``parameters`` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRef:
+    """A proposition a request is about: its id in the tree and its statement, verbatim."""
+
+    id: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """What a model is asked.
+
+    ``stage``, ``nodes`` and ``cutoff`` are seen by in-process models only: a remote model gets the messages and
+    the tools. ``cutoff`` is the knowledge cutoff as the caller wrote it.
+    """
+
+    messages: tuple[Message, ...]
+    stage: str
+    cutoff: str
+    nodes: tuple[NodeRef, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+    def canonical_hash(self, model: str) -> str:
+        """SHA-256 over the canonical JSON of the request and the model's name, as ``sha256:<hex>``.
+
+        Equal requests have equal hashes in every process; an image counts by its bytes.
+        """
+        body = {"model": model, "request": to_json(self)}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider counted them; None where it did not say. ``cached`` is part of ``input``."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """What a model answered. ``cost_usd`` is None where unknown, never 0.0 for want of a price."""
+
+    text: str
+    model: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that answers requests. ``name`` is what the run manifest and the ledger record."""
+
+    @property
+    def name(self) -> str:
+        """Name as given on the command line, provider prefix included."""
+        ...
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Answer one request.
+
+        The engine calls this once for every address that the ledger cannot answer; a model keeps no memory
+        between calls. Raises :class:`~workbench.models.errors.ModelError`, or a ``UsageError`` for a mistake
+        of the caller.
+        """
+        ...
+
+
+def to_json(request: ModelRequest) -> dict[str, Any]:
+    """The request as JSON values, images as base64; the form that is hashed and stored."""
+    return {
+        "messages": [_message_json(message) for message in request.messages],
+        "tools": [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in request.tools
+        ],
+        "stage": request.stage,
+        "nodes": [{"id": node.id, "statement": node.statement} for node in request.nodes],
+        "cutoff": request.cutoff,
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+    }
+
+
+def _message_json(message: Message) -> dict[str, Any]:
+    return {
+        "role": message.role,
+        "content": message.content,
+        "images": [base64.b64encode(image).decode() for image in message.images],
+        "tool_calls": [_call_json(call) for call in message.tool_calls],
+        "tool_call_id": message.tool_call_id,
+    }
+
+
+def _call_json(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+def reply_to_json(reply: ModelReply) -> dict[str, Any]:
+    """A reply as JSON values, for a ledger."""
+    return {
+        "text": reply.text,
+        "model": reply.model,
+        "tool_calls": [_call_json(call) for call in reply.tool_calls],
+        "usage": {
+            "input_tokens": reply.usage.input_tokens,
+            "output_tokens": reply.usage.output_tokens,
+            "cached_tokens": reply.usage.cached_tokens,
+        },
+        "cost_usd": reply.cost_usd,
+        "seconds": reply.seconds,
+        "notes": list(reply.notes),
+    }
+
+
+def reply_from_json(data: dict[str, Any]) -> ModelReply:
+    """The reply that :func:`reply_to_json` wrote."""
+    return ModelReply(
+        text=data["text"],
+        model=data["model"],
+        tool_calls=tuple(ToolCall(**call) for call in data["tool_calls"]),
+        usage=Usage(**data["usage"]),
+        cost_usd=data["cost_usd"],
+        seconds=data["seconds"],
+        notes=tuple(data.get("notes", ())),
+    )
