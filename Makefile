@@ -1,0 +1,53 @@
+# The commands of the house; each sets up what it needs. PYTHON names the interpreter to build .venv from (3.11 or newer).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test soak bench lint clean browser
+
+demo: .stamp-install
+	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
+
+test: .stamp-test browser
+	$(BIN)/python -m pytest
+
+soak: .stamp-test browser
+	$(BIN)/python -m pytest --soak --timeout 3600
+
+bench: .stamp-test
+	@for file in benchmarks/*.py; do case $$file in */__init__.py) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
+
+lint: .stamp-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/mypy --strict kernels/analyst
+	$(BIN)/lint-imports
+
+# A browser for the browser tests: only where the package manager gives one without asking anybody.
+browser:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core) >/dev/null 2>&1 \
+	    || echo "Chromium could not be installed: browser tests will be skipped" >&2; \
+	elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then \
+	  (sudo -n apt-get update -qq && sudo -n apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core) >/dev/null 2>&1 \
+	    || echo "Chromium could not be installed: browser tests will be skipped" >&2; \
+	else echo "no Chromium here: browser tests will be skipped" >&2; fi
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12 ..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+.stamp-install: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/* notebooks/*.ipynb)
+	$(PIP) install -q -c constraints.txt -e .
+	@touch $@
+
+.stamp-test: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/* notebooks/*.ipynb)
+	$(PIP) install -q -c constraints.txt -e '.[test]'
+	@touch $@ .stamp-install
+
+clean:
+	rm -rf $(VENV) .stamp-* out build dist

@@ -1,0 +1,92 @@
+"""What shapes a run, as one value that is stored with it, and the presets that carry the papers' numbers."""
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from workbench.agents.base import AgentSettings
+from workbench.errors import UsageError
+from workbench.models.registry import OFFLINE
+
+Isolation = Literal["namespaces", "landlock", "none"]
+ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """Everything that shapes a run besides its statement and cutoff.
+
+    ``depth`` is n of Analytica^n (paper A, section 4.4). ``max_proof_retries`` is how many attempts a leaf gets in one
+    sitting (A, C.1). ``budget_usd`` of None is no budget.
+    """
+
+    model: str = OFFLINE
+    api_base: str | None = None
+    grounder: str = "notebook"
+    rule: str = "linear"
+    preset: str = "product"
+    depth: int = 1
+    trials: int = 1
+    concurrency: int = 20
+    budget_usd: float | None = None
+    isolation: Isolation = "namespaces"
+    max_proof_retries: int = 3
+    strict: bool = False
+    agent: AgentSettings = field(default_factory=AgentSettings)
+
+    def __post_init__(self) -> None:
+        for name in ("depth", "trials", "concurrency", "max_proof_retries"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
+        if self.agent.max_leaves < 1:
+            raise UsageError(f"max-leaves must be at least 1, not {self.agent.max_leaves}")
+        if self.budget_usd is not None and not self.budget_usd > 0:
+            raise UsageError(f"budget-usd must be above 0, not {self.budget_usd:g}")
+        if self.isolation not in ISOLATION_LEVELS:
+            raise UsageError(f"unknown isolation {self.isolation!r}: one of {', '.join(ISOLATION_LEVELS)}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "RunSettings":
+        """Return the settings that ``to_json`` wrote."""
+        return cls(**{**data, "agent": AgentSettings(**data["agent"])})
+
+
+#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are FEATURES' defaults.
+PRESETS: dict[str, dict[str, Any]] = {
+    "product": {},
+    # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.
+    "analytica-paper": {
+        "trials": 1,
+        "concurrency": 20,
+        "max_proof_retries": 3,
+        "agent": {
+            "max_leaves": 10,
+            "max_proof_steps": 20,
+            "debug_max_retries": 5,
+            "max_exception_retry": 3,
+            "max_interrupt_times": 5,
+            "abs_intercept_max": 0.1,
+            "stated_p_tolerance": 0.02,
+        },
+    },
+    # Paper B, section 3: five independent trials, pooled in logit space.
+    "blf-paper": {"trials": 5},
+}
+
+
+def with_preset(preset: str, **overrides: Any) -> RunSettings:
+    """Return the preset's settings with the caller's own values on top (None means: as the preset says).
+
+    Values of the agent's settings are given by their own names, for example ``max_leaves=5``.
+    """
+    if preset not in PRESETS:
+        raise UsageError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
+    values = dict(PRESETS[preset])
+    agent = AgentSettings(**values.pop("agent", {}))
+    chosen = {name: value for name, value in overrides.items() if value is not None}
+    agent_names = {item.name for item in fields(AgentSettings)}
+    agent = replace(agent, **{name: chosen.pop(name) for name in list(chosen) if name in agent_names})
+    return RunSettings(**{**values, **chosen, "preset": preset, "agent": agent})

@@ -1,0 +1,161 @@
+"""The state of a run: a fold over its events, nothing else.
+
+Whoever wants to know how a run stands (resume, the screens, the command line, an audit) reads the log through this one
+function, so that no two of them can disagree.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import orjson
+
+from workbench.engine.settings import RunSettings
+from workbench.propositions import Belief, NodeId, Tree
+from workbench.store import Store, StoredEvent
+from workbench.store import events as ev
+from workbench.synthesis import rule_from_json
+
+
+@dataclass(slots=True)
+class TrialState:
+    """Where one trial of a leaf stands. ``attempt`` is the newest begun; ``open`` when it neither concluded nor failed."""
+
+    attempt: int = 0
+    open: bool = False
+    belief: Belief | None = None
+    failure: str | None = None
+
+
+@dataclass(slots=True)
+class Scenario:
+    """A named what-if as last saved."""
+
+    name: str
+    edits: dict[NodeId, float]
+    before: float | None
+    after: float | None
+    seq: int
+
+
+@dataclass(slots=True)
+class RunState:
+    """A run as its events say. ``tree`` carries the beliefs and rules that are in so far."""
+
+    run_id: str
+    statement: str
+    cutoff: str
+    cutoff_instant: str
+    started_utc: str
+    settings: RunSettings
+    tree: Tree
+    planned: bool = False
+    isolation: str | None = None
+    trials: dict[tuple[NodeId, int], TrialState] = field(default_factory=dict)
+    pooled: set[NodeId] = field(default_factory=set)
+    failures: dict[NodeId, list[str]] = field(default_factory=dict)
+    stopped: ev.RunStopped | None = None
+    finished: bool = False
+    scenarios: dict[str, Scenario] = field(default_factory=dict)
+    seq: int = 0
+
+    def trial(self, node: NodeId, trial: int) -> TrialState:
+        """Return the state of one trial of a leaf, new when nothing was begun."""
+        return self.trials.setdefault((node, trial), TrialState())
+
+    @property
+    def status(self) -> str:
+        """``done`` when the root has a probability, ``failed`` after a failure for good, else ``partial``."""
+        if self.finished:
+            return "done"
+        return "failed" if self.stopped is not None and self.stopped.why in ("failure", "refused") else "partial"
+
+    def node_status(self, node: NodeId) -> str:
+        """``pending``, ``grounding``, ``grounded``, ``synthesized`` or ``failed``."""
+        proposition = self.tree[node]
+        if proposition.belief is not None:
+            return "synthesized" if proposition.children else "grounded"
+        tries = [state for (leaf, _), state in self.trials.items() if leaf == node]
+        if any(state.open for state in tries):
+            return "grounding"
+        if any(state.failure for state in tries) or (proposition.children and self.failures.get(node)):
+            return "failed"
+        return "pending"
+
+
+def load_state(store: Store, run_id: str) -> RunState:
+    """Return the run as its events say; raises ``UnknownRun``."""
+    return fold(store, store.events(run_id))
+
+
+def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
+    """Apply events in order; the first must be ``run.started``."""
+    stream = iter(events)
+    first = next(stream)
+    if not isinstance(first.event, ev.RunStarted):
+        raise ValueError(f"event {first.seq} of run {first.run_id} should start it, it is {first.event.kind}")
+    state = RunState(
+        run_id=first.run_id,
+        statement=first.event.statement,
+        cutoff=first.event.cutoff,
+        cutoff_instant=first.event.cutoff_instant,
+        started_utc=first.at_utc,
+        settings=RunSettings.from_json(first.event.settings),
+        tree=Tree.root_only(first.event.statement),
+        seq=first.seq,
+    )
+    for stored in stream:
+        apply(store, state, stored)
+    return state
+
+
+def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
+    """Move ``state`` on by one event."""
+    event = stored.event
+    state.seq = stored.seq
+    match event:
+        case ev.RunResumed():
+            state.stopped = None
+        case ev.RunSealed():
+            state.isolation = event.isolation
+        case ev.TreeExpanded():
+            state.tree = _tree(store, event.tree)
+        case ev.TreePlanned() | ev.TreeEdited():
+            state.tree, state.planned = _tree(store, event.tree), True
+        case ev.LeafStarted():
+            trial = state.trial(event.node, event.trial)
+            trial.attempt, trial.open, trial.failure = event.attempt, True, None
+        case ev.LeafGrounded():
+            trial = state.trial(event.node, event.trial)
+            trial.open, trial.failure = False, None
+            trial.belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
+        case ev.LeafFailed():
+            trial = state.trial(event.node, event.trial)
+            trial.open, trial.failure = False, event.reason
+        case ev.LeafPooled():
+            belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
+            state.tree = state.tree.with_belief(event.node, belief)
+            state.pooled.add(event.node)
+        case ev.NodeSynthesized():
+            belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
+            state.tree = state.tree.with_rule(event.node, rule_from_json(event.rule), belief)
+        case ev.NodeFailed():
+            state.failures.setdefault(event.node, []).append(event.reason)
+        case ev.RunStopped():
+            state.stopped = event
+        case ev.RunFinished():
+            state.finished, state.stopped = True, None
+        case ev.ScenarioEdited():
+            state.scenarios[event.scenario] = Scenario(
+                event.scenario, dict(event.edits), event.before, event.after, stored.seq
+            )
+        case ev.RunStarted():
+            raise ValueError(f"run {stored.run_id} is started twice, at event {stored.seq}")
+
+
+def _tree(store: Store, digest: str) -> Tree:
+    return Tree.from_json(orjson.loads(store.body(digest)))
+
+
+def put_tree(store: Store, tree: Tree) -> str:
+    """File a tree as a body and return its hash."""
+    return store.put_body(orjson.dumps(tree.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))

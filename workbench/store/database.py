@@ -1,0 +1,197 @@
+"""One SQLite file that holds every run: the event log, the bodies, and the two ledgers.
+
+``workbench.db`` is in WAL mode, so that a dashboard can read while a run writes. A write is one transaction and is
+committed before anyone is told of it: what a reader has seen survives ``kill -9``.
+"""
+
+import hashlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from workbench.store.errors import EditConflict, StoreCorrupt, UnknownRun
+from workbench.store.events import VERSION, Event, parse_event
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL, at_utc TEXT NOT NULL, kind TEXT NOT NULL,
+    node TEXT, trial INTEGER, v INTEGER NOT NULL, data TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS events_by_run ON events (run_id, seq);
+CREATE TRIGGER IF NOT EXISTS events_keep BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS events_stay BEFORE DELETE ON events
+    BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TABLE IF NOT EXISTS bodies (hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS model_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL, node TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    stage TEXT NOT NULL, step INTEGER NOT NULL, retry INTEGER NOT NULL,
+    at_utc TEXT NOT NULL, request_hash TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL,
+    model TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER,
+    cost_usd REAL, seconds REAL NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS model_calls_at ON model_calls (run_id, node, trial, attempt, stage, step, retry);
+CREATE TABLE IF NOT EXISTS api_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL, node TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    stage TEXT NOT NULL, step INTEGER NOT NULL, retry INTEGER NOT NULL,
+    at_utc TEXT NOT NULL, path TEXT NOT NULL, asked TEXT NOT NULL, sent TEXT NOT NULL, cutoff TEXT NOT NULL,
+    request_hash TEXT NOT NULL, answer TEXT, meta TEXT, refused TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attempt, stage, step, retry);
+"""
+
+
+class StoredEvent(NamedTuple):
+    """An event with its place in the log."""
+
+    seq: int
+    run_id: str
+    at_utc: str
+    event: Event
+
+
+class Store:
+    """The analyst's home on disk: ``workbench.db`` and ``runs/<run_id>/``.
+
+    Parameters
+    ----------
+    home : Path
+        Data folder; made when missing.
+    """
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self._lock = threading.RLock()  # widgets may call from another thread
+        self._db = sqlite3.connect(home / "workbench.db", timeout=30, check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")  # survives a killed process; a power cut may cost the last commits
+        self._db.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Close the database; the store cannot be used after."""
+        with self._lock:
+            self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run the block in one write transaction, committed at its end or not at all."""
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def query(self, sql: str, parameters: tuple[object, ...] = ()) -> list[sqlite3.Row]:
+        """Return all rows of a read."""
+        with self._lock:
+            cursor = self._db.execute(sql, parameters)
+            cursor.row_factory = sqlite3.Row
+            return cursor.fetchall()
+
+    # -- bodies
+
+    def put_body(self, data: bytes | str) -> str:
+        """File a body under the hash of its bytes and return ``sha256:<hex>``; the same bytes are kept once."""
+        raw = data.encode() if isinstance(data, str) else data
+        digest = "sha256:" + hashlib.sha256(raw).hexdigest()
+        with self._lock:
+            self._db.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, raw))
+        return digest
+
+    def body(self, digest: str) -> bytes:
+        """Return the body filed under ``digest``; raises ``StoreCorrupt`` when it is missing or altered."""
+        rows = self.query("SELECT data FROM bodies WHERE hash = ?", (digest,))
+        if not rows:
+            raise StoreCorrupt(f"no body is filed under {digest}")
+        raw: bytes = rows[0]["data"]
+        if "sha256:" + hashlib.sha256(raw).hexdigest() != digest:
+            raise StoreCorrupt(f"the body filed under {digest} was altered")
+        return raw
+
+    def text(self, digest: str) -> str:
+        """Return the body filed under ``digest`` as text."""
+        return self.body(digest).decode()
+
+    # -- events
+
+    def append(self, run_id: str, event: Event, *, base_seq: int | None = None) -> int:
+        """Append an event and return its sequence number.
+
+        With ``base_seq``, the event is refused with ``EditConflict`` when the run's tree or scenarios changed after it.
+        """
+        data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
+        with self.transaction() as db:
+            if base_seq is not None:
+                row = db.execute(
+                    "SELECT max(seq) FROM events WHERE run_id = ? AND (kind LIKE 'scenario.%' OR kind = 'tree.edited')",
+                    (run_id,),
+                ).fetchone()
+                if row[0] is not None and row[0] > base_seq:
+                    raise EditConflict(
+                        f"run {run_id} was edited meanwhile (event {row[0]}, yours builds on {base_seq}): reload and redo"
+                    )
+            cursor = db.execute(
+                "INSERT INTO events (run_id, at_utc, kind, node, trial, v, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (run_id, utc_now(), event.kind, event.node, event.trial, VERSION, orjson.dumps(data).decode()),
+            )
+            assert cursor.lastrowid is not None
+            return cursor.lastrowid
+
+    def events(self, run_id: str, *, after: int = 0) -> list[StoredEvent]:
+        """Return a run's events in order, those after sequence number ``after``; raises ``UnknownRun``."""
+        rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after))
+        if not rows and after == 0:
+            raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
+        found = []
+        for row in rows:
+            if row["v"] != VERSION:
+                raise StoreCorrupt(f"event {row['seq']} has version {row['v']}, this workbench reads {VERSION}")
+            data = orjson.loads(row["data"]) | {"kind": row["kind"], "node": row["node"], "trial": row["trial"]}
+            found.append(StoredEvent(row["seq"], row["run_id"], row["at_utc"], parse_event(data)))
+        return found
+
+    def last_seq(self, run_id: str) -> int:
+        """Return the sequence number of the run's newest event."""
+        rows = self.query("SELECT max(seq) AS seq FROM events WHERE run_id = ?", (run_id,))
+        return int(rows[0]["seq"] or 0)
+
+    def run_ids(self) -> list[str]:
+        """Return all runs, the oldest first."""
+        rows = self.query("SELECT run_id, min(seq) AS first FROM events GROUP BY run_id ORDER BY first")
+        return [row["run_id"] for row in rows]
+
+    def resolve_run(self, text: str) -> str:
+        """Return the id of the run that ``text`` names: a whole id, an unambiguous beginning, or ``last``."""
+        ids = self.run_ids()
+        if text in ids:
+            return text
+        if text == "last" and ids:
+            return ids[-1]
+        near = [run_id for run_id in ids if text and run_id.startswith(text)]
+        if len(near) == 1:
+            return near[0]
+        if near:
+            raise UnknownRun(f"{text!r} could be {', '.join(near[:5])}: write more of it")
+        raise UnknownRun(f"no run {text!r} in {self.home}: `workbench runs` lists them")
+
+    def folder(self, run_id: str) -> Path:
+        """Return the run's folder, ``runs/<run_id>``."""
+        return self.home / "runs" / run_id
+
+
+def utc_now() -> str:
+    """Return the present instant as ISO 8601 in UTC, microseconds included."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

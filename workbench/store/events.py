@@ -1,0 +1,190 @@
+"""The closed set of things that can happen to a run.
+
+Every event is one frozen model; ``kind`` names it and ``v`` is the version of its shape. Tree state, progress, resume,
+undo and the audit report are folds over these. Long texts are not in an event: it carries the hash under which
+the body lies in the store.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    node: str | None = None
+    trial: int | None = None
+
+
+class RunStarted(_Event):
+    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run."""
+
+    kind: Literal["run.started"] = "run.started"
+    statement: str
+    cutoff: str
+    cutoff_instant: str
+    settings: dict[str, Any]
+
+
+class RunResumed(_Event):
+    """Work on an unfinished run goes on."""
+
+    kind: Literal["run.resumed"] = "run.resumed"
+
+
+class RunSealed(_Event):
+    """The isolation level at which this run's kernels start, found by trying it."""
+
+    kind: Literal["run.sealed"] = "run.sealed"
+    isolation: str
+    refused: tuple[str, ...] = ()
+
+
+class TreeExpanded(_Event):
+    """The analyzer added propositions; ``tree`` is the body of the whole tree after the round."""
+
+    kind: Literal["tree.expanded"] = "tree.expanded"
+    tree: Hash
+    round: int = Field(ge=1)
+
+
+class TreePlanned(_Event):
+    """The tree stands; its leaves may be grounded."""
+
+    kind: Literal["tree.planned"] = "tree.planned"
+    tree: Hash
+
+
+class TreeEdited(_Event):
+    """A person changed the planned tree before it was grounded."""
+
+    kind: Literal["tree.edited"] = "tree.edited"
+    tree: Hash
+    base_seq: int
+
+
+class LeafStarted(_Event):
+    """An attempt at grounding a leaf began."""
+
+    kind: Literal["leaf.started"] = "leaf.started"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+
+
+class LeafGrounded(_Event):
+    """A trial of a leaf came to a conclusion."""
+
+    kind: Literal["leaf.grounded"] = "leaf.grounded"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    p: Probability
+    key_factor: str
+    report: Hash
+    steps: int
+    failed_cells: int
+
+
+class LeafFailed(_Event):
+    """An attempt at a leaf ended without a conclusion; ``final`` when no attempt is left in this sitting."""
+
+    kind: Literal["leaf.failed"] = "leaf.failed"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    reason: str
+    final: bool
+
+
+class LeafPooled(_Event):
+    """All trials of a leaf are in; ``p`` is what the leaf counts as."""
+
+    kind: Literal["leaf.pooled"] = "leaf.pooled"
+    node: str
+    p: Probability
+    key_factor: str
+    report: Hash
+    trials: tuple[float, ...]
+
+
+class NodeSynthesized(_Event):
+    """An inner node was combined from its children."""
+
+    kind: Literal["node.synthesized"] = "node.synthesized"
+    node: str
+    rule: dict[str, Any]
+    p: Probability
+    key_factor: str
+    report: Hash
+
+
+class NodeFailed(_Event):
+    """The synthesizer found no usable rule for an inner node in this sitting."""
+
+    kind: Literal["node.failed"] = "node.failed"
+    node: str
+    reason: str
+
+
+class RunStopped(_Event):
+    """The run was stopped before its end: Ctrl-C, a budget, or a failure; it can be resumed."""
+
+    kind: Literal["run.stopped"] = "run.stopped"
+    why: Literal["interrupt", "budget", "failure", "plan-only", "refused"]
+    detail: str
+
+
+class RunFinished(_Event):
+    """The root has a probability."""
+
+    kind: Literal["run.finished"] = "run.finished"
+    p: Probability
+
+
+class ScenarioEdited(_Event):
+    """A named what-if was saved: what was set, by whom, why, and against which state of the run."""
+
+    kind: Literal["scenario.edited"] = "scenario.edited"
+    scenario: str
+    edits: dict[str, float]
+    mode: Literal["numeric", "full"]
+    before: float | None
+    after: float | None
+    author: str = ""
+    rationale: str = ""
+    base_seq: int
+
+
+Event = Annotated[
+    RunStarted
+    | RunResumed
+    | RunSealed
+    | TreeExpanded
+    | TreePlanned
+    | TreeEdited
+    | LeafStarted
+    | LeafGrounded
+    | LeafFailed
+    | LeafPooled
+    | NodeSynthesized
+    | NodeFailed
+    | RunStopped
+    | RunFinished
+    | ScenarioEdited,
+    Field(discriminator="kind"),
+]
+
+#: Version of the shapes above; an event of another version is refused, not guessed at.
+VERSION = 1
+
+_adapter: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def parse_event(data: dict[str, Any]) -> Event:
+    """Return the event that ``data`` describes; raises ``pydantic.ValidationError`` on anything else."""
+    return _adapter.validate_python(data)

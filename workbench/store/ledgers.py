@@ -1,0 +1,156 @@
+"""The two ledgers: what every model replied and what every data call answered, at the address where it was asked.
+
+An address is (run, node, trial, attempt, stage, step, retry). A stored answer is given again only at the same address and
+only when the request there hashes the same, so trials stay independent and a resumed run asks for nothing twice. A
+request that changed (another prompt version, an edited tree) is simply asked: its new answer is filed beside the old.
+"""
+
+from typing import Any
+
+import orjson
+
+from proxies.ledger import Address, Answer, LedgerRow
+from workbench.models.base import ModelReply, ModelRequest, reply_from_json, reply_to_json, to_json
+from workbench.store.database import Store, utc_now
+
+_AT = "run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ? AND step = ? AND retry = ?"
+
+
+def _key(address: Address) -> tuple[object, ...]:
+    return (
+        address.run,
+        address.node,
+        address.trial,
+        address.attempt,
+        address.stage,
+        address.step,
+        address.retry,
+    )
+
+
+class ModelLedger:
+    """Every model reply, by address."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def recall(self, address: Address, request_hash: str) -> ModelReply | None:
+        """Return the reply recorded at this address for this very request, or None."""
+        rows = self._store.query(
+            f"SELECT reply FROM model_calls WHERE {_AT} AND request_hash = ? ORDER BY id DESC LIMIT 1",
+            (*_key(address), request_hash),
+        )
+        return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
+
+    def record(self, address: Address, request: ModelRequest, request_hash: str, reply: ModelReply) -> None:
+        """File a reply; committed when this returns.
+
+        A dialogue repeats its earlier turns in every request, so each message is a body of its own and the request keeps
+        their hashes: the ledger grows with what was said, not with its square.
+        """
+        asked: dict[str, Any] = to_json(request)
+        asked["messages"] = [self._store.put_body(orjson.dumps(message)) for message in asked["messages"]]
+        request_body = self._store.put_body(orjson.dumps(asked))
+        reply_body = self._store.put_body(orjson.dumps(reply_to_json(reply)))
+        with self._store.transaction() as db:
+            db.execute(
+                "INSERT INTO model_calls (run_id, node, trial, attempt, stage, step, retry, at_utc, request_hash, request,"
+                " reply, model, input_tokens, output_tokens, cached_tokens, cost_usd, seconds)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *_key(address),
+                    utc_now(),
+                    request_hash,
+                    request_body,
+                    reply_body,
+                    reply.model,
+                    reply.usage.input_tokens,
+                    reply.usage.output_tokens,
+                    reply.usage.cached_tokens,
+                    reply.cost_usd,
+                    reply.seconds,
+                ),
+            )
+
+    def count(self, run_id: str) -> int:
+        """Number of replies this run paid for."""
+        return int(self._store.query("SELECT count(*) AS n FROM model_calls WHERE run_id = ?", (run_id,))[0]["n"])
+
+    def cost(self, run_id: str) -> float | None:
+        """US dollars this run has cost so far; None when the price of any call is unknown."""
+        row = self._store.query(
+            "SELECT count(*) AS n, count(cost_usd) AS priced, coalesce(sum(cost_usd), 0.0) AS total"
+            " FROM model_calls WHERE run_id = ?",
+            (run_id,),
+        )[0]
+        return float(row["total"]) if row["n"] == row["priced"] else None
+
+
+class ApiLedger:
+    """Every data call, by address; what the broker calls ``Ledger``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def recall(self, address: Address, request_hash: str) -> LedgerRow | None:
+        """Return the row recorded at this address for this very request, or None."""
+        rows = self._store.query(
+            f"SELECT * FROM api_calls WHERE {_AT} AND request_hash = ? ORDER BY id DESC LIMIT 1",
+            (*_key(address), request_hash),
+        )
+        return self._row(rows[0]) if rows else None
+
+    def record(self, row: LedgerRow) -> None:
+        """File a call, answered or refused; committed when this returns."""
+        answer = self._store.put_body(orjson.dumps(row.answer.data)) if row.answer is not None else None
+        meta = orjson.dumps(row.answer.meta).decode() if row.answer is not None else None
+        with self._store.transaction() as db:
+            db.execute(
+                "INSERT INTO api_calls (run_id, node, trial, attempt, stage, step, retry, at_utc, path, asked, sent, cutoff,"
+                " request_hash, answer, meta, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *_key(row.address),
+                    row.at_utc,
+                    row.path,
+                    orjson.dumps(row.asked, default=str).decode(),
+                    orjson.dumps(row.sent, default=str).decode(),
+                    row.cutoff,
+                    row.request_hash,
+                    answer,
+                    meta,
+                    row.refused,
+                ),
+            )
+
+    def rows(self, run_id: str, node: str | None = None) -> list[LedgerRow]:
+        """Return a run's calls in the order they were made, those of one node if named."""
+        where, values = ("run_id = ?", (run_id,)) if node is None else ("run_id = ? AND node = ?", (run_id, node))
+        return [self._row(row) for row in self._store.query(f"SELECT * FROM api_calls WHERE {where} ORDER BY id", values)]
+
+    def count(self, run_id: str) -> int:
+        """Number of data calls this run made."""
+        return int(self._store.query("SELECT count(*) AS n FROM api_calls WHERE run_id = ?", (run_id,))[0]["n"])
+
+    def _row(self, row: Any) -> LedgerRow:
+        answer = None
+        if row["answer"] is not None:
+            answer = Answer(data=orjson.loads(self._store.body(row["answer"])), meta=orjson.loads(row["meta"]))
+        return LedgerRow(
+            address=Address(
+                run=row["run_id"],
+                node=row["node"],
+                trial=row["trial"],
+                attempt=row["attempt"],
+                stage=row["stage"],
+                step=row["step"],
+                retry=row["retry"],
+            ),
+            at_utc=row["at_utc"],
+            path=row["path"],
+            asked=orjson.loads(row["asked"]),
+            sent=orjson.loads(row["sent"]),
+            cutoff=row["cutoff"],
+            answer=answer,
+            refused=row["refused"],
+            request_hash=row["request_hash"],
+        )
