@@ -1,0 +1,33 @@
+"""What can go wrong with the machinery of the sandbox. A cell that fails is a value (`CellResult`), never one of these.
+
+SandboxError
+├── IsolationUnavailable   this machine refuses the asked level; fatal, mended by hand    exit 5
+├── KernelStartFailed      a kernel did not come up; may be tried again
+├── KernelDied             the kernel is gone and the call needs a living one
+├── SessionClosed          the session was closed; a mistake of the caller
+└── JournalBroken          the journal on disk is not what was written; fatal for that session
+"""
+
+
+class SandboxError(Exception):
+    """A failure of the sandbox itself; the message is one clear line."""
+
+
+class IsolationUnavailable(SandboxError):
+    """The asked isolation level cannot be made here; the line says what refused and what can be done."""
+
+
+class KernelStartFailed(SandboxError):
+    """A kernel could not be started."""
+
+
+class KernelDied(SandboxError):
+    """The kernel is gone although the call needs one."""
+
+
+class SessionClosed(SandboxError):
+    """The session was used after it was closed."""
+
+
+class JournalBroken(SandboxError):
+    """A journal's lines do not chain, or are no journal at all."""

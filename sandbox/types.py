@@ -1,0 +1,197 @@
+"""The values that cross the sandbox's door: limits, specifications, cells, results, isolation reports."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from sandbox.errors import IsolationUnavailable
+
+LEVELS: tuple[str, ...] = ("namespaces", "landlock", "none")
+
+CellKind = Literal["code", "markdown"]
+CellStatus = Literal["ok", "error", "timeout", "died"]
+
+
+class ApiAnswer(Protocol):
+    """What a cell gets back: `proxies.ledger.Answer` has this shape."""
+
+    @property
+    def data(self) -> Any: ...
+    @property
+    def meta(self) -> Mapping[str, Any]: ...
+
+
+class ApiCaller(Protocol):
+    """Answers a cell's `CALL_API`; the engine supplies it, the wire server calls it.
+
+    `cell` is the 0-based index of the code cell in the session, `nth` the 0-based count of calls in that cell.
+    May raise `proxies.errors.ProxyError`; the cell then sees `ApiRefused` or `ApiUnavailable` with its message.
+    """
+
+    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> ApiAnswer:
+        """Answer one call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a session may use up. Each limit that is hit becomes a result the agent can read.
+
+    Attributes
+    ----------
+    cell_seconds : wall time of one cell; then an interrupt, and a kill after `grace_seconds`
+    start_seconds : wall time until a kernel answers
+    cpu_seconds : processor time of the whole kernel process
+    memory_mb : memory of the kernel and its children, in MiB
+    output_bytes : output kept of one cell; the rest is dropped with a note
+    api_calls, api_bytes : `CALL_API` calls, and bytes of their answers, of the whole session
+    processes : processes and threads at once
+    disk_mb : writable space of the session, in MiB
+    """
+
+    cell_seconds: float = 120.0
+    grace_seconds: float = 5.0
+    start_seconds: float = 60.0
+    cpu_seconds: int = 3600
+    memory_mb: int = 2048
+    output_bytes: int = 2_000_000
+    api_calls: int = 500
+    api_bytes: int = 256_000_000
+    processes: int = 128
+    disk_mb: int = 256
+    open_files: int = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSpec:
+    """What to open: a name, where its journal and notebook lie, how sealed, and how much it may use."""
+
+    name: str
+    journal: Path
+    notebook: Path
+    isolation: str = "namespaces"
+    limits: Limits = field(default_factory=Limits)
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellError:
+    """The exception a cell ended with."""
+
+    ename: str
+    evalue: str
+    traceback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellResult:
+    """What one cell did.
+
+    Attributes
+    ----------
+    status : ``ok``; ``error`` the code raised; ``timeout`` stopped by the clock; ``died`` the kernel is gone
+    outputs : nbformat output dicts, in order
+    error : the exception, when there was one
+    limit : which of `Limits` was hit (``cell_seconds``, ``memory_mb``, ...), or None
+    api_hashes : content hashes of the answers this cell received, in order
+    """
+
+    cell_id: str
+    status: CellStatus
+    outputs: tuple[dict[str, Any], ...] = ()
+    error: CellError | None = None
+    duration_s: float = 0.0
+    api_calls: int = 0
+    limit: str | None = None
+    api_hashes: tuple[str, ...] = ()
+
+    def text(self, limit: int = 6000) -> str:
+        """Everything a language model can read of the outputs, at most `limit` characters (head and tail are kept)."""
+        parts = [part for output in self.outputs if (part := _readable(output))]
+        if self.error and not any(output.get("output_type") == "error" for output in self.outputs):
+            parts.append(f"{self.error.ename}: {self.error.evalue}")
+        return _shorten("\n".join(parts), limit)
+
+    def images(self) -> tuple[bytes, ...]:
+        """The PNG images among the outputs, decoded, in order."""
+        found = []
+        for output in self.outputs:
+            png = output.get("data", {}).get("image/png")
+            if png:
+                found.append(base64.b64decode("".join(png) if isinstance(png, list) else png))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalCell:
+    """A cell of a session as its journal tells it; `result` is None for text and for a cell that never finished."""
+
+    id: str
+    kind: CellKind
+    source: str
+    result: CellResult | None = None
+    superseded: bool = False
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IsolationReport:
+    """What this machine gives, found by doing it.
+
+    Attributes
+    ----------
+    level : the best level that worked
+    available : every level that worked, best first
+    refused : one line per better level: what was tried and what refused it
+    layers : names of the layers in force at `level`
+    """
+
+    level: str
+    available: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+
+    def require(self, level: str) -> None:
+        """Raise `IsolationUnavailable` when `level` does not work here."""
+        if level in self.available:
+            return
+        why = (
+            "; ".join(line for line in self.refused if line.startswith(f"{level}:"))
+            or f"{level}: unknown level"
+        )
+        raise IsolationUnavailable(
+            f"no sandbox at level {level!r} on this machine ({why}); "
+            "mend that, or run without a seal by asking for it: --isolation none"
+        )
+
+
+def _readable(output: Mapping[str, Any]) -> str:
+    kind = output.get("output_type")
+    if kind == "stream":
+        return _joined(output.get("text", "")).rstrip("\n")
+    if kind == "error":
+        frames = "\n".join(output.get("traceback", ()))
+        return frames or f"{output.get('ename')}: {output.get('evalue')}"
+    data: Mapping[str, Any] = output.get("data", {})
+    lines = [_joined(data["text/plain"])] if "text/plain" in data else []
+    for mime, content in data.items():
+        if mime.startswith("image/"):
+            lines.append(f"[{mime}, {max(1, len(_joined(content)) * 3 // 4 // 1000)} kB]")
+    return "\n".join(lines)
+
+
+def _joined(text: str | Sequence[str]) -> str:
+    return text if isinstance(text, str) else "".join(text)
+
+
+def _shorten(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head = limit * 2 // 3
+    tail = max(0, limit - head - 60)
+    return (
+        f"{text[:head]}\n[... {len(text) - head - tail} characters left out ...]\n{text[len(text) - tail :]}"
+    )
