@@ -1,3 +1,22 @@
-"""The analyst workbench: claims as trees, leaves grounded in sealed notebooks, roots that can be recomputed."""
+"""The analyst workbench: claims as trees, leaves grounded in sealed notebooks, roots that can be recomputed.
+
+>>> import workbench as wb
+>>> analysis = await wb.analyze("...", cutoff="2018-06-30")   # doctest: +SKIP
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.api import Analysis, analyze, open_run
 
 __version__ = "0.1.0"
+__all__ = ["Analysis", "__version__", "analyze", "open_run"]
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy, so that `import workbench` and `workbench --help` stay quick.
+    if name in {"Analysis", "analyze", "open_run"}:
+        from workbench import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'workbench' has no attribute {name!r}")

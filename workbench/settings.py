@@ -9,4 +9,6 @@ import platformdirs
 def home_from(environ: Mapping[str, str]) -> Path:
     """Return the data folder: ``WORKBENCH_HOME``, else the platform's place for user data."""
     named = environ.get("WORKBENCH_HOME")
-    return Path(named).expanduser().resolve() if named else Path(platformdirs.user_data_dir("analyst-workbench"))
+    return (
+        Path(named).expanduser().resolve() if named else Path(platformdirs.user_data_dir("analyst-workbench"))
+    )

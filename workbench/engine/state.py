@@ -67,7 +67,9 @@ class RunState:
         """``done`` when the root has a probability, ``failed`` after a failure for good, else ``partial``."""
         if self.finished:
             return "done"
-        return "failed" if self.stopped is not None and self.stopped.why in ("failure", "refused") else "partial"
+        return (
+            "failed" if self.stopped is not None and self.stopped.why in ("failure", "refused") else "partial"
+        )
 
     def node_status(self, node: NodeId) -> str:
         """``pending``, ``grounding``, ``grounded``, ``synthesized`` or ``failed``."""
@@ -159,3 +161,8 @@ def _tree(store: Store, digest: str) -> Tree:
 def put_tree(store: Store, tree: Tree) -> str:
     """File a tree as a body and return its hash."""
     return store.put_body(orjson.dumps(tree.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+
+
+def notebook_name(node: NodeId, trial: int) -> str:
+    """Return the proof notebook's file name: ``P2.1.ipynb``, and ``P2.1.t2.ipynb`` for the second trial."""
+    return f"{node}.ipynb" if trial == 1 else f"{node}.t{trial}.ipynb"

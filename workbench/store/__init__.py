@@ -4,4 +4,13 @@ from workbench.store.database import Store, StoredEvent, utc_now
 from workbench.store.errors import EditConflict, StoreCorrupt, UnknownRun
 from workbench.store.ledgers import ApiLedger, ModelLedger
 
-__all__ = ["ApiLedger", "EditConflict", "ModelLedger", "Store", "StoreCorrupt", "StoredEvent", "UnknownRun", "utc_now"]
+__all__ = [
+    "ApiLedger",
+    "EditConflict",
+    "ModelLedger",
+    "Store",
+    "StoreCorrupt",
+    "StoredEvent",
+    "UnknownRun",
+    "utc_now",
+]

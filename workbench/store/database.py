@@ -72,9 +72,13 @@ class Store:
         home.mkdir(parents=True, exist_ok=True)
         self.home = home
         self._lock = threading.RLock()  # widgets may call from another thread
-        self._db = sqlite3.connect(home / "workbench.db", timeout=30, check_same_thread=False, isolation_level=None)
+        self._db = sqlite3.connect(
+            home / "workbench.db", timeout=30, check_same_thread=False, isolation_level=None
+        )
         self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")  # survives a killed process; a power cut may cost the last commits
+        self._db.execute(
+            "PRAGMA synchronous=NORMAL"
+        )  # survives a killed process; a power cut may cost the last commits
         self._db.executescript(_SCHEMA)
 
     def close(self) -> None:
@@ -145,7 +149,15 @@ class Store:
                     )
             cursor = db.execute(
                 "INSERT INTO events (run_id, at_utc, kind, node, trial, v, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (run_id, utc_now(), event.kind, event.node, event.trial, VERSION, orjson.dumps(data).decode()),
+                (
+                    run_id,
+                    utc_now(),
+                    event.kind,
+                    event.node,
+                    event.trial,
+                    VERSION,
+                    orjson.dumps(data).decode(),
+                ),
             )
             assert cursor.lastrowid is not None
             return cursor.lastrowid
@@ -158,8 +170,14 @@ class Store:
         found = []
         for row in rows:
             if row["v"] != VERSION:
-                raise StoreCorrupt(f"event {row['seq']} has version {row['v']}, this workbench reads {VERSION}")
-            data = orjson.loads(row["data"]) | {"kind": row["kind"], "node": row["node"], "trial": row["trial"]}
+                raise StoreCorrupt(
+                    f"event {row['seq']} has version {row['v']}, this workbench reads {VERSION}"
+                )
+            data = orjson.loads(row["data"]) | {
+                "kind": row["kind"],
+                "node": row["node"],
+                "trial": row["trial"],
+            }
             found.append(StoredEvent(row["seq"], row["run_id"], row["at_utc"], parse_event(data)))
         return found
 

@@ -74,7 +74,9 @@ class ModelLedger:
 
     def count(self, run_id: str) -> int:
         """Number of replies this run paid for."""
-        return int(self._store.query("SELECT count(*) AS n FROM model_calls WHERE run_id = ?", (run_id,))[0]["n"])
+        return int(
+            self._store.query("SELECT count(*) AS n FROM model_calls WHERE run_id = ?", (run_id,))[0]["n"]
+        )
 
     def cost(self, run_id: str) -> float | None:
         """US dollars this run has cost so far; None when the price of any call is unknown."""
@@ -124,17 +126,26 @@ class ApiLedger:
 
     def rows(self, run_id: str, node: str | None = None) -> list[LedgerRow]:
         """Return a run's calls in the order they were made, those of one node if named."""
-        where, values = ("run_id = ?", (run_id,)) if node is None else ("run_id = ? AND node = ?", (run_id, node))
-        return [self._row(row) for row in self._store.query(f"SELECT * FROM api_calls WHERE {where} ORDER BY id", values)]
+        where, values = (
+            ("run_id = ?", (run_id,)) if node is None else ("run_id = ? AND node = ?", (run_id, node))
+        )
+        return [
+            self._row(row)
+            for row in self._store.query(f"SELECT * FROM api_calls WHERE {where} ORDER BY id", values)
+        ]
 
     def count(self, run_id: str) -> int:
         """Number of data calls this run made."""
-        return int(self._store.query("SELECT count(*) AS n FROM api_calls WHERE run_id = ?", (run_id,))[0]["n"])
+        return int(
+            self._store.query("SELECT count(*) AS n FROM api_calls WHERE run_id = ?", (run_id,))[0]["n"]
+        )
 
     def _row(self, row: Any) -> LedgerRow:
         answer = None
         if row["answer"] is not None:
-            answer = Answer(data=orjson.loads(self._store.body(row["answer"])), meta=orjson.loads(row["meta"]))
+            answer = Answer(
+                data=orjson.loads(self._store.body(row["answer"])), meta=orjson.loads(row["meta"])
+            )
         return LedgerRow(
             address=Address(
                 run=row["run_id"],

@@ -1,0 +1,249 @@
+"""The log and the ledgers keep what they were told, in order, and answer only where they were asked."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from proxies.ledger import Address, Answer, LedgerRow
+from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
+from workbench.store import ApiLedger, EditConflict, ModelLedger, Store, StoreCorrupt, UnknownRun
+from workbench.store import events as ev
+
+H = "sha256:" + "0" * 64
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "home")
+    yield made
+    made.close()
+
+
+def started(statement: str = "It rains") -> ev.RunStarted:
+    return ev.RunStarted(
+        statement=statement, cutoff="2018-06-30", cutoff_instant="2018-06-30T04:00:00Z", settings={}
+    )
+
+
+def address(**changes: Any) -> Address:
+    values: dict[str, Any] = {
+        "run": "r",
+        "node": "P1",
+        "trial": 1,
+        "attempt": 1,
+        "stage": "step",
+        "step": 0,
+        "retry": 0,
+    }
+    return Address(**(values | changes))
+
+
+def request(text: str = "hello") -> ModelRequest:
+    return ModelRequest(
+        messages=(
+            Message(role="system", content="be brief"),
+            Message(role="user", content=text, images=(b"png",)),
+        ),
+        stage="step",
+        cutoff="2018-06-30",
+        nodes=(NodeRef(id="P1", statement="It rains"),),
+    )
+
+
+def reply(text: str = "yes", cost: float | None = 0.5) -> ModelReply:
+    return ModelReply(
+        text=text,
+        model="m",
+        tool_calls=(ToolCall(id="1", name="t", arguments={"a": [1]}),),
+        usage=Usage(input_tokens=3, output_tokens=1),
+        cost_usd=cost,
+        seconds=0.1,
+    )
+
+
+EVENTS = st.one_of(
+    st.builds(
+        ev.LeafGrounded,
+        node=st.sampled_from(["P1", "P2.1"]),
+        trial=st.integers(1, 5),
+        attempt=st.integers(1, 3),
+        p=st.floats(0, 1),
+        key_factor=st.text(max_size=40),
+        report=st.just(H),
+        steps=st.integers(0, 20),
+        failed_cells=st.integers(0, 20),
+    ),
+    st.builds(ev.RunStopped, why=st.sampled_from(["interrupt", "budget"]), detail=st.text(max_size=40)),
+    st.builds(ev.NodeFailed, node=st.just("P2"), reason=st.text(max_size=40)),
+    st.builds(ev.RunResumed),
+)
+
+
+@given(st.lists(EVENTS, max_size=12))
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_run_reads_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, written: list[ev.Event]
+) -> None:
+    store = Store(tmp_path_factory.mktemp("home"))
+    try:
+        store.append("r", started())
+        for event in written:
+            store.append("r", event)
+        read = store.events("r")
+        assert [item.event for item in read] == [started(), *written]
+        assert [item.seq for item in read] == sorted({item.seq for item in read})
+    finally:
+        store.close()
+
+
+def test_two_runs_do_not_mix(store: Store) -> None:
+    store.append("a", started("A"))
+    store.append("b", started("B"))
+    store.append("a", ev.RunResumed())
+    assert [item.event.kind for item in store.events("a")] == ["run.started", "run.resumed"]
+    assert store.run_ids() == ["a", "b"]
+
+
+def test_an_event_cannot_be_changed_or_taken_back(store: Store, tmp_path: Path) -> None:
+    store.append("r", started())
+    with sqlite3.connect(tmp_path / "home" / "workbench.db") as stranger:
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            stranger.execute("UPDATE events SET node = 'P9'")
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            stranger.execute("DELETE FROM events")
+    stranger.close()
+    assert len(store.events("r")) == 1
+
+
+def test_another_process_reads_an_event_as_soon_as_it_is_appended(store: Store) -> None:
+    store.append("r", started())
+    other = Store(store.home)
+    try:
+        assert len(other.events("r")) == 1
+        store.append("r", ev.RunResumed())
+        assert len(other.events("r")) == 2
+    finally:
+        other.close()
+
+
+def test_a_body_is_kept_once_and_its_hash_is_checked(store: Store, tmp_path: Path) -> None:
+    digest = store.put_body("a report")
+    assert store.put_body(b"a report") == digest
+    assert store.text(digest) == "a report"
+    with sqlite3.connect(tmp_path / "home" / "workbench.db") as stranger:
+        stranger.execute("UPDATE bodies SET data = ?", (b"another report",))
+    stranger.close()
+    with pytest.raises(StoreCorrupt, match="altered"):
+        store.body(digest)
+
+
+def test_a_stale_edit_is_a_conflict_and_changes_nothing(store: Store) -> None:
+    base = store.append("r", started())
+    edit = ev.ScenarioEdited(
+        scenario="s", edits={"P1": 0.0}, mode="numeric", before=0.5, after=0.4, base_seq=base
+    )
+    store.append("r", edit, base_seq=base)
+    with pytest.raises(EditConflict, match="edited meanwhile"):
+        store.append("r", edit, base_seq=base)
+    assert len(store.events("r")) == 2
+    store.append("r", edit, base_seq=store.last_seq("r"))
+
+
+def test_progress_of_the_run_is_no_conflict_for_an_edit(store: Store) -> None:
+    base = store.append("r", started())
+    store.append("r", ev.RunResumed())
+    edit = ev.ScenarioEdited(scenario="s", edits={}, mode="numeric", before=None, after=None, base_seq=base)
+    store.append("r", edit, base_seq=base)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("20180101-a", "20180101-a"), ("2019", "20190101-b"), ("last", "20190101-b")]
+)
+def test_a_run_is_found_by_id_beginning_or_as_the_last(store: Store, text: str, found: str) -> None:
+    store.append("20180101-a", started())
+    store.append("20190101-b", started())
+    assert store.resolve_run(text) == found
+
+
+@pytest.mark.parametrize("text", ["nope", "20", ""])
+def test_an_unknown_or_ambiguous_run_is_refused(store: Store, text: str) -> None:
+    store.append("20180101-a", started())
+    store.append("20190101-b", started())
+    with pytest.raises(UnknownRun):
+        store.resolve_run(text)
+
+
+def test_a_reply_is_recalled_only_at_its_address_and_for_its_request(store: Store) -> None:
+    ledger = ModelLedger(store)
+    digest = request().canonical_hash("m")
+    ledger.record(address(), request(), digest, reply())
+    assert ledger.recall(address(), digest) == reply()
+    for changes in (
+        {"trial": 2},
+        {"attempt": 2},
+        {"step": 1},
+        {"retry": 1},
+        {"node": "P2"},
+        {"run": "s"},
+        {"stage": "x"},
+    ):
+        assert ledger.recall(address(**changes), digest) is None
+    assert ledger.recall(address(), request("other").canonical_hash("m")) is None
+
+
+def test_cost_is_unknown_as_soon_as_one_price_is(store: Store) -> None:
+    ledger = ModelLedger(store)
+    assert ledger.cost("r") == 0.0
+    for step, cost in enumerate([0.5, 0.25]):
+        ledger.record(address(step=step), request(), "h", reply(cost=cost))
+    assert ledger.cost("r") == 0.75
+    ledger.record(address(step=9), request(), "h", reply(cost=None))
+    assert ledger.cost("r") is None
+    assert ledger.count("r") == 3
+
+
+def test_a_dialogue_that_grows_is_stored_without_repeating_itself(store: Store) -> None:
+    ledger = ModelLedger(store)
+    turns = [Message(role="user", content=f"{n} " + "x" * 10_000) for n in range(20)]
+    for step in range(20):
+        asked = ModelRequest(messages=tuple(turns[: step + 1]), stage="step", cutoff="2018-06-30")
+        ledger.record(address(step=step), asked, asked.canonical_hash("m"), reply())
+    size = store.query("SELECT sum(length(data)) AS n FROM bodies")[0]["n"]
+    assert size < 2 * 20 * 10_100
+
+
+def test_a_data_call_reads_back_whole(store: Store) -> None:
+    ledger = ApiLedger(store)
+    row = LedgerRow(
+        address=address(stage="cell"),
+        at_utc="2026-01-01T00:00:00Z",
+        path="embedded/series/observations",
+        asked={"series_id": "SP500"},
+        sent=[{"series_id": "SP500", "end": "2018-06-29"}],
+        cutoff="2018-06-30",
+        answer=Answer(
+            data=[{"date": "2018-06-29", "value": 2718.37}], meta={"rows_dropped": 3, "content_hash": H}
+        ),
+        refused=None,
+        request_hash="h",
+    )
+    ledger.record(row)
+    assert ledger.recall(address(stage="cell"), "h") == row
+    assert ledger.recall(address(stage="cell", retry=1), "h") is None
+    assert ledger.rows("r") == [row]
+    assert ledger.rows("r", "P9") == []
+    assert ledger.count("r") == 1
+
+
+def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> None:
+    with pytest.raises(ValueError, match="kind"):
+        ev.parse_event({"kind": "run.exploded"})
+    with pytest.raises(ValueError, match="extra"):
+        ev.parse_event({"kind": "run.resumed", "mood": "good"})
+    with pytest.raises(ValueError, match="less than or equal"):
+        ev.parse_event({"kind": "run.finished", "p": 1.2})

@@ -1,0 +1,83 @@
+"""What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec
+
+import typer
+
+from proxies.errors import ProxyError, Refused
+from sandbox.errors import IsolationUnavailable, SandboxError
+from workbench.errors import WorkbenchError
+
+P = ParamSpec("P")
+
+#: Exit codes of the whole command line (docs/cli.md).
+DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
+
+
+def emit_json(value: Any) -> None:
+    """Print one JSON document on stdout, and nothing else there."""
+    import orjson
+
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Print a message for the person on stderr."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code an error stands for; 1 is a bug of ours."""
+    match error:
+        case WorkbenchError():
+            return error.exit_code
+        case Refused():
+            return USAGE
+        case ProxyError():
+            return PROVIDER
+        case IsolationUnavailable():
+            return ISOLATION
+        case SandboxError():
+            return PROVIDER
+        case _:
+            return BUG
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error's message on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def fail(error: BaseException) -> NoReturn:
+    """Print an expected error as one line and exit with its code; a bug of ours is raised with its traceback."""
+    code = exit_code(error)
+    if code == BUG:
+        raise error
+    say(f"workbench: {one_line(error)}")
+    raise typer.Exit(code)
+
+
+@contextmanager
+def expected_errors() -> Iterator[None]:
+    """Turn the errors that are not our bugs into one line and their exit code."""
+    try:
+        yield
+    except (WorkbenchError, ProxyError, SandboxError) as error:
+        fail(error)
+
+
+def command(function: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a command so that its expected errors end in one line."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        with expected_errors():
+            function(*args, **kwargs)
+
+    return wrapped

@@ -1,0 +1,67 @@
+"""``doctor``: what works here, what does not, and why."""
+
+import asyncio
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.common import command, emit_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command()(doctor)
+
+
+@command
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+    """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
+    report = _report()
+    if as_json:
+        emit_json(report)
+        return
+    for name, value in report.items():
+        if isinstance(value, dict):
+            typer.echo(f"{name}:")
+            for key, item in value.items():
+                typer.echo(f"  {key:22} {item}")
+        elif isinstance(value, list):
+            typer.echo(f"{name}: {', '.join(map(str, value)) or 'none'}")
+        else:
+            typer.echo(f"{name}: {value}")
+
+
+def _report() -> dict[str, Any]:
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    from proxies.settings import KEY_VARIABLES
+    from sandbox import Sandbox
+    from workbench import __version__
+    from workbench.engine.manifest import packages
+    from workbench.settings import home_from
+
+    async def probe() -> tuple[str, list[str]]:
+        sandbox = Sandbox()
+        try:
+            found = await sandbox.probe()
+        finally:
+            await sandbox.aclose()
+        return found.level, list(found.refused)
+
+    level, refused = asyncio.run(probe())
+    home = home_from(os.environ)
+    cache = home / "cache.db"
+    specs = KernelSpecManager().find_kernel_specs()  # type: ignore[no-untyped-call]
+    return {
+        "workbench": __version__,
+        "python": sys.version.split()[0],
+        "home": str(home),
+        "isolation": level,
+        "isolation_refused": refused,
+        "keys_set": sorted(name for name in KEY_VARIABLES.values() if os.environ.get(name)),
+        "kernelspec": specs.get("analyst", "not installed: reinstall the package"),
+        "cache_bytes": cache.stat().st_size if cache.is_file() else 0,
+        "packages": packages(),
+    }

@@ -1,0 +1,63 @@
+"""``workbench``: the command line.
+
+Results for machines are on stdout, progress and messages on stderr. Exit codes: 0 done, 1 our bug, 2 the caller's mistake,
+3 stopped by a budget or by hand (resumable), 4 a provider failed for good (resumable), 5 no sandbox at the asked
+level, 6 checked and found wanting.
+"""
+
+import os
+import sys
+
+import typer
+
+from workbench import __version__
+from workbench.cli import data, doctor, reasoning, runs, science, screens
+
+app = typer.Typer(
+    name="workbench",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="State a claim and a knowledge cutoff; get a tree of propositions, a proof notebook per leaf, and a root that moves.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        typer.echo(f"analyst-workbench {__version__}")
+        raise typer.Exit
+
+
+for group in (runs, reasoning, data, screens, science, doctor):
+    group.register(app)
+
+
+def load_dotenv() -> None:
+    """Read ``.env`` of the current folder, for the command line only; what is already set stays."""
+    from dotenv import dotenv_values
+
+    for name, value in dotenv_values(".env").items():
+        if value is not None:
+            os.environ.setdefault(name, value)
+
+
+def main() -> None:
+    """Run the command line; usage errors of the options end in one line and exit code 2 too."""
+    load_dotenv()
+    try:
+        app(standalone_mode=False)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except typer.Abort:
+        sys.exit(3)
+    except Exception as error:
+        # click's own errors know their exit code; anything else is our bug and keeps its traceback.
+        format_message = getattr(error, "format_message", None)
+        if format_message is None:
+            raise
+        line = " ".join(format_message().split())
+        if line:
+            sys.stderr.write(f"workbench: {line} (see `workbench --help`)\n")
+        sys.exit(getattr(error, "exit_code", 2))

@@ -1,0 +1,159 @@
+"""Edits of a run by a person: a changed plan, and what-ifs, numeric or with the synthesizer asked again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from proxies.clock import Cutoff
+from workbench.agents import open_synthesizer
+from workbench.engine.asking import ModelDesk
+from workbench.engine.state import RunState, load_state, put_tree
+from workbench.errors import UsageError
+from workbench.propositions import Belief, NodeId, Tree, TreeError
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.synthesis import WhatIf, resynthesize
+
+
+def adopt_tree_file(store: Store, run_id: str) -> bool:
+    """Take over what a person changed in ``tree.json`` of a run that was only planned; True when something was.
+
+    Raises ``UsageError`` when the file is no valid tree.
+    """
+    state = load_state(store, run_id)
+    path = store.folder(run_id) / "tree.json"
+    if not state.planned or state.stopped is None or state.stopped.why != "plan-only" or not path.is_file():
+        return False
+    try:
+        tree = Tree.from_json(orjson.loads(path.read_bytes()))
+    except (orjson.JSONDecodeError, TreeError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path} is not a tree ({error}): mend it, or restore the plan with `workbench show {run_id}`"
+        ) from None
+    if tree.to_json() == state.tree.to_json():
+        return False
+    store.append(run_id, ev.TreeEdited(tree=put_tree(store, tree), base_seq=state.seq), base_seq=state.seq)
+    return True
+
+
+def parse_settings(pairs: list[str]) -> dict[NodeId, float]:
+    """Return ``{"P2.1": 0.0}`` from ``["P2.1=0.0"]``; raises ``UsageError`` on anything else."""
+    edits: dict[NodeId, float] = {}
+    for pair in pairs:
+        node, equals, text = pair.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not equals or not node.strip() or not 0.0 <= value <= 1.0:
+            raise UsageError(
+                f"--set {pair!r}: write NODE=P with a probability between 0 and 1, for example P2.1=0.25"
+            )
+        if node.strip() in edits:
+            raise UsageError(f"--set names {node.strip()} twice")
+        edits[node.strip()] = value
+    if not edits:
+        raise UsageError("nothing is set: give --set NODE=P at least once")
+    return edits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfResult:
+    """What an edit does to a run; ``after`` is None where a node on the path has no function to evaluate."""
+
+    whatif: WhatIf
+    model_calls: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON document of ``workbench whatif``."""
+        return {
+            "before": self.whatif.before,
+            "after": self.whatif.after,
+            "changed": [
+                {"id": node, "before": before, "after": after} for node, before, after in self.whatif.changed
+            ],
+            "stale": list(self.whatif.stale),
+            "model_calls": self.model_calls,
+        }
+
+
+def require_grounded(state: RunState) -> None:
+    """Raise ``UsageError`` unless the run's root has a probability."""
+    if state.tree.root.belief is None:
+        raise UsageError(
+            f"run {state.run_id} has no root probability yet: `workbench resume {state.run_id}` first"
+        )
+
+
+def numeric_what_if(state: RunState, edits: Mapping[NodeId, float]) -> WhatIfResult:
+    """Recompute the ancestors of the edited nodes with the stored rules; no model is asked."""
+    require_grounded(state)
+    return WhatIfResult(whatif=resynthesize(state.tree, edits), model_calls=0)
+
+
+async def full_what_if(state: RunState, edits: Mapping[NodeId, float], desk: ModelDesk) -> WhatIfResult:
+    """Ask the synthesizer again for the ancestors of the edited nodes, bottom up, and for them only.
+
+    The replies are filed at addresses of their own (trial 0, attempt = the run's last event), so a base run's replies and an
+    earlier what-if's are never mistaken for these.
+    """
+    require_grounded(state)
+    base = state.tree
+    tree = base
+    for node, p in edits.items():
+        old = base[node].belief
+        tree = tree.pin(node, p)
+        assert old is not None
+    ancestors = {ancestor for node in edits for ancestor in base.ancestors(node)} - set(edits)
+    synthesizer = open_synthesizer(state.settings.rule, state.settings.agent)
+    cutoff = Cutoff.parse(state.cutoff)
+    asked = desk.asked
+    for node in sorted(ancestors, key=lambda item: -len(list(base.ancestors(item)))):
+        ask = desk.at(run=state.run_id, node=node, trial=0, attempt=state.seq)
+        rule, belief = await synthesizer.synthesize(
+            tree[node], [tree[child] for child in tree[node].children], cutoff=cutoff, ask=ask
+        )
+        tree = tree.with_rule(node, rule, belief)
+    changed = []
+    for node in base.ids():
+        before, after = _p(base[node].belief), _p(tree[node].belief)
+        if node in edits or (node in ancestors and before != after):
+            changed.append((node, before, after))
+    result = WhatIf(
+        before=_p(base.root.belief), after=_p(tree.root.belief), changed=tuple(changed), stale=(), tree=tree
+    )
+    return WhatIfResult(whatif=result, model_calls=desk.asked - asked)
+
+
+def _p(belief: Belief | None) -> float | None:
+    return None if belief is None else belief.p
+
+
+def save_scenario(
+    store: Store,
+    state: RunState,
+    name: str,
+    edits: Mapping[NodeId, float],
+    result: WhatIfResult,
+    *,
+    full: bool,
+    author: str = "",
+    rationale: str = "",
+) -> None:
+    """Keep a what-if under a name; raises ``EditConflict`` when somebody else edited the run meanwhile."""
+    store.append(
+        state.run_id,
+        ev.ScenarioEdited(
+            scenario=name,
+            edits=dict(edits),
+            mode="full" if full else "numeric",
+            before=result.whatif.before,
+            after=result.whatif.after,
+            author=author,
+            rationale=rationale,
+            base_seq=state.seq,
+        ),
+        base_seq=state.seq,
+    )

@@ -1,0 +1,53 @@
+"""The run manifest: what ran, so that a figure can be traced and a run repeated."""
+
+import hashlib
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from workbench import __version__
+from workbench.prompts import all_prompts
+
+#: The packages whose behaviour reaches a number; all others follow from the lock.
+PACKAGES = (
+    "jupyter_client", "nbformat", "ipykernel", "ipython", "ipywidgets", "voila", "litellm", "pandas", "numpy", "scipy",
+    "matplotlib", "arch", "fredapi", "yfinance", "httpx", "pydantic", "anywidget",
+)  # fmt: skip
+
+
+def packages() -> dict[str, str]:
+    """Return the installed version of each package that matters, ``"missing"`` where it is not installed."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def code_hash() -> str:
+    """Return one hash over the Python sources of the three packages, so that a local change shows."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parents[2]
+    for room in ("workbench", "sandbox", "proxies"):
+        for file in sorted((root / room).rglob("*")):
+            if file.suffix in {".py", ".md", ".yaml", ".js", ".css"} and "__pycache__" not in file.parts:
+                digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return "sha256:" + digest.hexdigest()
+
+
+def manifest(**facts: Any) -> dict[str, Any]:
+    """Return the manifest: the given facts of the run, and what it ran on."""
+    return {
+        **facts,
+        "workbench": __version__,
+        "code": code_hash(),
+        "python": platform.python_version(),
+        "platform": platform.platform(terse=True),
+        "packages": packages(),
+        "prompts": {
+            prompt.name: {"version": prompt.version, "sha256": prompt.sha256} for prompt in all_prompts()
+        },
+    }
