@@ -35,8 +35,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
 def _report() -> dict[str, Any]:
     from jupyter_client.kernelspec import KernelSpecManager
-
     from proxies.settings import KEY_VARIABLES
+
     from sandbox import Sandbox
     from workbench import __version__
     from workbench.engine.manifest import packages

@@ -1,7 +1,6 @@
 """``whatif``: what an edit of the tree does to the root."""
 
 import asyncio
-import os
 from typing import Annotated
 
 import typer

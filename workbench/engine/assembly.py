@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from proxies.broker import open_broker
-from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
+
+from proxies.catalogue import load_catalogue
 from sandbox import Sandbox
 from workbench.engine.runner import Engine, Listener
 from workbench.engine.settings import RunSettings

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from proxies.broker import Broker, BrokerSession
+
 from proxies.catalogue import Catalogue, api_doc, api_map
 from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer
