@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from proxies.clock import Cutoff
     from sandbox.types import CellResult, JournalCell
     from workbench.models.base import ModelReply, ModelRequest, NodeRef
-    from workbench.propositions import Belief, Proposition, Tree
-    from workbench.synthesis import Rule
+    from workbench.propositions import Belief, Proposition, Rule, Tree
 
 
 class Asker(Protocol):

@@ -1,0 +1,124 @@
+"""Reading notebook cells out of a reply: ``<markdown_cell>``, ``<python_cell>``, ``<TERMINATE_NOTEBOOK>``.
+
+A tag opens a cell when nothing but blanks, or the end of another cell, stands before it on its line; so a cell may
+speak of tags, and prose may name one. A tag in the middle of a line opens a cell too if its closing tag comes before
+any other opening one. A Python cell ends at the first closing tag at which its source parses as Python, else at the
+first one of all: a closing tag inside a string literal ends nothing.
+"""
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.agents.errors import MalformedReply
+
+TERMINATE = "<TERMINATE_NOTEBOOK>"
+
+_OPENING = re.compile(r"<(markdown|python)_cell>")
+_OPENING_ON_OWN_LINE = re.compile(r"^[ \t]*<(?:markdown|python)_cell>", re.MULTILINE)
+_FENCE_TOP = re.compile(r"```[ \t]*(?:python3?|py|ipython)?[ \t]*\n", re.IGNORECASE)
+_TERMINATE_IN_PROSE = re.compile(rf"(?<!`){TERMINATE}(?!`)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One cell as the model wrote it, outer blank lines and a fence around the whole of it removed."""
+
+    kind: Literal["markdown", "code"]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a reply holds: its cells in order, and whether it asks to end the notebook outside of them."""
+
+    cells: tuple[Cell, ...]
+    terminate: bool
+
+
+def find_cells(text: str) -> Found:
+    """Cells of a reply in order, and whether ``<TERMINATE_NOTEBOOK>`` stands outside of them.
+
+    Raises
+    ------
+    MalformedReply
+        A cell is empty or not closed.
+    """
+    cells: list[Cell] = []
+    prose: list[str] = []
+    position = 0
+    while opening := _OPENING.search(text, position):
+        kind: Literal["markdown", "code"] = "code" if opening[1] == "python" else "markdown"
+        if not _opens(text, opening, after=position if cells else None):
+            prose.append(text[position : opening.end()])
+            position = opening.end()
+            continue
+        prose.append(text[position : opening.start()])
+        end, after = _closing(text, opening)
+        source = _tidy(text[opening.end() : end], code=kind == "code")
+        if not source.strip():
+            raise MalformedReply(f"a <{opening[1]}_cell> is empty; leave it out or fill it")
+        cells.append(Cell(kind=kind, source=source))
+        position = after
+    prose.append(text[position:])
+    outside = "\n".join(prose)
+    bare = outside.strip().strip("`").strip() == TERMINATE
+    return Found(cells=tuple(cells), terminate=bare or bool(_TERMINATE_IN_PROSE.search(outside)))
+
+
+def _opens(text: str, opening: re.Match[str], *, after: int | None) -> bool:
+    line_start = text.rfind("\n", 0, opening.start()) + 1
+    if after is not None:
+        line_start = max(line_start, after)
+    if not text[line_start : opening.start()].strip():
+        return True
+    following = _OPENING.search(text, opening.end())
+    closing = text.find(f"</{opening[1]}_cell>", opening.end())
+    return closing != -1 and (following is None or closing < following.start())
+
+
+def _closing(text: str, opening: re.Match[str]) -> tuple[int, int]:
+    tag = f"</{opening[1]}_cell>"
+    ends = [match.start() for match in re.finditer(re.escape(tag), text[opening.end() :])]
+    ends = [opening.end() + end for end in ends]
+    if not ends:
+        raise MalformedReply(
+            f"a <{opening[1]}_cell> has no {tag}; close every cell before the next one opens"
+        )
+    chosen = ends[0]
+    if opening[1] == "python":
+        # 50 tries are plenty for honest code and keep a reply of nothing but closing tags from costing minutes
+        chosen = next(
+            (end for end in ends[:50] if _is_python(_tidy(text[opening.end() : end], code=True))), ends[0]
+        )
+        if chosen != ends[0]:
+            return chosen, chosen + len(tag)
+    if _OPENING_ON_OWN_LINE.search(text, opening.end(), chosen) and not (
+        opening[1] == "python" and _is_python(_tidy(text[opening.end() : chosen], code=True))
+    ):
+        raise MalformedReply(f"a <{opening[1]}_cell> has no {tag} before the next cell opens")
+    return chosen, chosen + len(tag)
+
+
+def _is_python(source: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\d" in a string is a warning here and the author's business
+            ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _tidy(source: str, *, code: bool) -> str:
+    lines = source.split("\n")
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    tidy = "\n".join(lines).rstrip()
+    if code and (top := _FENCE_TOP.match(tidy)) and tidy.endswith("\n```"):
+        return tidy[top.end() : -4]
+    return tidy

@@ -1,0 +1,26 @@
+"""Errors of the prompts' room: all of them are our own mistakes, none depends on what a user typed.
+
+WorkbenchError
+└── PromptError
+    ├── UnknownPrompt       no prompt file has this name
+    ├── BadPromptFile       front matter missing or wrong, or holes and declared inputs differ
+    └── WrongInputs         render() was given other inputs than the prompt declares
+"""
+
+from workbench.errors import WorkbenchError
+
+
+class PromptError(WorkbenchError):
+    """Something is wrong with a prompt or with the call that renders it."""
+
+
+class UnknownPrompt(PromptError):
+    """No prompt file has this name."""
+
+
+class BadPromptFile(PromptError):
+    """A prompt file is not what the loader expects."""
+
+
+class WrongInputs(PromptError):
+    """The inputs given are not those the prompt declares."""

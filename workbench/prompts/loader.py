@@ -1,0 +1,156 @@
+"""Loading and rendering prompts: one Markdown file each, front matter on top, ``{{name}}`` where an input goes.
+
+Inputs are put in once and never looked at again, so text from a model or a data source that happens to hold ``{{x}}``
+stays as it is.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
+
+_HOLE = re.compile(r"\{\{([a-z][a-z_]*)\}\}")
+_FRONT = re.compile(r"---\n(.*?)\n---\n+", re.DOTALL)
+
+
+class _Front(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    version: int = Field(ge=1)
+    inputs: list[str]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A prompt file as read.
+
+    Parameters
+    ----------
+    name, version, inputs, source
+        The front matter: ``source`` says which part of a paper its content follows.
+    body : str
+        Text with holes.
+    sha256 : str
+        ``"sha256:<hex>"`` of the whole file, front matter included.
+    """
+
+    name: str
+    version: int
+    inputs: tuple[str, ...]
+    source: str
+    body: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A rendered prompt, with the name, version and file hash of what it was rendered from."""
+
+    text: str
+    name: str
+    version: int
+    sha256: str
+
+
+def render(name: str, **inputs: str | int) -> Prompt:
+    """The prompt of this name with its holes filled.
+
+    Parameters
+    ----------
+    name : str
+        File name without ``.md``.
+    **inputs : str or int
+        Exactly the inputs that the file declares.
+
+    Raises
+    ------
+    UnknownPrompt
+        No such file.
+    WrongInputs
+        An input is missing, unknown, or neither text nor a whole number.
+
+    Examples
+    --------
+    >>> render("conclusion_reply").version >= 1
+    True
+    """
+    template = load(name)
+    if missing := sorted(set(template.inputs) - set(inputs)):
+        raise WrongInputs(f"prompt {name} lacks {', '.join(missing)}")
+    if unknown := sorted(set(inputs) - set(template.inputs)):
+        raise WrongInputs(f"prompt {name} has no input {', '.join(unknown)}")
+    for key, value in inputs.items():
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            raise WrongInputs(f"input {key} of prompt {name} is {type(value).__name__}; give text or an int")
+    text = _HOLE.sub(lambda hole: str(inputs[hole[1]]), template.body)
+    return Prompt(text=text, name=name, version=template.version, sha256=template.sha256)
+
+
+@cache
+def load(name: str) -> Template:
+    """The prompt file of this name, checked.
+
+    Raises
+    ------
+    UnknownPrompt, BadPromptFile
+        No such file; or its front matter, or its holes, are wrong.
+    """
+    if name not in names():
+        raise UnknownPrompt(f"no prompt {name!r}; there are {', '.join(names())}")
+    return parse(name, files("workbench.prompts").joinpath(f"{name}.md").read_bytes())
+
+
+def parse(name: str, content: bytes) -> Template:
+    """The template in a prompt file's bytes.
+
+    Raises
+    ------
+    BadPromptFile
+        No front matter, a name other than the file's, a hole that is not declared, a declared input without a hole,
+        or a brace that is left over from a misspelt hole.
+    """
+    text = content.decode().replace("\r\n", "\n")
+    front = _FRONT.match(text)
+    if front is None:
+        raise BadPromptFile(f"prompt {name} does not start with front matter between two lines of ---")
+    try:
+        declared = _Front.model_validate(yaml.safe_load(front[1]))
+    except (ValidationError, yaml.YAMLError) as error:
+        raise BadPromptFile(f"front matter of prompt {name}: {error}") from error
+    if declared.name != name:
+        raise BadPromptFile(f"prompt file {name}.md calls itself {declared.name}")
+    body = text[front.end() :].rstrip("\n")
+    holes = set(_HOLE.findall(body))
+    if holes != set(declared.inputs) or len(declared.inputs) != len(set(declared.inputs)):
+        raise BadPromptFile(f"prompt {name} declares {sorted(declared.inputs)} but has holes {sorted(holes)}")
+    left = re.search(r"\{\{|\}\}|(?<!\{)\{[a-z_]+\}", _HOLE.sub("", body))
+    if left:
+        raise BadPromptFile(f"prompt {name} has {left[0]!r} left over; a hole is written {{{{name}}}}")
+    return Template(
+        name=name,
+        version=declared.version,
+        inputs=tuple(declared.inputs),
+        source=declared.source,
+        body=body,
+        sha256="sha256:" + hashlib.sha256(content).hexdigest(),
+    )
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of all prompts, sorted."""
+    found = (item.name for item in files("workbench.prompts").iterdir())
+    return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
+
+
+def fingerprints() -> dict[str, dict[str, str | int]]:
+    """Version and file hash of every prompt, for a run's manifest."""
+    return {name: {"version": load(name).version, "sha256": load(name).sha256} for name in names()}
