@@ -1,0 +1,129 @@
+"""Whether a set of propositions is one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.propositions.errors import (
+    CycleError,
+    DuplicateStatement,
+    IdMismatch,
+    OrphanNode,
+    TreeFormatError,
+    UnknownNode,
+)
+from workbench.propositions.ids import ROOT, NodeId, natural_order, parent_of, require_id
+from workbench.propositions.values import Proposition
+
+
+def normal_statement(statement: str) -> str:
+    """The statement without what does not change what it says: case, spacing, the last full stop.
+
+    >>> normal_statement("  The VIX  closes above 20. ")
+    'the vix closes above 20'
+    """
+    return " ".join(statement.split()).rstrip(".").casefold()
+
+
+def check_statement(node: NodeId, statement: object) -> str:
+    """The statement, stripped.
+
+    Raises
+    ------
+    TreeFormatError
+        Empty, or no text.
+    """
+    if not isinstance(statement, str) or not statement.strip():
+        raise TreeFormatError(f"{node} needs a statement")
+    return statement.strip()
+
+
+def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
+    """Check stated parents: one root, every parent in the tree, no cycle, ids that lie under their parent.
+
+    Raises
+    ------
+    CycleError, OrphanNode, IdMismatch
+    """
+    for start, parent in parents.items():
+        require_id(start)
+        if parent is not None and parent not in parents:
+            raise OrphanNode(f"{start} hangs under {parent}, which is not in the tree")
+    cleared: set[NodeId] = set()
+    for start in parents:
+        trail: dict[NodeId, None] = {}
+        node: NodeId | None = start
+        while node is not None and node not in cleared:
+            if node in trail:
+                loop = [*list(trail)[list(trail).index(node) :], node]
+                raise CycleError(f"these nodes lie under each other: {' -> '.join(loop)}")
+            trail[node] = None
+            node = parents[node]
+        cleared.update(trail)
+    for start, parent in parents.items():
+        if parent != parent_of(start):
+            raise IdMismatch(
+                f"{start} cannot hang under {parent}: by its id its parent is {parent_of(start)}"
+            )
+    if ROOT not in parents:
+        raise OrphanNode("the tree has no root P0")
+
+
+def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
+    """Check that the propositions are one tree; give the index of their statements.
+
+    Raises
+    ------
+    TreeError
+        Of the kind that fits: see ``workbench.propositions.errors``.
+    """
+    parents: dict[NodeId, NodeId | None] = {node: parent_of(require_id(node)) for node in nodes}
+    check_parents(parents)
+    counted = 0
+    for node, proposition in nodes.items():
+        if proposition.id != node:
+            raise IdMismatch(f"the proposition kept as {node} calls itself {proposition.id}")
+        counted += len(proposition.children)
+        if len(set(proposition.children)) != len(proposition.children):
+            raise IdMismatch(f"{node} lists a child twice")
+        for child in proposition.children:
+            if child not in nodes:
+                raise UnknownNode(child, nodes)
+            if parents[child] != node:
+                what = CycleError if child in (node, ROOT) or node.startswith(child + ".") else IdMismatch
+                raise what(f"{node} lists {child} as its child, whose place is under {parents[child]}")
+        stray = proposition.polarities.keys() - set(proposition.children)
+        if stray:
+            raise IdMismatch(f"{node} has a polarity for {', '.join(sorted(stray))}, not its child")
+    if counted != len(nodes) - 1:
+        listed = {child for proposition in nodes.values() for child in proposition.children}
+        lost = natural_order(nodes.keys() - listed - {ROOT})
+        raise OrphanNode(f"{', '.join(lost)} not listed by the parent")
+    return statement_index(nodes)
+
+
+def statement_index(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
+    """Where each statement stands.
+
+    Raises
+    ------
+    DuplicateStatement
+        Two propositions say the same.
+    """
+    index: dict[str, NodeId] = {}
+    for node, proposition in nodes.items():
+        add_statement(index, node, proposition.statement)
+    return index
+
+
+def add_statement(index: dict[str, NodeId], node: NodeId, statement: str) -> None:
+    """Enter one statement into the index.
+
+    Raises
+    ------
+    DuplicateStatement
+        Another proposition says the same.
+    """
+    other = index.setdefault(normal_statement(statement), node)
+    if other != node:
+        raise DuplicateStatement(f"{node} repeats {other}: {statement.strip()!r}")

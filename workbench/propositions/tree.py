@@ -1,0 +1,405 @@
+"""The proposition tree: an immutable value; every edit gives a new one and leaves the old as it was.
+
+Nothing here recurses, so a chain of thousands of nodes is as good as a bush. An edit copies one dictionary of references,
+never a proposition it does not touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.propositions import checks
+from workbench.propositions.errors import (
+    DuplicateId,
+    IdMismatch,
+    NotExpandable,
+    TreeError,
+    UnknownNode,
+)
+from workbench.propositions.ids import (
+    ROOT,
+    NodeId,
+    child_id,
+    child_number,
+    depth_of,
+    natural_order,
+    parent_of,
+    require_id,
+)
+from workbench.propositions.rule import Rule
+from workbench.propositions.values import Belief, Override, Polarity, Proposition
+
+
+class Tree:
+    """Propositions under one root, immutable.
+
+    Examples
+    --------
+    >>> tree = Tree.root_only("Rates fall this year").expand("P0", {"P2": "Growth slows", "P1": "Inflation slows"})
+    >>> tree.ids(), tree["P2"].statement, tree.leaves()
+    (('P0', 'P1', 'P2'), 'Growth slows', ('P1', 'P2'))
+    """
+
+    __slots__ = ("_nodes", "_order", "_statements")
+
+    _nodes: dict[NodeId, Proposition]
+    _order: tuple[NodeId, ...] | None
+    _statements: dict[str, NodeId] | None
+
+    def __init__(self, propositions: Iterable[Proposition]):
+        """Make a tree of ready propositions, in any order.
+
+        Raises
+        ------
+        TreeError
+            They are not one tree.
+        """
+        nodes: dict[NodeId, Proposition] = {}
+        for proposition in propositions:
+            if proposition.id in nodes:
+                raise DuplicateId(f"{proposition.id} is in the tree twice")
+            checks.check_statement(proposition.id, proposition.statement)
+            ordered = tuple(sorted(map(require_id, proposition.children), key=_sibling_order))
+            if ordered != proposition.children:
+                proposition = replace(proposition, children=ordered)
+            nodes[proposition.id] = proposition
+        self._statements = checks.check_nodes(nodes)
+        self._nodes = nodes
+        self._order = None
+
+    @classmethod
+    def root_only(cls, statement: str) -> Tree:
+        """A tree of one proposition, P0."""
+        return cls([Proposition(id=ROOT, statement=checks.check_statement(ROOT, statement))])
+
+    @classmethod
+    def _from(cls, nodes: dict[NodeId, Proposition], like: Tree, *, same_shape: bool) -> Tree:
+        tree = cls.__new__(cls)
+        tree._nodes = nodes
+        tree._order = like._order if same_shape else None
+        tree._statements = like._statements if same_shape else None
+        return tree
+
+    # -- reading
+
+    def __getitem__(self, node: NodeId) -> Proposition:
+        try:
+            return self._nodes[node]
+        except KeyError:
+            raise UnknownNode(node, self._nodes) from None
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[NodeId]:
+        return iter(self.ids())
+
+    def __eq__(self, other: object) -> bool:
+        return self._nodes == other._nodes if isinstance(other, Tree) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Tree of {len(self)} propositions, {len(self.leaves())} leaves: {self.root.statement!r}>"
+
+    @property
+    def root(self) -> Proposition:
+        """The proposition the analysis is about."""
+        return self._nodes[ROOT]
+
+    @property
+    def depth(self) -> int:
+        """Levels below the root; 0 for a root alone."""
+        return max(map(depth_of, self._nodes))
+
+    def ids(self) -> tuple[NodeId, ...]:
+        """All ids, depth first, siblings in natural order."""
+        if self._order is None:
+            order: list[NodeId] = []
+            stack = [ROOT]
+            while stack:
+                node = stack.pop()
+                order.append(node)
+                stack.extend(reversed(self._nodes[node].children))
+            self._order = tuple(order)
+        return self._order
+
+    def propositions(self) -> list[Proposition]:
+        """All propositions, in the order of :meth:`ids`."""
+        return [self._nodes[node] for node in self.ids()]
+
+    def leaves(self) -> tuple[NodeId, ...]:
+        """Ids without children, in the order of :meth:`ids`; a root alone is a leaf."""
+        return tuple(node for node in self.ids() if not self._nodes[node].children)
+
+    def inner(self) -> tuple[NodeId, ...]:
+        """Ids with children, the root among them, in the order of :meth:`ids`."""
+        return tuple(node for node in self.ids() if self._nodes[node].children)
+
+    def parent(self, node: NodeId) -> NodeId | None:
+        """The parent's id; None for the root."""
+        return parent_of(self[node].id)
+
+    def ancestors(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Ids from the parent up to the root."""
+        found: list[NodeId] = []
+        above = self.parent(node)
+        while above is not None:
+            found.append(above)
+            above = parent_of(above)
+        return tuple(found)
+
+    def children(self, node: NodeId) -> tuple[Proposition, ...]:
+        """The propositions right below, in natural order."""
+        return tuple(self._nodes[child] for child in self[node].children)
+
+    def below(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Ids of the whole branch under the node, without it, depth first."""
+        found: list[NodeId] = []
+        stack = list(reversed(self[node].children))
+        while stack:
+            found.append(stack.pop())
+            stack.extend(reversed(self._nodes[found[-1]].children))
+        return tuple(found)
+
+    def in_order(self, ids: Iterable[NodeId]) -> tuple[NodeId, ...]:
+        """Those of the ids that are in the tree, in the order of :meth:`ids`."""
+        wanted = {node for node in ids if node in self._nodes}
+        if sum(map(len, wanted)) < len(self._nodes):  # few short ids: cheaper to sort than to walk the tree
+            return tuple(natural_order(wanted))
+        return tuple(node for node in self.ids() if node in wanted)
+
+    # -- growing and cutting
+
+    def expand(
+        self,
+        parent: NodeId,
+        children: Mapping[NodeId, str],
+        polarities: Mapping[NodeId, Polarity] | None = None,
+        causality: str = "",
+    ) -> Tree:
+        """The tree with children under an ungrounded leaf.
+
+        Raises
+        ------
+        UnknownNode, NotExpandable, IdMismatch, DuplicateId, DuplicateStatement
+        """
+        above = self[parent]
+        if above.children:
+            raise NotExpandable(f"{parent} has children already: {', '.join(above.children)}")
+        if above.belief is not None:
+            raise NotExpandable(f"{parent} is grounded already; use add_child to hang a proposition under it")
+        if not children:
+            raise NotExpandable(f"{parent} needs at least one child")
+        return self._hang(above, children, polarities or {}, causality=causality)
+
+    def add_child(
+        self, parent: NodeId, statement: str, *, polarity: Polarity | None = None, child: NodeId | None = None
+    ) -> Tree:
+        """The tree with one more proposition under a node, which keeps its value.
+
+        A rule gives the newcomer no say (weight 0) and is due to be remade; a node without a function turns stale
+        (FEATURES A15). The id is the next free one unless given.
+        """
+        above = self[parent]
+        if child is None:
+            child = child_id(parent, max(map(child_number, above.children), default=0) + 1)
+        stated = {} if polarity is None else {child: polarity}
+        tree = self._hang(above, {child: statement}, stated, causality=above.causality)
+        rule = above.rule and above.rule.with_child(child)
+        voiceless = rule is not None and not rule.numeric
+        return tree._with(replace(tree[parent], rule=rule, refit_due=True, stale=above.stale or voiceless))
+
+    def _hang(
+        self,
+        above: Proposition,
+        children: Mapping[NodeId, str],
+        polarities: Mapping[NodeId, Polarity],
+        *,
+        causality: str,
+    ) -> Tree:
+        index = dict(
+            self._statements if self._statements is not None else checks.statement_index(self._nodes)
+        )
+        nodes = dict(self._nodes)
+        for child, statement in children.items():
+            require_id(child)
+            if child in nodes:
+                raise DuplicateId(f"{child} is in the tree already")
+            if parent_of(child) != above.id:
+                raise IdMismatch(
+                    f"{child} cannot hang under {above.id}; its children are {child_id(above.id, 1)}, ..."
+                )
+            statement = checks.check_statement(child, statement)
+            checks.add_statement(index, child, statement)
+            nodes[child] = Proposition(id=child, statement=statement)
+        stray = polarities.keys() - children.keys()
+        if stray:
+            raise IdMismatch(
+                f"a polarity for {', '.join(sorted(stray))}, which is not among the children of {above.id}"
+            )
+        nodes[above.id] = replace(
+            above,
+            children=tuple(sorted((*above.children, *children), key=_sibling_order)),
+            polarities={
+                **above.polarities,
+                **{child: Polarity(value) for child, value in polarities.items()},
+            },
+            causality=causality,
+        )
+        tree = Tree._from(nodes, self, same_shape=False)
+        tree._statements = index
+        return tree
+
+    def remove_node(self, node: NodeId) -> Tree:
+        """The tree without the node and the branch below it.
+
+        The parent's rule keeps its other coefficients and is due to be remade; without a function it turns stale. A
+        parent that loses its last child keeps its value as a leaf (FEATURES A15).
+        """
+        gone = {node, *self.below(node)}
+        parent = self.parent(node)
+        if parent is None:
+            raise TreeError("the root cannot be removed")
+        nodes = {key: value for key, value in self._nodes.items() if key not in gone}
+        above = nodes[parent]
+        children = tuple(child for child in above.children if child != node)
+        rule = above.rule.without(node) if above.rule is not None and children else None
+        lost = bool(children) and (rule is None or not rule.numeric)
+        nodes[parent] = replace(
+            above,
+            children=children,
+            polarities={child: value for child, value in above.polarities.items() if child != node},
+            rule=rule,
+            pinned=above.pinned and bool(children),
+            stale=above.stale or (lost and not above.pinned and above.belief is not None),
+            refit_due=True,
+        )
+        return Tree._from(nodes, self, same_shape=False)
+
+    def graft(self, node: NodeId, branch: Tree) -> Tree:
+        """The tree with an ungrounded leaf replaced by an analysis of it, whose ids are local (P0 is the leaf).
+
+        The leaf keeps its statement; values, rules and notes of the branch come along (Analytica^n, paper A, section 4.4).
+        """
+        from workbench.propositions.graft import graft
+
+        return graft(self, node, branch)
+
+    def restate(self, node: NodeId, statement: str, *, keep_belief: bool = False) -> Tree:
+        """The tree with other words at a node.
+
+        A belief was about the old words, so it turns stale, and the parent's rule is due to be remade, unless
+        ``keep_belief`` says that only the wording changed.
+        """
+        old = self[node]
+        statement = checks.check_statement(node, statement)
+        index = dict(
+            self._statements if self._statements is not None else checks.statement_index(self._nodes)
+        )
+        index.pop(checks.normal_statement(old.statement), None)
+        checks.add_statement(index, node, statement)
+        changed = [
+            replace(old, statement=statement, stale=old.stale or (old.belief is not None and not keep_belief))
+        ]
+        parent = self.parent(node)
+        if parent is not None and not keep_belief:
+            changed.append(replace(self._nodes[parent], refit_due=self._nodes[parent].rule is not None))
+        tree = self._with(*changed)
+        tree._statements = index
+        return tree
+
+    # -- values
+
+    def with_belief(self, node: NodeId, belief: Belief) -> Tree:
+        """The tree with a grounding's value at a node; an analyst's value in effect stays in effect."""
+        old = self[node]
+        if belief.source == "model" and old.belief is not None and old.belief.source == "analyst":
+            return self._with(replace(old, model_belief=belief))
+        return self._with(replace(old, belief=belief, stale=False))
+
+    def with_rule(self, node: NodeId, rule: Rule | None, belief: Belief | None = None) -> Tree:
+        """The tree with a synthesis at an inner node: the rule and, unless it is pinned, the value."""
+        old = replace(self[node], rule=rule, refit_due=False)
+        if belief is None:
+            return self._with(old)
+        return self._with(old).with_belief(node, belief)
+
+    def set_p(self, node: NodeId, p: float, *, override: Override | None = None) -> Tree:
+        """The tree with an analyst's value at a node, the model's kept beside; an inner node is pinned."""
+        old = self[node]
+        kept = old.model_belief if old.belief is None or old.belief.source == "analyst" else old.belief
+        words = kept if kept is not None else Belief(p=0.0)
+        belief = replace(words, p=p, source="analyst")
+        return self._with(
+            replace(
+                old,
+                belief=belief,
+                model_belief=kept,
+                override=override,
+                pinned=bool(old.children),
+                stale=False,
+            )
+        )
+
+    def pin(self, node: NodeId) -> Tree:
+        """The tree with an inner node held at the value it has."""
+        old = self[node]
+        if old.p is None:
+            raise TreeError(f"{node} has no value to hold; set one")
+        return self.set_p(node, old.p, override=old.override)
+
+    def unpin(self, node: NodeId) -> Tree:
+        """The tree with the model's value back; an inner node then follows its children again.
+
+        An inner value so restored is as old as the pin: resynthesize to bring it up to date.
+        """
+        old = self[node]
+        if old.belief is None or old.belief.source != "analyst":
+            return self._with(replace(old, pinned=False))
+        return self._with(
+            replace(old, belief=old.model_belief, model_belief=None, override=None, pinned=False)
+        )
+
+    def with_propositions(self, changed: Iterable[Proposition]) -> Tree:
+        """The tree with some propositions' values replaced, children and statements unchanged."""
+        ready = list(changed)
+        for new in ready:
+            old = self[new.id]
+            if old.children != new.children or old.statement != new.statement:
+                raise TreeError(
+                    f"{new.id}: use expand, remove_node or restate to change the shape or the words"
+                )
+        return self._with(*ready)
+
+    def _with(self, *changed: Proposition) -> Tree:
+        nodes = self._nodes.copy()
+        for new in changed:
+            nodes[new.id] = new
+        return Tree._from(nodes, self, same_shape=True)
+
+    # -- storing
+
+    def to_json(self) -> dict[str, Any]:
+        """The tree as one JSON object; :meth:`from_json` gives back an equal tree."""
+        from workbench.propositions.codec import tree_to_json
+
+        return tree_to_json(self)
+
+    @classmethod
+    def from_json(
+        cls, data: Mapping[str, Any], *, rule_from_json: Callable[[Mapping[str, Any]], Rule] | None = None
+    ) -> Tree:
+        """Read a stored tree. One that holds rules needs their reader: ``workbench.synthesis.tree_from_json`` brings it."""
+        from workbench.propositions.codec import tree_from_json
+
+        return tree_from_json(data, rule_from_json=rule_from_json)
+
+
+def _sibling_order(node: NodeId) -> tuple[int, NodeId]:
+    return (0, node) if node == ROOT else (child_number(node), node)
