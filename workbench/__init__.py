@@ -20,3 +20,10 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Make ``%load_ext workbench`` bring the magics."""
+    from workbench import magics
+
+    magics.load_ipython_extension(shell)

@@ -132,9 +132,9 @@ class WhatIfView:
         return self._result.to_json()
 
     def __repr__(self) -> str:
-        from workbench.cli.render import percent
+        from workbench.engine.wording import percent
 
-        lines = [f"{node:8}{percent(before)} -> {percent(after)}" for node, before, after in self.changed]
+        lines = [f"{item.id:8}{percent(item.before)} -> {percent(item.after)}" for item in self.changed]
         return "\n".join([*lines, f"root    {percent(self.before)} -> {percent(self.after)}"])
 
 

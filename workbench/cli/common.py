@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 
 P = ParamSpec("P")
 
-#: Exit codes of the whole command line (docs/cli.md).
+#: Exit codes of the whole command line (README).
 DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
 
 

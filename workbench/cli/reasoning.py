@@ -1,12 +1,17 @@
 """``whatif``: what an edit of the tree does to the root."""
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.common import command, emit_json, say
 from workbench.cli.runs import open_store
+
+if TYPE_CHECKING:
+    from workbench.engine.edits import WhatIfResult
+    from workbench.engine.state import RunState
+    from workbench.store import Store
 
 
 def register(app: typer.Typer) -> None:
@@ -25,9 +30,9 @@ def whatif(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Set nodes to other probabilities and see which ancestors move; the run itself is not changed."""
-    from workbench.cli.render import percent
     from workbench.engine import edits
     from workbench.engine.state import load_state
+    from workbench.engine.wording import percent
 
     store = open_store()
     run_id = store.resolve_run(run)
@@ -45,20 +50,20 @@ def whatif(
     if as_json:
         emit_json(result.to_json())
         return
-    for node, before, after in result.whatif.changed:
-        typer.echo(f"{node:8}{percent(before)} -> {percent(after)}  {state.tree[node].statement}")
+    for change in result.whatif.changed:
+        line = f"{change.id:8}{percent(change.before)} -> {percent(change.after)}"
+        typer.echo(f"{line}  {state.tree[change.id].statement}")
     typer.echo(
         f"root    {percent(result.whatif.before)} -> {percent(result.whatif.after)}   ({result.model_calls} model calls)"
     )
 
 
-async def _full(store, state, wanted):  # type: ignore[no-untyped-def]
+async def _full(store: "Store", state: "RunState", wanted: dict[str, float]) -> "WhatIfResult":
     from workbench.engine import edits
     from workbench.engine.asking import Budget, ModelDesk
     from workbench.models.registry import open_model
     from workbench.store import ModelLedger
 
-    del os
     model = open_model(state.settings.model, api_base=state.settings.api_base)
     ledger = ModelLedger(store)
     desk = ModelDesk(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))

@@ -123,8 +123,8 @@ def resume(
 @command
 def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
     """List the runs of this home, the newest last."""
-    from workbench.cli.render import percent
     from workbench.engine.state import load_state
+    from workbench.engine.wording import percent
 
     store = open_store()
     rows: list[dict[str, Any]] = []
@@ -179,9 +179,9 @@ def demo(
     isolation: Annotated[str, typer.Option(help="Sandbox level: namespaces, landlock, none.")] = "namespaces",
 ) -> None:
     """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
-    from workbench.cli.render import percent
     from workbench.engine.settings import with_preset
     from workbench.engine.view import view
+    from workbench.engine.wording import percent
 
     run_id = _analyze(
         DEMO_STATEMENT,

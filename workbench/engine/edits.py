@@ -7,14 +7,14 @@ from typing import Any
 import orjson
 
 from proxies.clock import Cutoff
-from workbench.agents import open_synthesizer
+from workbench.agents.registry import open_synthesizer
 from workbench.engine.asking import ModelDesk
 from workbench.engine.state import RunState, load_state, put_tree
 from workbench.errors import UsageError
-from workbench.propositions import Belief, NodeId, Tree, TreeError
+from workbench.propositions import NodeId, TreeError, depth_of
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.synthesis import WhatIf, resynthesize
+from workbench.synthesis import Change, RuleError, WhatIf, resynthesize, tree_from_json
 
 
 def adopt_tree_file(store: Store, run_id: str) -> bool:
@@ -27,8 +27,8 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
     if not state.planned or state.stopped is None or state.stopped.why != "plan-only" or not path.is_file():
         return False
     try:
-        tree = Tree.from_json(orjson.loads(path.read_bytes()))
-    except (orjson.JSONDecodeError, TreeError, KeyError, TypeError) as error:
+        tree = tree_from_json(orjson.loads(path.read_bytes()))
+    except (orjson.JSONDecodeError, TreeError, RuleError) as error:
         raise UsageError(
             f"{path} is not a tree ({error}): mend it, or restore the plan with `workbench show {run_id}`"
         ) from None
@@ -68,15 +68,7 @@ class WhatIfResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document of ``workbench whatif``."""
-        return {
-            "before": self.whatif.before,
-            "after": self.whatif.after,
-            "changed": [
-                {"id": node, "before": before, "after": after} for node, before, after in self.whatif.changed
-            ],
-            "stale": list(self.whatif.stale),
-            "model_calls": self.model_calls,
-        }
+        return {**self.whatif.to_json(), "model_calls": self.model_calls}
 
 
 def require_grounded(state: RunState) -> None:
@@ -103,32 +95,24 @@ async def full_what_if(state: RunState, edits: Mapping[NodeId, float], desk: Mod
     base = state.tree
     tree = base
     for node, p in edits.items():
-        old = base[node].belief
-        tree = tree.pin(node, p)
-        assert old is not None
+        tree = tree.set_p(node, p)
     ancestors = {ancestor for node in edits for ancestor in base.ancestors(node)} - set(edits)
     synthesizer = open_synthesizer(state.settings.rule, state.settings.agent)
     cutoff = Cutoff.parse(state.cutoff)
     asked = desk.asked
-    for node in sorted(ancestors, key=lambda item: -len(list(base.ancestors(item)))):
+    for node in sorted(ancestors, key=depth_of, reverse=True):
         ask = desk.at(run=state.run_id, node=node, trial=0, attempt=state.seq)
-        rule, belief = await synthesizer.synthesize(
-            tree[node], [tree[child] for child in tree[node].children], cutoff=cutoff, ask=ask
-        )
+        rule, belief = await synthesizer.synthesize(tree[node], tree.children(node), cutoff=cutoff, ask=ask)
         tree = tree.with_rule(node, rule, belief)
-    changed = []
-    for node in base.ids():
-        before, after = _p(base[node].belief), _p(tree[node].belief)
-        if node in edits or (node in ancestors and before != after):
-            changed.append((node, before, after))
-    result = WhatIf(
-        before=_p(base.root.belief), after=_p(tree.root.belief), changed=tuple(changed), stale=(), tree=tree
+    moved = tuple(
+        Change(id=node, before=base[node].p, after=tree[node].p)
+        for node in base.ids()
+        if node in edits or (node in ancestors and base[node].p != tree[node].p)
     )
-    return WhatIfResult(whatif=result, model_calls=desk.asked - asked)
-
-
-def _p(belief: Belief | None) -> float | None:
-    return None if belief is None else belief.p
+    whatif = WhatIf(
+        before=base.root.p, after=tree.root.p, changed=moved, stale=(), saturated=(), raw={}, tree=tree
+    )
+    return WhatIfResult(whatif=whatif, model_calls=desk.asked - asked)
 
 
 def save_scenario(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench import __version__
-from workbench.prompts import all_prompts
 
 #: The packages whose behaviour reaches a number; all others follow from the lock.
 PACKAGES = (
@@ -47,7 +46,5 @@ def manifest(**facts: Any) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "packages": packages(),
-        "prompts": {
-            prompt.name: {"version": prompt.version, "sha256": prompt.sha256} for prompt in all_prompts()
-        },
+        "prompts": fingerprints(),
     }

@@ -9,7 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from proxies.broker import Broker, BrokerSession
 
@@ -18,11 +18,12 @@ from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
 from sandbox.errors import KernelStartFailed
-from workbench.agents import open_analyzer, open_grounder, open_synthesizer
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
+from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
 from workbench.engine.asking import Budget, ModelDesk
 from workbench.engine.files import write_files
+from workbench.engine.report import write_report
 from workbench.engine.settings import RunSettings
 from workbench.engine.state import RunState, apply, load_state, notebook_name, put_tree
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
@@ -39,11 +40,17 @@ Listener = Callable[[RunState, StoredEvent], None]
 MAX_STATEMENT = 600
 
 
-def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings) -> str:
-    """Open a run in the log and return its id; nothing is asked of anybody yet.
+@runtime_checkable
+class Preflight(Protocol):
+    """A model that can say, before a run is opened, that it will not treat a claim."""
 
-    Raises ``UsageError`` for an empty or overlong statement.
-    """
+    async def preflight(self, statement: str, cutoff: str) -> None:
+        """Return if the claim can be treated; raise a ``UsageError`` with one sentence if not."""
+        ...
+
+
+def check_statement(statement: str) -> str:
+    """Return the statement with its white space folded; raises ``UsageError`` when it is empty or overlong."""
     text = " ".join(statement.split())
     if not text:
         raise UsageError("the statement is empty: write a proposition that will turn out true or false")
@@ -51,6 +58,15 @@ def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings)
         raise UsageError(
             f"the statement has {len(text)} characters, at most {MAX_STATEMENT} are taken: state one claim"
         )
+    return text
+
+
+def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings) -> str:
+    """Open a run in the log and return its id; nothing is asked of anybody yet.
+
+    Raises ``UsageError`` for an empty or overlong statement.
+    """
+    text = check_statement(statement)
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     store.append(
         run_id,
@@ -103,6 +119,15 @@ class Engine:
         self._limits = limits or Limits()
         self._api_ledger = ApiLedger(store)
 
+    async def check(self, statement: str, cutoff: Cutoff) -> None:
+        """Refuse a claim before a run is opened for it: in form, and where the model can tell beforehand.
+
+        Raises ``UsageError``.
+        """
+        check_statement(statement)
+        if isinstance(self._model, Preflight):
+            await self._model.preflight(" ".join(statement.split()), cutoff.text)
+
     async def work(self, run_id: str, *, plan_only: bool = False) -> RunState:
         """Bring a run as far as it goes and return its state.
 
@@ -131,7 +156,7 @@ class _Job:
         self._desk = ModelDesk(
             engine._model, ledger, Budget(settings.budget_usd, ledger.cost(state.run_id) or 0.0)
         )
-        self._analyzer = open_analyzer("iterative", settings.agent, rule=settings.rule)
+        self._analyzer = open_analyzer("rounds", settings.agent)
         self._grounder = open_grounder(settings.grounder, settings.agent)
         self._synthesizer = open_synthesizer(settings.rule, settings.agent)
         self._api_map = api_map(engine._catalogue)
@@ -176,6 +201,7 @@ class _Job:
         root = state.tree.root
         assert root.belief is not None
         self._tell(ev.RunFinished(p=root.belief.p))
+        write_report(self._e._store, state)
         return state
 
     # -- the tree

@@ -13,7 +13,7 @@ from workbench.engine.settings import RunSettings
 from workbench.propositions import Belief, NodeId, Tree
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
-from workbench.synthesis import rule_from_json
+from workbench.synthesis import rule_from_json, tree_from_json
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
 
 
 def _tree(store: Store, digest: str) -> Tree:
-    return Tree.from_json(orjson.loads(store.body(digest)))
+    return tree_from_json(orjson.loads(store.body(digest)))
 
 
 def put_tree(store: Store, tree: Tree) -> str:

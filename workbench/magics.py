@@ -1,0 +1,81 @@
+"""``%load_ext workbench``: a claim as a notebook cell.
+
+::
+
+    %%proposition --cutoff 2018-06-30
+    The S&P 500 closes higher on 2018-12-31 than on 2018-06-29
+
+``%run_of RUN`` opens an earlier run. Both leave the analysis in the variable ``analysis``.
+"""
+
+import argparse
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from workbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from workbench.api import Analysis
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(
+            f"%%proposition: {message}; write %%proposition --cutoff 2018-06-30 and the claim below it"
+        )
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="%%proposition", add_help=False, exit_on_error=False)
+    parser.add_argument("--cutoff", required=True)
+    parser.add_argument("--model")
+    parser.add_argument("--api-base")
+    parser.add_argument("--preset", default="product")
+    parser.add_argument("--max-leaves", type=int)
+    parser.add_argument("--trials", type=int)
+    return parser
+
+
+def run_blocking(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine to its end while the notebook's own event loop is busy running this cell.
+
+    The loop is a private one in a thread of its own: the kernel's loop is never patched.
+    """
+    box: dict[str, Any] = {}
+
+    def target() -> None:
+        try:
+            box["value"] = asyncio.run(work)
+        except BaseException as error:
+            box["error"] = error  # raised again below, in the cell's own thread
+
+    thread = threading.Thread(target=target, name="workbench")
+    thread.start()
+    thread.join()
+    if "error" in box:
+        raise box["error"]
+    return box["value"]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register ``%%proposition`` and ``%run_of``."""
+
+    def proposition(line: str, cell: str) -> "Analysis":
+        from workbench.api import analyze
+
+        options = vars(_parser().parse_args(line.split()))
+        found: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
+        shell.user_ns["analysis"] = found
+        return found
+
+    def run_of(line: str) -> "Analysis":
+        from workbench.api import open_run
+
+        found = open_run(line.strip() or "last")
+        shell.user_ns["analysis"] = found
+        return found
+
+    shell.register_magic_function(proposition, "cell", "proposition")
+    shell.register_magic_function(run_of, "line", "run_of")
