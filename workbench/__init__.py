@@ -6,10 +6,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.version import __version__
+
 if TYPE_CHECKING:
     from workbench.api import Analysis, analyze, open_run
 
-__version__ = "0.1.0"
+
 __all__ = ["Analysis", "__version__", "analyze", "open_run"]
 
 

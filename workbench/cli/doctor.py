@@ -38,9 +38,9 @@ def _report() -> dict[str, Any]:
     from proxies.settings import KEY_VARIABLES
 
     from sandbox import Sandbox
-    from workbench import __version__
     from workbench.engine.manifest import packages
     from workbench.settings import home_from
+    from workbench.version import __version__
 
     async def probe() -> tuple[str, list[str]]:
         sandbox = Sandbox()

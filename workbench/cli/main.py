@@ -10,8 +10,8 @@ import sys
 
 import typer
 
-from workbench import __version__
 from workbench.cli import data, doctor, reasoning, runs, science, screens
+from workbench.version import __version__
 
 app = typer.Typer(
     name="workbench",

@@ -6,7 +6,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from workbench import __version__
+from workbench.prompts import fingerprints
+from workbench.version import __version__
 
 #: The packages whose behaviour reaches a number; all others follow from the lock.
 PACKAGES = (
