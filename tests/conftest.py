@@ -1,8 +1,12 @@
 """What every test stands on: no network but loopback, real data only where it lies, long tests only on request."""
 
+import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +54,64 @@ def test_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no real data: set WORKBENCH_TEST_DATA")
     return folder
+
+
+def run_cli(
+    home: Path, *arguments: str, timeout: float = 280, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run ``workbench`` as a person would, in a process and a home of its own, without any key of this machine."""
+    return subprocess.run(
+        [sys.executable, "-m", "workbench.cli.main", *arguments],
+        env=cli_environment(home, **environment),
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def cli_environment(home: Path, **environment: str) -> dict[str, str]:
+    """The environment of :func:`run_cli`."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return {**kept, "HOME": str(home), "WORKBENCH_HOME": str(home / "home"), **environment}
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that was made once for the whole test session: look at it, do not change it."""
+
+    home: Path
+    document: dict[str, Any]
+    stderr: str
+
+    @property
+    def run_id(self) -> str:
+        return str(self.document["run_id"])
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "home" / "runs" / self.run_id
+
+    def node(self, node: str) -> dict[str, Any]:
+        return next(item for item in self.document["nodes"] if item["id"] == node)
+
+    @property
+    def leaves(self) -> list[dict[str, Any]]:
+        inner = {item["parent"] for item in self.document["nodes"]}
+        return [item for item in self.document["nodes"] if item["id"] not in inner]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
+    """The demo's claim, run through the command line in sealed kernels."""
+    home = tmp_path_factory.mktemp("demo")
+    done = run_cli(
+        home,
+        "analyze",
+        "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
+        "--cutoff",
+        "2018-06-30",
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    return FinishedRun(home, json.loads(done.stdout), done.stderr)

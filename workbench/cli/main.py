@@ -47,9 +47,8 @@ def main() -> None:
     """Run the command line; usage errors of the options end in one line and exit code 2 too."""
     load_dotenv()
     try:
-        app(standalone_mode=False)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
+        # Without standalone mode an exit code asked for by a command is what the call returns.
+        sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:
         sys.exit(3)
     except Exception as error:
@@ -61,3 +60,7 @@ def main() -> None:
         if line:
             sys.stderr.write(f"workbench: {line} (see `workbench --help`)\n")
         sys.exit(getattr(error, "exit_code", 2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""The main job from the command line, on real data, in sealed kernels: what a stranger sees."""
+
+import ast
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.conftest import FinishedRun, run_cli
+
+
+def code_of(notebook: str) -> str:
+    cells = nbformat.read(notebook, as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+
+
+def shape_of(source: str) -> str:
+    """A program without its names' values: two leaves made from one template differ only in constants."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = type(node.value).__name__
+    return ast.dump(tree)
+
+
+def recomputed(document: dict[str, Any]) -> dict[str, float]:
+    """Every node's p, inner ones by hand from the printed rules and the leaves."""
+    nodes = {node["id"]: node for node in document["nodes"]}
+
+    def value(node: str) -> float:
+        rule = nodes[node]["rule"]
+        if rule is None:
+            return float(nodes[node]["p"])
+        assert rule["name"] == "linear"
+        return float(
+            rule["intercept"] + sum(weight * value(child) for child, weight in rule["weights"].items())
+        )
+
+    return {node: value(node) for node in nodes}
+
+
+def test_the_demo_is_a_tree_of_at_least_six_leaves_on_two_levels(demo: FinishedRun) -> None:
+    assert demo.document["status"] == "done"
+    assert demo.document["n_leaves"] == len(demo.leaves) >= 6
+    assert len({leaf["id"].count(".") for leaf in demo.leaves}) >= 2
+    statements = [node["statement"] for node in demo.document["nodes"]]
+    assert len(set(statements)) == len(statements)
+
+
+def test_the_root_can_be_recomputed_by_hand(demo: FinishedRun) -> None:
+    by_hand = recomputed(demo.document)
+    for node in demo.document["nodes"]:
+        assert node["p"] == pytest.approx(by_hand[node["id"]], abs=1e-12)
+    assert demo.document["root"]["p"] == by_hand["P0"]
+    for node in demo.document["nodes"]:
+        if node["rule"]:
+            assert abs(node["rule"]["intercept"]) <= 0.1
+            assert all(-1 <= weight <= 1 for weight in node["rule"]["weights"].values())
+
+
+def test_the_answer_is_where_the_measured_design_puts_it(demo: FinishedRun) -> None:
+    """OFFLINE_ANALYST: p about 0.69 against a base rate of 0.68."""
+    assert demo.document["root"]["p"] == pytest.approx(0.69, abs=0.05)
+    assert demo.document["base_rate"] == pytest.approx(0.68, abs=0.03)
+
+
+def test_every_leaf_has_an_executed_notebook_with_a_plot(demo: FinishedRun) -> None:
+    for leaf in demo.leaves:
+        notebook = nbformat.read(leaf["notebook"], as_version=4)
+        nbformat.validate(notebook)
+        assert Path(leaf["notebook"]).parent == demo.folder / "proofs"
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert code and all(cell.execution_count is not None for cell in code)
+        images = [o for cell in code for o in cell.outputs if "image/png" in o.get("data", {})]
+        assert images, leaf["id"]
+        source = code_of(leaf["notebook"])
+        assert "CALL_API(" in source
+        for word in ("set_title", "set_ylabel", "axhline", "axvline"):
+            assert word in source, (leaf["id"], word)
+
+
+def test_leaves_of_different_kinds_run_different_code(demo: FinishedRun) -> None:
+    sources = [code_of(leaf["notebook"]) for leaf in demo.leaves]
+    assert len(set(sources)) == len(sources)
+    shapes = [shape_of(source) for source in sources]
+    assert len(set(shapes)) >= 4
+    # Only one kind may share a template: two halves, or two references.
+    assert max(shapes.count(shape) for shape in shapes) <= 3
+
+
+def test_no_row_from_after_the_cutoff_is_in_any_ledger(demo: FinishedRun) -> None:
+    with sqlite3.connect(demo.home / "home" / "workbench.db") as db:
+        answers = db.execute("SELECT answer FROM api_calls WHERE answer IS NOT NULL").fetchall()
+        assert len(answers) >= len(demo.leaves)
+        dates = []
+        for (digest,) in answers:
+            raw = db.execute("SELECT data FROM bodies WHERE hash = ?", (digest,)).fetchone()[0]
+            dates += [row["date"] for row in json.loads(raw) if isinstance(row, dict) and "date" in row]
+        everything = b"".join(raw for (raw,) in db.execute("SELECT data FROM bodies"))
+    db.close()
+    assert len(dates) > 1000
+    assert max(dates) == "2018-06-29"
+    # The S&P's close of 2018-12-31 and of the first session after the cutoff.
+    assert b"2506.85" not in everything
+    assert b"2726.71" not in everything
+    assert b"2718.37" in everything
+
+
+def test_the_files_say_what_the_run_says(demo: FinishedRun) -> None:
+    tree = json.loads((demo.folder / "tree.json").read_text())
+    assert demo.document["root"]["p"] in [float(x) for x in _numbers(tree)]
+    manifest = json.loads((demo.folder / "manifest.json").read_text())
+    assert manifest["isolation"] == demo.document["isolation"] == "namespaces"
+    assert manifest["prompts"] and manifest["code"].startswith("sha256:") and manifest["data"]
+    page = (demo.folder / "report.html").read_text()
+    assert "S&amp;P 500" in page and "<script" not in page
+
+
+def _numbers(value: Any) -> list[float]:
+    if isinstance(value, dict):
+        return [x for item in value.values() for x in _numbers(item)]
+    if isinstance(value, list):
+        return [x for item in value for x in _numbers(item)]
+    return [value] if isinstance(value, float) else []
+
+
+def test_show_gives_the_same_document(demo: FinishedRun) -> None:
+    done = run_cli(demo.home, "show", demo.run_id, "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == demo.document
+    text = run_cli(demo.home, "show", "last").stdout
+    assert all(node["statement"] in text for node in demo.document["nodes"])
+
+
+def test_a_finished_run_is_not_run_again(demo: FinishedRun) -> None:
+    done = run_cli(demo.home, "resume", demo.run_id, "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == demo.document
+
+
+def test_a_different_claim_works_the_same_way(tmp_path: Path) -> None:
+    done = run_cli(tmp_path, "analyze", "VIX above 20 on 2018-12-31", "--cutoff", "2018-11-01", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["status"] == "done"
+    assert document["root"]["p"] == pytest.approx(0.25, abs=0.12)
+    assert document["root"]["p"] == pytest.approx(recomputed(document)["P0"], abs=1e-12)
+    assert document["n_leaves"] >= 4
+
+
+def test_what_if_moves_exactly_the_ancestors(demo: FinishedRun) -> None:
+    nodes = {node["id"]: node for node in demo.document["nodes"]}
+    leaf = next(leaf["id"] for leaf in demo.leaves if "." in leaf["id"] and _weight(nodes, leaf["id"]) != 0)
+    done = run_cli(demo.home, "whatif", demo.run_id, "--set", f"{leaf}=0.0", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["model_calls"] == 0
+    assert result["before"] == demo.document["root"]["p"]
+    path, weight, parent = [leaf], 1.0, leaf
+    while nodes[parent]["parent"]:
+        weight *= nodes[nodes[parent]["parent"]]["rule"]["weights"][parent]
+        parent = nodes[parent]["parent"]
+        path.append(parent)
+    assert {change["id"] for change in result["changed"]} == set(path)
+    assert result["after"] == pytest.approx(result["before"] - weight * nodes[leaf]["p"], abs=1e-12)
+    # The run itself is as it was.
+    assert json.loads(run_cli(demo.home, "show", demo.run_id, "--json").stdout) == demo.document
+
+
+def _weight(nodes: dict[str, Any], leaf: str) -> float:
+    weight = 1.0
+    while nodes[leaf]["parent"]:
+        weight *= nodes[nodes[leaf]["parent"]]["rule"]["weights"][leaf]
+        leaf = nodes[leaf]["parent"]
+    return weight
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["analyze", "", "--cutoff", "2018-06-30"], "empty"),
+        (
+            [
+                "analyze",
+                "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
+                "--cutoff",
+                "2018-02-30",
+            ],
+            "2018-02-30",
+        ),
+        (
+            [
+                "analyze",
+                "The S&P 500 closes higher on 2019-12-31 than on 2018-12-28",
+                "--cutoff",
+                "2019-06-30",
+            ],
+            "2018",
+        ),
+        (["analyze", "The S&P 500 closes above 2500 on 2025-12-31", "--cutoff", "2018-06-30"], "2018"),
+        (["analyze", "The moon is made of cheese", "--cutoff", "2018-06-30"], "--model"),
+        (["analyze", "It rains", "--cutoff", "2018-06-30", "--model", "nonsense"], "nonsense"),
+        (["analyze", "It rains", "--cutoff", "2018-06-30", "--rule", "magic"], "magic"),
+        (["analyze", "It rains", "--cutoff", "2018-06-30", "--trials", "0"], "trials"),
+        (["analyze", "It rains"], "cutoff"),
+        (["show", "nope"], "nope"),
+        (["resume", "nope"], "nope"),
+        (["whatif", "nope", "--set", "P1=0.5"], "nope"),
+        (["call", "embedded/series/nonsense"], "nonsense"),
+        (["call", "embedded/series/observations", "series_id=SP500", "vintage=2030-01-01"], "vintage"),
+        (["call", "embedded/series/observations"], "series_id"),
+        (["api-doc", "fred/nonsense"], "nonsense"),
+        (["frobnicate"], "frobnicate"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else value,
+)
+def test_bad_input_is_one_clear_line_and_exit_2(tmp_path: Path, arguments: list[str], word: str) -> None:
+    done = run_cli(tmp_path, *arguments)
+    assert done.returncode == 2, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert word in lines[0]
+    assert "Traceback" not in done.stderr
+    runs = run_cli(tmp_path, "runs", "--json")
+    assert json.loads(runs.stdout) == []  # a refused claim leaves no run behind
+
+
+@pytest.mark.parametrize(
+    ("setting", "word"),
+    [("P9=0.5", "P9"), ("P1=1.2", "1.2"), ("P1", "NODE=P"), ("P1=x", "P1=x"), ("P1=nan", "nan")],
+)
+def test_a_bad_edit_is_one_clear_line_and_exit_2(demo: FinishedRun, setting: str, word: str) -> None:
+    done = run_cli(demo.home, "whatif", demo.run_id, "--set", setting)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert word in done.stderr
+
+
+def test_the_broker_can_be_asked_by_hand(tmp_path: Path) -> None:
+    done = run_cli(
+        tmp_path, "call", "embedded/series/observations", "series_id=SP500", "start=2018-06-01", "end=2018-12-31",
+        "--cutoff", "2018-06-30", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["data"][-1]["date"] == "2018-06-29"
+    assert answer["data"][-1]["value"] == pytest.approx(2718.37)
+    assert answer["meta"]["clamped"]
+    refused = run_cli(tmp_path, "call", "embedded/series/observations", "series_id=NOPE", "--json")
+    assert refused.returncode == 2
+    assert "refused" in json.loads(refused.stdout)
+
+
+def test_doctor_tells_levels_and_names_of_keys_only(tmp_path: Path) -> None:
+    done = run_cli(tmp_path, "doctor", "--json", FRED_API_KEY="abcdefghijklmnop0123456789abcdef")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["isolation"] in {"namespaces", "landlock", "none"}
+    assert report["keys_set"] == ["FRED_API_KEY"]
+    assert "abcdefghijklmnop" not in done.stdout + done.stderr
