@@ -1,0 +1,188 @@
+"""A claim that a rule can decide, as plain data, and its one canonical sentence.
+
+Ten patterns share the fields below. ``start`` None means the last value visible at the cutoff.
+
+===========  ==============================================================  =======================
+pattern      true when                                                       ``level`` means
+===========  ==============================================================  =======================
+compare      value on ``end`` above (below) the value on ``start``           unused
+level        value on ``end`` above (below) ``level``                        units of the series
+average      close on ``end`` above (below) its 200-day average              percent beyond the average
+range        value on ``end`` from ``level`` to ``upper``, both included     units of the series
+change       growth from ``start`` to ``end`` above (below) ``level``        percent, signed
+touch        some value after the cutoff, through ``end``, reaches ``level`` units of the series
+drawdown     some close after ``start``, through ``end``, is ``level`` off   percent, signed
+volatility   annualised volatility of daily log returns above (below)        percent a year
+relative     growth of ``series`` above (below) growth of ``other``          unused
+===========  ==============================================================  =======================
+
+``side`` is the side of the threshold that makes the event ("toward", for a touch, is settled by the last visible
+value: :func:`settled`); ``strict`` leaves equality out; ``never`` turns a
+touch or a drawdown into "it does not happen". A ``reference`` claim is the same event judged by its reference
+class alone; it is how a tree keeps its own base rate as a leaf.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
+
+from workbench.questions.series import SERIES, Series
+
+Pattern = Literal[
+    "compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative"
+]
+Side = Literal["above", "below", "toward"]
+
+REFERENCE = "Reference class:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A decidable claim; see the module for the meaning of the fields per pattern."""
+
+    pattern: Pattern
+    series: str
+    end: date
+    side: Side = "above"
+    strict: bool = True
+    start: date | None = None
+    level: float | None = None
+    upper: float | None = None
+    other: str | None = None
+    never: bool = False
+    reference: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> Series:
+        """The series the claim is about."""
+        return SERIES[self.series]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Identifiers of every embedded series the claim needs."""
+        names = self.about.sources
+        return names + SERIES[self.other].sources if self.other else names
+
+    @property
+    def statement(self) -> str:
+        """The canonical sentence; the grammar reads it back into this claim."""
+        sentence = _SENTENCES[self.pattern](self)
+        if self.reference:
+            return f"{REFERENCE} {sentence}"
+        return sentence[0].upper() + sentence[1:]
+
+    def as_reference(self) -> "Claim":
+        """The same event, judged by its reference class alone."""
+        return replace(self, reference=True, notes=())
+
+
+def settled(claim: Claim, last_value: float) -> Claim:
+    """The claim with a touch's side settled: a level over the last visible value is reached from below."""
+    if claim.side != "toward":
+        return claim
+    return replace(claim, side="above" if amount(claim) > last_value else "below")
+
+
+def number(value: float) -> str:
+    """A number as short as it can be written without loss: ``20``, ``12.5``, ``1.05``."""
+    return f"{value:.10g}"
+
+
+def amount(claim: Claim) -> float:
+    """The claim's level, which its pattern has to have."""
+    if claim.level is None:
+        raise ValueError(f"a claim of the pattern {claim.pattern!r} needs a level")
+    return claim.level
+
+
+def _verb(claim: Claim) -> str:
+    return "is" if claim.about.monthly else "closes"
+
+
+def _compare(claim: Claim) -> str:
+    up, down = ("wider", "narrower") if claim.about.wide else ("higher", "lower")
+    word = {
+        ("above", True): up,
+        ("above", False): f"no {down}",
+        ("below", True): down,
+        ("below", False): f"no {up}",
+    }[claim.side, claim.strict]
+    if claim.start is None:
+        return f"{claim.about.article} {_verb(claim)} {word} on {claim.end} than the last value known"
+    return f"{claim.about.article} {_verb(claim)} {word} on {claim.end} than on {claim.start}"
+
+
+def _level(claim: Claim) -> str:
+    word = {
+        ("above", True): "above",
+        ("above", False): "at or above",
+        ("below", True): "below",
+        ("below", False): "at or below",
+    }[claim.side, claim.strict]
+    return f"{claim.about.article} {_verb(claim)} {word} {number(amount(claim))} on {claim.end}"
+
+
+def _average(claim: Claim) -> str:
+    beyond = f"at least {number(abs(claim.level))} % " if claim.level else ""
+    return f"{claim.about.article} closes {beyond}{claim.side} its 200-day average on {claim.end}"
+
+
+def _range(claim: Claim) -> str:
+    low, high = number(amount(claim)), number(claim.upper or 0.0)
+    return f"{claim.about.article} {_verb(claim)} between {low} and {high} on {claim.end}"
+
+
+def _change(claim: Claim) -> str:
+    level = amount(claim)
+    rises = level > 0 or (level == 0 and claim.side == "above")
+    happens = (claim.side == "above") == rises
+    word = ("rises" if rises else "falls") if happens else ("does not rise" if rises else "does not fall")
+    since = f"from {claim.start} to" if claim.start else "by"
+    return f"{claim.about.article} {word} at least {number(abs(level))} % {since} {claim.end}"
+
+
+def _touch(claim: Claim) -> str:
+    if claim.side == "toward":
+        verb = "never touches" if claim.never else "touches"
+        return f"{claim.about.article} {verb} {number(amount(claim))} through {claim.end}"
+    never, once = ("never closes", "") if claim.never else ("closes", " at least once")
+    word = "at or above" if claim.side == "above" else "at or below"
+    return f"{claim.about.article} {never} {word} {number(amount(claim))}{once} through {claim.end}"
+
+
+def _drawdown(claim: Claim) -> str:
+    verb = "never closes" if claim.never else "closes"
+    once = "" if claim.never else " at least once"
+    base = f"its {claim.start} close" if claim.start else "its last known close"
+    level = number(abs(amount(claim)))
+    return f"{claim.about.article} {verb} {level} % or more {claim.side} {base}{once} through {claim.end}"
+
+
+def _volatility(claim: Claim) -> str:
+    word = "above" if claim.side == "above" else "at most"
+    since = f"from {claim.start} to" if claim.start else "through"
+    return (
+        f"the realised volatility of {claim.about.article} {since} {claim.end} "
+        f"is {word} {number(amount(claim))} %"
+    )
+
+
+def _relative(claim: Claim) -> str:
+    word = "outperforms" if claim.side == "above" else "underperforms"
+    since = f"from {claim.start} to" if claim.start else "by"
+    other = SERIES[claim.other or ""].article
+    return f"{claim.about.article} {word} {other} {since} {claim.end}"
+
+
+_SENTENCES = {
+    "compare": _compare,
+    "level": _level,
+    "average": _average,
+    "range": _range,
+    "change": _change,
+    "touch": _touch,
+    "drawdown": _drawdown,
+    "volatility": _volatility,
+    "relative": _relative,
+}

@@ -1,0 +1,254 @@
+"""From a claim to numbers: whether it can be asked at a cutoff, what the models need, and how it came out."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.forecasting.leaf_models import (
+    AVERAGE_DAYS,
+    LeafEstimate,
+    LeafSpec,
+    TooLittleHistory,
+    base_outcomes,
+    estimate,
+    trading_days,
+)
+from workbench.questions.claims import Claim, amount
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series import SERIES, data_end
+
+Rows = Sequence[Mapping[str, Any]]
+
+LONGEST_DAYS = 731
+FRESH = timedelta(days=5)
+
+
+def check(claim: Claim, last_day: date) -> None:
+    """Refuse a claim that cannot be asked at a cutoff; ``last_day`` is the last day visible then.
+
+    Looks at the calendar and at documented ranges only, never at a value.
+
+    Raises
+    ------
+    ClaimRefused
+        Settled already, resolving after the data end, more than two years ahead, or starting before the data do.
+    """
+    names = [claim.series] + ([claim.other] if claim.other else [])
+    for name in names:
+        series = SERIES[name]
+        if claim.end > data_end(series):
+            raise ClaimRefused(
+                f"the embedded data on {series.article} end on {data_end(series)}, so a claim that resolves on "
+                f"{claim.end} cannot be treated; choose an earlier date or a real model (--model, --api-base)"
+            )
+        if claim.start is not None and claim.start < series.first:
+            raise ClaimRefused(
+                f"the embedded data on {series.article} begin on {series.first}, after {claim.start}; "
+                "choose a later start"
+            )
+    if not _open(claim, last_day):
+        raise ClaimRefused(
+            f"the claim is already settled at the cutoff (the last visible day is {last_day}, it resolves on "
+            f"{claim.end}); choose a later date or an earlier cutoff"
+        )
+    if (claim.end - last_day).days > LONGEST_DAYS:
+        raise ClaimRefused(
+            f"{claim.end} is more than two years after the cutoff, further than the history here can carry; "
+            "choose a nearer date"
+        )
+
+
+def _open(claim: Claim, last_day: date) -> bool:
+    if claim.about.monthly:
+        return claim.end > last_day
+    return claim.end > last_day and trading_days(last_day, claim.end) > 0
+
+
+def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Series | None]:
+    """The claim's series (the spread already taken) and, for relative claims, the other one."""
+    first = value_series(claim.series, rows)
+    return first, value_series(claim.other, rows) if claim.other else None
+
+
+def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
+    """Values of one known series by day, oldest first, gaps left out."""
+    parts = [_column(rows[source]) for source in SERIES[name].sources]
+    series = parts[0] if len(parts) == 1 else (parts[0] - parts[1]).dropna().round(4)
+    if series.empty:
+        raise ClaimRefused(
+            f"no value of {SERIES[name].article} is visible at this cutoff; choose a later cutoff"
+        )
+    return series
+
+
+def _column(rows: Rows) -> pd.Series:
+    days = pd.DatetimeIndex([row["date"] for row in rows])
+    return pd.Series([row["value"] for row in rows], index=days, dtype=float).dropna()
+
+
+def spec_of(claim: Claim, last_day: date) -> LeafSpec:
+    """The claim as the leaf models take it: method, window, interval."""
+    method = _method(claim)
+    logs = not (claim.about.monthly and claim.about.kind == "yield")
+    low, high = _interval(claim)
+    if not logs and claim.pattern == "compare":
+        low, high = (0.0 if low == 1 else low), (0.0 if high == 1 else high)
+        low, high = (-np.inf if claim.side == "below" else low), (np.inf if claim.side == "above" else high)
+    return LeafSpec(
+        method=method,
+        end=claim.end,
+        last_day=last_day,
+        low=low,
+        high=high,
+        start=claim.start,
+        levels=claim.pattern in ("level", "range", "touch"),
+        logs=logs,
+        extreme="max" if claim.side == "above" else "min",
+        never=claim.never,
+    )
+
+
+def _method(claim: Claim) -> Any:
+    if claim.about.monthly:
+        return "monthly"
+    reverting = claim.about.kind == "volatility"
+    if claim.pattern in ("touch", "drawdown"):
+        return "reverting-path" if reverting else "path"
+    if claim.pattern in ("compare", "level", "range", "change"):
+        return "reverting" if reverting else "endpoint"
+    return claim.pattern
+
+
+def _interval(claim: Claim) -> tuple[float, float]:
+    if claim.pattern == "range":
+        return amount(claim), claim.upper or np.inf
+    if claim.pattern in ("compare", "relative"):
+        bound = 1.0
+    elif claim.pattern in ("change", "drawdown"):
+        bound = 1 + amount(claim) / 100
+    elif claim.pattern == "average":
+        bound = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
+    elif claim.pattern == "volatility":
+        bound = amount(claim) / 100
+    else:
+        bound = amount(claim)
+    return (
+        (bound, np.inf)
+        if claim.side == "above"
+        else (-np.inf if claim.pattern == "volatility" else 0.0, bound)
+    )
+
+
+def appraise(
+    claim: Claim, rows: Mapping[str, Rows], last_day: date, *, only_base: bool = False
+) -> LeafEstimate:
+    """Probability and base rate of a claim from the rows visible at the cutoff.
+
+    Raises
+    ------
+    ClaimRefused
+        The visible history holds fewer than two separate windows of the claim's length.
+    """
+    series, other = series_of(claim, rows)
+    if claim.about.monthly and claim.about.kind == "yield" and claim.pattern == "change":
+        # a percentage change of a yield or a spread is a level, seen from its value at the start
+        claim = _as_level(claim, series)
+    spec = spec_of(claim, last_day)
+    try:
+        return base_outcomes(spec, series, other) if only_base else estimate(spec, series, other)
+    except TooLittleHistory as problem:
+        raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
+
+
+def _as_level(claim: Claim, series: pd.Series) -> Claim:
+    start = series.index[-1].date() if claim.start is None else claim.start
+    value = value_on(claim.series, series, start)
+    if value is None:
+        raise ClaimRefused(
+            f"the value of {claim.about.article} for {start} is not visible yet; ask in levels instead of percent"
+        )
+    level = round(value * (1 + amount(claim) / 100), 4)
+    return Claim(
+        pattern="level", series=claim.series, end=claim.end, side=claim.side, strict=claim.strict, level=level
+    )
+
+
+def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
+    """Share of past windows of the claim's kind, known at the cutoff, in which it came true; in [0, 1]."""
+    return appraise(claim, rows, last_day, only_base=True).base_rate
+
+
+def value_on(name: str, series: pd.Series, day: date) -> float | None:
+    """A series' value on a date: the last one on or before it, at most five days old; monthly: that month's.
+
+    None where there is no such value.
+    """
+    if SERIES[name].monthly:
+        month = pd.Timestamp(day).replace(day=1)
+        return float(series[month]) if month in series.index else None
+    before = series[: pd.Timestamp(day)]
+    if before.empty or pd.Timestamp(day) - before.index[-1] > FRESH:
+        return None
+    return float(before.iloc[-1])
+
+
+def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
+    """How the claim came out, from the full rows; ``last_day`` is the last day visible at the claim's cutoff.
+
+    Raises
+    ------
+    ClaimRefused
+        A value that the claim needs is missing, or older than five days.
+    """
+    series, other = series_of(claim, rows)
+    end = _needed(claim.series, series, claim.end)
+    if claim.pattern == "range":
+        return amount(claim) <= end <= (claim.upper or np.inf)
+    if claim.pattern == "level":
+        return _beyond(claim, end, amount(claim))
+    if claim.pattern == "average":
+        past = series[: pd.Timestamp(claim.end)].iloc[-AVERAGE_DAYS:]
+        offset = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
+        return _beyond(claim, end, float(past.mean()) * offset)
+    if claim.pattern == "touch":
+        return _path(claim, series[pd.Timestamp(last_day) + pd.Timedelta(days=1) :], amount(claim))
+    visible = series[: pd.Timestamp(last_day)]
+    since = claim.start or visible.index[-1].date()
+    start = float(visible.iloc[-1]) if claim.start is None else _needed(claim.series, series, claim.start)
+    if claim.pattern == "compare":
+        return _beyond(claim, end, start)
+    if claim.pattern == "change":
+        return _beyond(claim, end, start * (1 + amount(claim) / 100))
+    if claim.pattern == "drawdown":
+        return _path(
+            claim, series[pd.Timestamp(since) + pd.Timedelta(days=1) :], start * (1 + amount(claim) / 100)
+        )
+    if claim.pattern == "volatility":
+        window = np.log(series[pd.Timestamp(since) : pd.Timestamp(claim.end)]).diff().dropna()
+        return _beyond(claim, float(np.sqrt(252 * np.mean(window**2))), amount(claim) / 100)
+    if other is None or claim.other is None:
+        raise ValueError("a relative claim needs a second series")
+    rival = _needed(claim.other, other, claim.end) / _needed(claim.other, other, since)
+    return _beyond(claim, end / start, rival)
+
+
+def _needed(name: str, series: pd.Series, day: date) -> float:
+    value = value_on(name, series, day)
+    if value is None:
+        raise ClaimRefused(f"{SERIES[name].article} has no value on {day}, nor in the five days before it")
+    return value
+
+
+def _beyond(claim: Claim, value: float, bound: float) -> bool:
+    if claim.side == "above":
+        return value > bound if claim.strict else value >= bound
+    return value < bound if claim.strict else value <= bound
+
+
+def _path(claim: Claim, after: pd.Series, bound: float) -> bool:
+    window = after[: pd.Timestamp(claim.end)]
+    happened = bool((window >= bound).any() if claim.side == "above" else (window <= bound).any())
+    return happened != claim.never

@@ -1,0 +1,11 @@
+"""What can be wrong with a question.
+
+UsageError (workbench.errors)
+└── ClaimRefused    the claim is not one that a rule can decide; one sentence says why and what can be asked
+"""
+
+from workbench.errors import UsageError
+
+
+class ClaimRefused(UsageError):
+    """The claim is outside the grammar, or cannot be decided on the embedded series."""

@@ -1,0 +1,371 @@
+"""From a sentence to a claim by plain regular expressions, or a refusal in one sentence.
+
+The text is first brought to a small alphabet: known series become ``<ID>``, dates ``{YYYY-MM-DD}``, percentages
+``N %``. Ten expressions then read the whole of it; nothing is guessed from a part.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+
+from workbench.questions.claims import REFERENCE, Claim, Pattern, Side
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series import KNOWN, SERIES, month_end, replace_names
+
+CAN_DO = (
+    f"offline/analyst decides one dated claim about {KNOWN}: higher or lower than on a date, above, below or between "
+    "levels, above its 200-day average, a rise or fall of N %, touching a level, a drawdown, realised volatility, "
+    "outperformance; for anything else set a real model with --model PROVIDER/NAME (--api-base URL)"
+)
+
+_CAUSAL = re.compile(
+    r"\b(because|due to|caus(?:e|es|ed|ing)|as a result|results? (?:in|from)|leads? to|led to|thanks to|driven by|owing to|makes?)\b"
+)
+_JUDGEMENT = re.compile(
+    r"\b(good|bad|better|best|worse|worst|attractive|over-?valued|under-?valued|cheap|expensive|should|ought|fair|"
+    r"worth|worthwhile|buy|sell|wise|safe|risky|healthy|strong|weak|sound)\b"
+)
+_COMPOUND = re.compile(r"\b(and|or|but|unless|if|when|while|whereas|both|either|then)\b|;")
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sept sep",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_MONTH = "(" + "|".join(_MONTHS) + r")\.?"
+
+_S = r"<(?P<series>[A-Z0-9_]+)>(?:'s)?"
+_D = r"\{(?P<end>[\d-]+)\}"
+_D0 = r"\{(?P<start>[\d-]+)\}"
+_N = r"\$?(?P<level>\d[\d,]*(?:\.\d+)?)(?: ?(?:%|points?|dollars?|usd|percentage points|pp))?(?: (?:per|a) barrel)?"
+_U = r"\$?(?P<upper>\d[\d,]*(?:\.\d+)?)(?: ?(?:%|points?|dollars?|usd|percentage points|pp))?(?: (?:per|a) barrel)?"
+_P = r"(?P<level>\d+(?:\.\d+)?) %"
+_V = r"(?:(?:closes?|ends?|finishes|finish|settles?|is|be|stands?|trades?|remains?|stays?) )?"
+_NOT = r"(?P<neg>does not |is not |not |never )?"
+_ON = r"(?:on|in|at|for|as of)"
+_BY = r"(?P<by>before|by|through|until|up to)"
+_SPAN = (
+    rf"(?:(?:from|between) {_D0} (?:to|and|until|through) {_D}|(?:by|through) {_D.replace('end', 'end2')})"
+)
+_UP = r"rises?|gains?|increases?|climbs?|advances?|grows?|widens?|goes up"
+_DOWN = r"falls?|drops?|declines?|loses|lose|decreases?|narrows?|goes down"
+_RELATION = (
+    r"(?P<rel>at or above|at or below|at least|at most|no (?:higher|more|greater) than|no (?:lower|less) than|"
+    r"(?:higher|more|greater) than|(?:lower|less) than|not above|not below|above|over|below|under|exceeds?)"
+)
+_RELATIONS: dict[str, tuple[Side, bool]] = {
+    "at or above": ("above", False),
+    "at least": ("above", False),
+    "no lower than": ("above", False),
+    "no less than": ("above", False),
+    "not below": ("above", False),
+    "at or below": ("below", False),
+    "at most": ("below", False),
+    "no higher than": ("below", False),
+    "no more than": ("below", False),
+    "no greater than": ("below", False),
+    "not above": ("below", False),
+    "below": ("below", True),
+    "under": ("below", True),
+    "lower than": ("below", True),
+    "less than": ("below", True),
+}
+
+_Found = re.Match[str]
+
+
+def read_claim(text: str) -> Claim:
+    """The claim a sentence states.
+
+    Parameters
+    ----------
+    text : str
+        One English sentence. ``Reference class: ...`` marks the event as judged by its reference class alone.
+
+    Raises
+    ------
+    ClaimRefused
+        Empty, compound, causal, a value judgement, an unknown series, no date, an impossible date, or simply not
+        one of the patterns.
+
+    Examples
+    --------
+    >>> read_claim("VIX above 20 on 2018-12-31").statement
+    'The VIX closes above 20 on 2018-12-31'
+    """
+    words = " ".join(text.replace("’", "'").strip().strip('"“”').split())
+    if not words:
+        raise ClaimRefused(f"the claim is empty; {CAN_DO}")
+    if words.lower().startswith(REFERENCE.lower()):
+        return replace(read_claim(words[len(REFERENCE) :]), reference=True, notes=())
+    plain = _plain(words)
+    for pattern, build in _PATTERNS:
+        found = pattern.fullmatch(plain)
+        if found:
+            return _checked(build(found))
+    raise ClaimRefused(f"{_reason(plain)}: {words!r}; {CAN_DO}")
+
+
+def _reason(plain: str) -> str:
+    if _CAUSAL.search(plain):
+        return "a claim about causes cannot be decided by rule"
+    if _JUDGEMENT.search(plain):
+        return "a value judgement cannot be decided by rule"
+    if "<" not in plain:
+        return "the claim names no series that is embedded here"
+    inside = re.sub(r"between \S+ and \S+", "", plain.replace("at or above", "").replace("at or below", ""))
+    if _COMPOUND.search(inside.replace("or more", "")):
+        return "the claim joins several propositions, so state them one at a time"
+    if "{" not in plain:
+        return "the claim names no full date (write YYYY-MM-DD)"
+    return "the claim is not one of the patterns that are understood (is a level, a percentage or a word missing?)"
+
+
+def _plain(words: str) -> str:
+    """The sentence in the small alphabet of the patterns."""
+    text = words.rstrip(".?! ").lower()
+    text = re.sub(r"^(?:will|does|do|is it true that|it is true that)\s+", "", text)
+    text = _dates(replace_names(text))
+    text = re.sub(r"\b(?:will|would|shall) (not )?", lambda m: "does not " if m[1] else "", text)
+    text = re.sub(r"\b(?:doesn't|don't|won't|do not)\b", "does not", text)
+    text = re.sub(r"\bisn't\b", "is not", text).replace("realized", "realised")
+    text = re.sub(r"(\d)\s*(?:%|percent\b|per cent\b)", r"\1 %", text)
+    text = re.sub(r"^the (?=<)", "", text)
+    text = re.sub(r"[,:](?=\s|$)", "", text)
+    text = re.sub(r"> (?:index |level |price |value )", "> ", text)
+    return " ".join(text.split())
+
+
+def _dates(text: str) -> str:
+    def iso(found: _Found) -> str:
+        return _token(int(found[1]), int(found[2]), int(found[3]), found[0])
+
+    def day_month(found: _Found) -> str:
+        return _token(int(found["y"]), _MONTHS[found["m"]], int(found["d"]), found[0])
+
+    def month(found: _Found) -> str:
+        return "{" + month_end(date(int(found["y"]), _MONTHS[found["m"]], 1)).isoformat() + "}"
+
+    def quarter(found: _Found) -> str:
+        return "{" + month_end(date(int(found["y"]), 3 * int(found["q"]), 1)).isoformat() + "}"
+
+    named = _MONTH.replace("(", "(?P<m>", 1)
+    year = r"(?P<y>\d{4})"
+    text = re.sub(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b", iso, text)
+    text = re.sub(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{named},? {year}\b", day_month, text)
+    text = re.sub(rf"\b{named} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {year}\b", day_month, text)
+    text = re.sub(rf"\b(?:the )?(?:end of )?{named} {year}\b", month, text)
+    text = re.sub(rf"\b(?:the )?end of q(?P<q>[1-4]) {year}\b", quarter, text)
+    return re.sub(r"\b(?:the )?(?:end of|year[- ]end) (\d{4})\b", r"{\1-12-31}", text)
+
+
+def _token(year: int, month: int, day: int, written: str) -> str:
+    try:
+        return "{" + date(year, month, day).isoformat() + "}"
+    except ValueError:
+        raise ClaimRefused(f"{written} is not a day of the calendar; write dates as YYYY-MM-DD") from None
+
+
+def _day(found: _Found, name: str) -> date | None:
+    groups = found.groupdict()
+    text = groups.get(name) or (groups.get("end2") if name == "end" else None)
+    return date.fromisoformat(text) if text else None
+
+
+def _end(found: _Found) -> date:
+    day = _day(found, "end")
+    if day is None:
+        raise ValueError(f"pattern without an end date: {found.re.pattern}")
+    return day - timedelta(days=1) if found.groupdict().get("by") == "before" else day
+
+
+def _value(found: _Found, name: str = "level") -> float:
+    return float(found[name].replace(",", ""))
+
+
+def _flip(side: Side, strict: bool, negated: bool) -> tuple[Side, bool]:
+    if not negated:
+        return side, strict
+    return ("below" if side == "above" else "above"), not strict
+
+
+def _relation(found: _Found) -> tuple[Side, bool]:
+    side, strict = _RELATIONS.get(found["rel"], ("above", True))
+    return _flip(side, strict, bool(found.groupdict().get("neg")))
+
+
+def _series(found: _Found, pattern: Pattern, **fields: object) -> Claim:
+    values = {"pattern": pattern, "series": found["series"], "end": _end(found), **fields}
+    return Claim(**values)  # type: ignore[arg-type]
+
+
+def _compare(found: _Found) -> Claim:
+    side, strict = ("above", True) if found["word"] in ("higher", "wider", "up") else ("below", True)
+    side, strict = _flip(side, strict, bool(found["neg"]) != bool(found["no"]))  # type: ignore[arg-type]
+    return _series(found, "compare", start=_day(found, "start"), side=side, strict=strict)
+
+
+def _compare_own(found: _Found) -> Claim:
+    side, strict = _relation(found)
+    return _series(found, "compare", start=_day(found, "start"), side=side, strict=strict)
+
+
+def _level(found: _Found) -> Claim:
+    side, strict = _relation(found)
+    return _series(found, "level", level=_value(found), side=side, strict=strict)
+
+
+def _average(found: _Found) -> Claim:
+    side, strict = _relation(found)
+    level = float(found["level"]) if found["level"] else None
+    if level and found["neg"]:
+        raise ClaimRefused(f"say it without the negation, as N % above or below the average; {CAN_DO}")
+    return _series(found, "average", side=side, strict=True if not level else strict, level=level)
+
+
+def _range(found: _Found) -> Claim:
+    low, high = sorted((_value(found), _value(found, "upper")))
+    return _series(found, "range", level=low, upper=high, strict=False)
+
+
+def _change(found: _Found) -> Claim:
+    up = re.fullmatch(_UP, found["verb"]) is not None
+    side, strict = _flip("above" if up else "below", False, bool(found["neg"]))
+    level = _value(found) * (1 if up else -1)
+    return _series(found, "change", start=_day(found, "start"), level=level, side=side, strict=strict)
+
+
+def _direction(found: _Found) -> Claim:
+    up = re.fullmatch(_UP, found["verb"]) is not None
+    side, strict = _flip("above" if up else "below", True, bool(found["neg"]))
+    return _series(found, "compare", start=_day(found, "start"), side=side, strict=strict)
+
+
+def _touch(found: _Found) -> Claim:
+    word = found["rel"] or ""
+    side: Side = "toward" if not word else "above" if word in ("above", "at or above", "over") else "below"
+    notes = ("'by' is read as: on at least one day up to and including that date",) * (found["by"] == "by")
+    claim = _series(found, "touch", level=_value(found), side=side, strict=False, never=bool(found["neg"]))
+    return replace(claim, notes=notes)
+
+
+def _drawdown(found: _Found) -> Claim:
+    down = found["word"] in ("below", "under") or re.fullmatch(_DOWN, found["verb"]) is not None
+    level = -_value(found) if down else _value(found)
+    side: Side = "below" if down else "above"
+    never = bool(found["neg"])
+    return _series(
+        found, "drawdown", start=_day(found, "start"), level=level, side=side, strict=False, never=never
+    )
+
+
+def _volatility(found: _Found) -> Claim:
+    side, _ = _relation(found)
+    strict = side == "above"
+    return _series(
+        found, "volatility", start=_day(found, "start"), level=_value(found), side=side, strict=strict
+    )
+
+
+def _relative(found: _Found) -> Claim:
+    up = not found["verb"].startswith(("under", "lag", "trail"))
+    side, strict = _flip("above" if up else "below", True, bool(found["neg"]))
+    return _series(
+        found, "relative", other=found["other"], start=_day(found, "start"), side=side, strict=strict
+    )
+
+
+def _rule(
+    expression: str, build: Callable[[_Found], Claim]
+) -> tuple[re.Pattern[str], Callable[[_Found], Claim]]:
+    # series names are upper-case in the alphabet, everything else is lower-case
+    return re.compile(expression), build
+
+
+_OTHER = r"<(?P<other>[A-Z0-9_]+)>"
+_PATTERNS = [
+    _rule(
+        rf"{_S} {_NOT}{_V}(?P<no>no |not )?(?P<word>higher|lower|wider|narrower|up|down) (?:on|in|by|at) {_D} than "
+        rf"(?:it (?:did|was|closed) )?(?:(?:on|in|at) {_D0}|its {_D0.replace('start', 'start2')} close|the last value known)",
+        lambda found: _compare(found),
+    ),
+    _rule(rf"{_S} {_NOT}{_V}{_RELATION} its {_D0} (?:close|level|value) {_ON} {_D}", _compare_own),
+    _rule(
+        rf"{_S} {_NOT}{_V}(?:(?:at least |by |more than )?{_P} )?(?P<rel>above|below|over|under) its "
+        rf"200[- ]day (?:simple )?(?:moving )?average {_ON} {_D}",
+        _average,
+    ),
+    _rule(rf"{_S} {_V}(?:within |in the range )?(?:between|from) {_N} (?:and|to) {_U} {_ON} {_D}", _range),
+    _rule(rf"{_S} {_NOT}{_V}{_RELATION} {_N} {_ON} {_D}", _level),
+    _rule(
+        rf"{_S} {_NOT}(?P<verb>closes?|{_UP}|{_DOWN}) (?:by )?(?:at least |more than )?{_P}(?: or more)? "
+        rf"(?P<word>from|below|under|above) its (?:{_D0} close|last known close)(?: at least once)? {_BY} {_D}",
+        _drawdown,
+    ),
+    _rule(
+        rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) (?:by )?(?:at least |more than )?{_P}(?: or more)? {_SPAN}",
+        _change,
+    ),
+    _rule(rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) {_SPAN}", _direction),
+    _rule(
+        rf"{_S} {_NOT}(?:touch(?:es)?|reach(?:es)?|hits?|(?:closes?|trades?|is|rises?|falls?) "
+        rf"(?P<rel>at or above|at or below|above|over|below|under)) {_N}(?: at least once)? {_BY} {_D}",
+        _touch,
+    ),
+    _rule(
+        rf"(?:the )?realised volatility of (?:the )?{_S} {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?",
+        _volatility,
+    ),
+    _rule(rf"{_S} realised volatility {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?", _volatility),
+    _rule(
+        rf"(?:the )?realised volatility of (?:the )?{_S} {_NOT}{_V}{_RELATION} {_P}(?: a year)? {_SPAN}",
+        _volatility,
+    ),
+    _rule(
+        rf"{_S} {_NOT}(?P<verb>outperforms?|beats?|underperforms?|lags?|trails?|rises? more than) {_OTHER} {_SPAN}",
+        _relative,
+    ),
+]
+
+
+def _checked(claim: Claim) -> Claim:
+    """The claim, unless its parts do not fit each other."""
+    if claim.start is not None and claim.start >= claim.end:
+        raise ClaimRefused(
+            f"the claim ends on {claim.end}, not after its start on {claim.start}; swap the two dates"
+        )
+    monthly = claim.about.monthly or bool(claim.other and SERIES[claim.other].monthly)
+    if monthly and claim.pattern not in ("compare", "level", "range", "change"):
+        raise ClaimRefused(
+            f"{claim.about.article} is monthly, so it can be compared, above, below or between levels, or change by N %, "
+            "but has no daily path to touch, draw down, average, or be volatile along"
+        )
+    if claim.other and (claim.other == claim.series or "VIX" in (claim.series, claim.other)):
+        raise ClaimRefused("outperformance needs two different price series: S&P 500, NASDAQ or WTI")
+    if claim.pattern == "drawdown" and claim.level is not None and claim.level <= -100:
+        raise ClaimRefused("a price cannot fall by 100 % or more; state a smaller percentage")
+    if claim.pattern == "change" and claim.level is not None and claim.level <= -100:
+        raise ClaimRefused("a value cannot fall by 100 % or more; state a smaller percentage")
+    if (
+        claim.pattern in ("level", "touch", "range", "volatility")
+        and claim.level is not None
+        and claim.level <= 0
+    ):
+        raise ClaimRefused("a level has to be above zero")
+    return claim

@@ -1,0 +1,161 @@
+"""The embedded series a claim may be about: how people name them, how they are sampled, how far they reach.
+
+The last dates are those the package's documentation states; they are a calendar fact, not a value, so a claim
+can be turned down for resolving too late without a look at any datum.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+Kind = Literal["price", "volatility", "yield", "index"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One series as claims see it.
+
+    ``sources`` are the identifiers behind ``embedded/series/observations``; the spread has two, and its value is
+    the first minus the second. ``first`` and ``last`` are the days (for a monthly series: first days of months)
+    of the first and last values. ``article`` is the name as it stands inside a sentence.
+    """
+
+    id: str
+    article: str
+    kind: Kind
+    unit: str
+    monthly: bool
+    sources: tuple[str, ...]
+    first: date
+    last: date
+    pattern: str
+    wide: bool = False
+
+
+SERIES: dict[str, Series] = {
+    series.id: series
+    for series in (
+        Series(
+            id="SPREAD",
+            article="the BAA-AAA spread",
+            kind="yield",
+            unit="percentage points",
+            monthly=True,
+            sources=("BAA", "AAA"),
+            first=date(1919, 1, 1),
+            last=date(2018, 12, 1),
+            pattern=(
+                r"(?:moody'?s )?(?:baa\s*(?:-|–|to|minus|over|/)\s*aaa|aaa\s*(?:-|–|/)\s*baa)"
+                r"(?: corporate)?(?: bond)?(?: yield| credit| default)? spread|(?:the )?spread between baa and aaa(?: yields)?"
+                r"|(?:corporate )?credit spread"
+            ),
+            wide=True,
+        ),
+        Series(
+            id="SP500",
+            article="the S&P 500",
+            kind="price",
+            unit="index points",
+            monthly=False,
+            sources=("SP500",),
+            first=date(1999, 1, 4),
+            last=date(2018, 12, 31),
+            pattern=r"(?:s\s*&\s*p|s and p|standard (?:&|and) poor'?s)\s*-?500(?: index)?|\bsp\s?500\b|\bspx\b|\^gspc",
+        ),
+        Series(
+            id="NASDAQ",
+            article="the NASDAQ Composite",
+            kind="price",
+            unit="index points",
+            monthly=False,
+            sources=("NASDAQ",),
+            first=date(1999, 1, 4),
+            last=date(2018, 12, 31),
+            pattern=r"\bnasdaq(?: composite)?(?: index)?(?!-?\s?100)\b|\^ixic",
+        ),
+        Series(
+            id="VIX",
+            article="the VIX",
+            kind="volatility",
+            unit="index points",
+            monthly=False,
+            sources=("VIX",),
+            first=date(2014, 1, 3),
+            last=date(2019, 1, 3),
+            pattern=r"(?:cboe )?\bvix\b(?: index)?|cboe volatility index",
+        ),
+        Series(
+            id="WTI",
+            article="WTI crude oil",
+            kind="price",
+            unit="USD per barrel",
+            monthly=False,
+            sources=("WTI",),
+            first=date(1986, 1, 2),
+            last=date(2019, 1, 3),
+            pattern=r"\bwti\b(?: crude)?(?: oil)?(?: spot)?(?: price)?|\bcrude oil\b(?: spot)?(?: price)?",
+        ),
+        Series(
+            id="CORE_CPI",
+            article="US core CPI",
+            kind="index",
+            unit="index, 1982-84 = 100",
+            monthly=True,
+            sources=("CORE_CPI",),
+            first=date(1957, 1, 1),
+            last=date(2018, 11, 1),
+            pattern=r"(?:the )?(?:us |u\.s\. )?\bcore[ _]cpi\b(?: index)?",
+        ),
+        Series(
+            id="AAA",
+            article="the AAA corporate bond yield",
+            kind="yield",
+            unit="% a year",
+            monthly=True,
+            sources=("AAA",),
+            first=date(1919, 1, 1),
+            last=date(2018, 12, 1),
+            pattern=r"(?:moody'?s )?\baaa\b(?: corporate)?(?: bond)?(?: yield)?",
+        ),
+        Series(
+            id="BAA",
+            article="the BAA corporate bond yield",
+            kind="yield",
+            unit="% a year",
+            monthly=True,
+            sources=("BAA",),
+            first=date(1919, 1, 1),
+            last=date(2018, 12, 1),
+            pattern=r"(?:moody'?s )?\bbaa\b(?: corporate)?(?: bond)?(?: yield)?",
+        ),
+    )
+}
+
+KNOWN = "S&P 500, NASDAQ, VIX, WTI, the BAA-AAA spread, AAA and BAA yields, core CPI"
+
+_NAMES = [(series.id, re.compile(series.pattern, re.IGNORECASE)) for series in SERIES.values()]
+
+
+def replace_names(text: str) -> str:
+    """The text with every known series written as ``<ID>``, an article before it swallowed.
+
+    Examples
+    --------
+    >>> replace_names("The S&P 500 outperforms the Nasdaq")
+    '<SP500> outperforms <NASDAQ>'
+    """
+    for name, pattern in _NAMES:
+        text = re.sub(rf"(?:\bthe )?(?:{pattern.pattern})", f"<{name}>", text, flags=re.IGNORECASE)
+    return text
+
+
+def month_end(day: date) -> date:
+    """The last day of the month a day falls in."""
+    following = date(day.year + (day.month == 12), day.month % 12 + 1, 1)
+    return date.fromordinal(following.toordinal() - 1)
+
+
+def data_end(series: Series) -> date:
+    """The last day on which the series still has a value: for a monthly one, the end of its last month."""
+    return month_end(series.last) if series.monthly else series.last
