@@ -35,7 +35,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
 def _report() -> dict[str, Any]:
     from jupyter_client.kernelspec import KernelSpecManager
-    from proxies.settings import KEY_VARIABLES
+    from proxies.catalogue import load_catalogue
 
     from sandbox import Sandbox
     from workbench.engine.manifest import packages
@@ -51,6 +51,7 @@ def _report() -> dict[str, Any]:
         return found.level, list(found.refused)
 
     level, refused = asyncio.run(probe())
+    names = {source.key.variable for source in load_catalogue().sources() if source.key}
     home = home_from(os.environ)
     cache = home / "cache.db"
     specs = KernelSpecManager().find_kernel_specs()  # type: ignore[no-untyped-call]
@@ -60,7 +61,7 @@ def _report() -> dict[str, Any]:
         "home": str(home),
         "isolation": level,
         "isolation_refused": refused,
-        "keys_set": sorted(name for name in KEY_VARIABLES.values() if os.environ.get(name)),
+        "keys_set": sorted(name for name in names if os.environ.get(name)),
         "kernelspec": specs.get("analyst", "not installed: reinstall the package"),
         "cache_bytes": cache.stat().st_size if cache.is_file() else 0,
         "packages": packages(),

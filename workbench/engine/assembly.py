@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from proxies.broker import open_broker
@@ -38,8 +39,9 @@ async def open_engine(
     model : Model, optional
         Instead of the one ``settings`` name.
     """
-    proxy_settings = ProxySettings.from_environment(
-        environ, cache_path=store.home / "cache.db", embedded_root=embedded_root
+    proxy_settings = replace(
+        ProxySettings.from_environment(environ, cache_path=store.home / "cache.db"),
+        embedded_root=embedded_root,
     )
     broker = open_broker(proxy_settings)
     sandbox = Sandbox(isolation=settings.isolation)

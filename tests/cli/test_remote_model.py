@@ -1,0 +1,286 @@
+"""The same main job with a language model behind an OpenAI-compatible server, and everything that can go wrong with it."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.conftest import cli_environment, run_cli
+from tests.fakes.openai_server import OpenAIServer, Policy, fenced
+
+STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+ANALYZE = ("analyze", STATEMENT, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
+
+
+def analyze(home: Path, server: OpenAIServer, *more: str) -> subprocess.CompletedProcess[str]:
+    return run_cli(home, *ANALYZE, "--api-base", server.url, *more)
+
+
+def start(home: Path, server: OpenAIServer) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "workbench.cli.main", *ANALYZE, "--api-base", server.url],
+        env=cli_environment(home),
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until(condition: Any, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def ids(document: dict[str, Any]) -> dict[str, str]:
+    return {node["id"]: node["statement"] for node in document["nodes"]}
+
+
+def p_of(document: dict[str, Any]) -> dict[str, float | None]:
+    return {node["id"]: node["p"] for node in document["nodes"]}
+
+
+def cells_of(home: Path, document: dict[str, Any], node: str) -> list[Any]:
+    path = next(item["notebook"] for item in document["nodes"] if item["id"] == node)
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    return list(notebook.cells)
+
+
+def test_several_steps_a_mended_cell_a_doc_request_and_broken_json(tmp_path: Path) -> None:
+    policy = Policy(
+        fails_once={"P1.1"},
+        reads_docs={"P3"},
+        malformed={"linear P1", "conclude P2", "step P3"},
+        faults={"step P2": [500], "analyze": [429]},
+    )
+    with OpenAIServer(policy) as server:
+        done = analyze(tmp_path, server)
+    assert done.returncode == 0, done.stderr
+    assert not server.unread
+    document = json.loads(done.stdout)
+    assert document["status"] == "done"
+    assert document["n_leaves"] == 4
+    assert document["cost_usd"] is None  # nobody knows the price of openai/x
+    # Hand computation from what the server answered: 0.1 + 0.9/2 (0.6 + 0.6), then 0.1 + 0.9/3 ... with a negative one.
+    values = p_of(document)
+    assert values["P1"] == pytest.approx(0.1 + 0.45 * 0.6 + 0.45 * 0.6)
+    assert values["P0"] == pytest.approx(0.1 + 0.3 * values["P1"] - 0.1 / 3 * 0.6 + 0.3 * 0.6)
+    # The failing cell stays, superseded; its second correction works.
+    cells = cells_of(tmp_path, document, "P1.1")
+    failed = [cell for cell in cells if "superseded" in cell.metadata.get("tags", [])]
+    assert len(failed) == 2
+    assert all("raises-exception" in cell.metadata["tags"] for cell in failed)
+    assert any(o.get("ename") == "NameError" for cell in failed for o in cell.outputs)
+    # What was broken was asked once more, with the reason.
+    assert any(asked.again for asked in server.by_stage("linear", "P1"))
+    assert any(asked.again for asked in server.by_stage("conclude", "P2"))
+    # The documentation came back as a tool's answer.
+    assert any(
+        turn["role"] == "tool" and "embedded/series/observations" in str(turn["content"])
+        for asked in server.by_stage("step", "P3")
+        for turn in asked.messages
+    )
+    # A leaf's requests name no other leaf; a synthesis names its node and direct children only.
+    statements = ids(document)
+    for asked in server.asked:
+        if asked.stage in ("step", "debug", "conclude"):
+            others = [text for node, text in statements.items() if node not in (asked.node,)]
+            assert not [text for text in others if text in asked.everything], asked.node
+        if asked.stage == "linear" and asked.node == "P0":
+            assert statements["P1.1"] not in asked.everything
+    assert {asked.cutoff for asked in server.asked} == {"2018-06-30"}
+
+
+def test_a_leaf_that_never_works_ends_in_exit_4_and_keeps_the_others(tmp_path: Path) -> None:
+    with OpenAIServer(Policy(never_works={"P2"})) as server:
+        done = analyze(tmp_path, server)
+        assert done.returncode == 4, done.stderr
+        assert done.stderr.strip().splitlines()[-1].startswith("workbench: P2 failed for good")
+        document = json.loads(done.stdout)
+        assert document["status"] == "failed"
+        values = p_of(document)
+        assert values["P2"] is None and values["P0"] is None
+        assert values["P1"] is not None and values["P3"] is not None
+        # Three attempts of five corrections each, each in a fresh session.
+        assert len(server.by_stage("debug", "P2")) == 3 * 5
+        sessions = sorted((tmp_path / "home" / "runs" / document["run_id"] / "sessions").glob("P2.*.jsonl"))
+        assert [path.name for path in sessions] == ["P2.1.1.jsonl", "P2.1.2.jsonl", "P2.1.3.jsonl"]
+        before = {asked.key() for asked in server.asked}
+        seen = len(server.asked)
+        server.policy.never_works.clear()
+        again = run_cli(tmp_path, "resume", document["run_id"], "--json")
+    assert again.returncode == 0, again.stderr
+    resumed = json.loads(again.stdout)
+    assert resumed["status"] == "done"
+    assert ids(resumed) == ids(document)
+    kept = p_of(resumed)
+    assert all(kept[node] == value for node, value in values.items() if value is not None)
+    asked_again = [asked for asked in server.asked[seen:] if asked.node not in ("P2", "P0")]
+    assert not asked_again
+    assert before
+
+
+def test_killed_in_the_middle_it_resumes_without_asking_twice(tmp_path: Path) -> None:
+    gate = threading.Event()
+    with OpenAIServer(Policy(steps=3, hold={"conclude P1.2": gate, "step P3": threading.Event()})) as server:
+        process = start(tmp_path, server)
+        # P1.1 and P2 are done, P1.2 waits for its conclusion, P3 for its first step: now the power goes.
+        wait_until(lambda: server.by_stage("conclude", "P1.1") and server.by_stage("conclude", "P2"))
+        wait_until(lambda: len(server.by_stage("step", "P1.2")) == 4)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=30)
+        for event in server.policy.hold.values():
+            event.set()
+        wait_until(lambda: True)
+        with sqlite3.connect(tmp_path / "home" / "workbench.db") as db:
+            recorded = db.execute("SELECT count(*) FROM model_calls").fetchone()[0]
+        db.close()
+        answered = {asked.key() for asked in server.asked if asked not in server.abandoned}
+        time.sleep(0.3)
+        server.policy.hold.clear()
+        run_id = json.loads(run_cli(tmp_path, "runs", "--json").stdout)[0]["run_id"]
+        planned = json.loads(run_cli(tmp_path, "show", run_id, "--json").stdout)
+        seen = len(server.asked)
+        done = run_cli(tmp_path, "resume", run_id, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert ids(document) == ids(planned)
+    assert document["status"] == "done"
+    keys = [asked.key() for asked in server.asked]
+    repeated = len(keys) - len(set(keys))
+    in_flight = 2
+    assert repeated <= in_flight
+    assert recorded >= len(answered) - in_flight
+    later = server.asked[seen:]
+    assert not [asked for asked in later if asked.stage == "analyze"]
+    assert not [asked for asked in later if asked.node in ("P1.1", "P2")]
+    # The journal of the leaf that was cut off went on where it was: no cell was written twice.
+    sources = [cell.source for cell in cells_of(tmp_path, document, "P1.2") if cell.cell_type == "code"]
+    assert len(sources) == len(set(sources)) == 3
+
+
+def test_ctrl_c_leaves_a_resumable_run(tmp_path: Path) -> None:
+    gate = threading.Event()
+    with OpenAIServer(Policy(hold={"step P2": gate})) as server:
+        process = start(tmp_path, server)
+        wait_until(lambda: server.by_stage("conclude", "P1.1"))
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 3, err
+        document = json.loads(out)
+        assert document["status"] == "partial"
+        assert "resume" in err.strip().splitlines()[-1]
+        assert "Traceback" not in err
+        gate.set()
+        server.policy.hold.clear()
+        done = run_cli(tmp_path, "resume", "last", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "done"
+
+
+def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        done = analyze(tmp_path, server, "--budget-usd", "5")
+    assert done.returncode == 3, done.stderr
+    assert "unknown" in done.stderr
+    assert json.loads(done.stdout)["status"] == "partial"
+    assert len(server.asked) == 1
+
+
+def test_a_plan_can_be_edited_before_it_is_grounded(tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        done = analyze(tmp_path, server, "--plan-only")
+        assert done.returncode == 0, done.stderr
+        assert "calls to openai/x" in done.stderr
+        document = json.loads(done.stdout)
+        assert document["status"] == "partial"
+        assert not server.by_stage("step")
+        path = tmp_path / "home" / "runs" / document["run_id"] / "tree.json"
+        changed = path.read_text().replace(
+            "The VIX closes above 20 on 2018-12-31", "The VIX closes above 21 on 2018-12-31"
+        )
+        path.write_text("{" + changed)
+        broken = run_cli(tmp_path, "resume", document["run_id"], "--json")
+        assert broken.returncode == 2
+        assert "tree.json" in broken.stderr
+        path.write_text(changed)
+        resumed = run_cli(tmp_path, "resume", document["run_id"], "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    final = json.loads(resumed.stdout)
+    assert final["status"] == "done"
+    assert ids(final)["P2"] == "The VIX closes above 21 on 2018-12-31"
+
+
+def test_a_full_what_if_asks_exactly_the_ancestors(tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        document = json.loads(analyze(tmp_path, server).stdout)
+        seen = len(server.asked)
+        done = run_cli(tmp_path, "whatif", document["run_id"], "--set", "P1.1=0.0", "--full", "--json")
+        assert done.returncode == 0, done.stderr
+        asked = [(one.stage, one.node) for one in server.asked[seen:]]
+        numeric = run_cli(tmp_path, "whatif", document["run_id"], "--set", "P1.1=0.0", "--json")
+        assert len(server.asked) == seen + 2
+    assert asked == [("linear", "P1"), ("linear", "P0")]
+    full = json.loads(done.stdout)
+    assert full["model_calls"] == 2
+    assert full["after"] == pytest.approx(json.loads(numeric.stdout)["after"])
+
+
+class _Figure16(Policy):
+    """Weights 0.4 to the root and 0.5 below it, p of the leaf 0.5: path weight x p is 0.10 (FEATURES A12)."""
+
+    def _linear(self, asked: Any) -> dict[str, Any]:
+        weights = {"P0": {"P1": 0.3, "P2": 0.4}, "P2": {"P2.1": 0.5, "P2.2": 0.5}}[asked.node]
+        values = dict((child, p) for child, _, p in self._children(asked))
+        p = sum(weight * values[child] for child, weight in weights.items())
+        data = {"beta": {"beta_0": 0.0, **weights}, "p_true": p, "key_factor": "weighed"}
+        return {"role": "assistant", "content": "Weighed.\n\n" + fenced(data)}
+
+
+def test_a_path_weight_times_p_of_a_tenth_lowers_the_root_by_exactly_a_tenth(tmp_path: Path) -> None:
+    plan = {
+        "P0": {
+            "P1": ("The NASDAQ closes above 7000 on 2018-09-28", "Positive"),
+            "P2": ("The S&P 500 closes above 2700 on 2018-09-28", "Positive"),
+        },
+        "P2": {
+            "P2.1": ("The S&P 500 closes above 2650 on 2018-07-31", "Positive"),
+            "P2.2": ("The S&P 500 closes above 2650 on 2018-08-31", "Positive"),
+        },
+    }
+    with OpenAIServer(_Figure16(plan=plan, steps=1, p={"P2.1": 0.5, "P2.2": 0.5, "P1": 0.5})) as server:
+        done = analyze(tmp_path, server)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(run_cli(tmp_path, "whatif", "last", "--set", "P2.1=0.0", "--json").stdout)
+    assert result["before"] - result["after"] == pytest.approx(0.10, abs=1e-12)
+    assert [change["id"] for change in result["changed"]] == ["P0", "P2", "P2.1"]
+
+
+def test_trials_are_independent_and_pooled_in_logit_space(tmp_path: Path) -> None:
+    with OpenAIServer(Policy(steps=1)) as server:
+        done = analyze(tmp_path, server, "--trials", "2")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert p_of(document)["P2"] == pytest.approx(0.6)
+    assert len(server.by_stage("conclude", "P2")) == 2
+    folder = tmp_path / "home" / "runs" / document["run_id"] / "proofs"
+    assert (folder / "P2.ipynb").is_file() and (folder / "P2.t2.ipynb").is_file()
+
+
+def test_a_provider_that_is_down_for_good_is_exit_4(tmp_path: Path) -> None:
+    done = run_cli(tmp_path, *ANALYZE, "--api-base", "http://127.0.0.1:9/v1")
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stderr
+    assert json.loads(done.stdout)["status"] == "failed"
