@@ -1,0 +1,17 @@
+"""The catalogue of endpoints: facts as YAML, the loader, the search, the documentation made from it."""
+
+from proxies.catalogue.docs import api_doc, api_map
+from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue, load_sources
+from proxies.catalogue.schema import AsOf, Param
+
+__all__ = [
+    "AsOf",
+    "Catalogue",
+    "Endpoint",
+    "Param",
+    "SourceInfo",
+    "api_doc",
+    "api_map",
+    "load_catalogue",
+    "load_sources",
+]

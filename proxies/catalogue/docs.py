@@ -1,0 +1,108 @@
+"""Documentation made from the catalogue: pages for chosen endpoints, a short map for a prompt."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from proxies.catalogue.loader import Catalogue, Endpoint
+from proxies.errors import ParameterInvalid
+
+MOST_PATHS = 25
+_POLICY_WORDS = {
+    "static": "Timeless: passed on as it is.",
+    "strip_fields": "Only the fields that do not change after the cutoff are given.",
+    "snapshot_refused": "Only the present state exists upstream: refused while a cutoff is set.",
+    "request_range": "The window is pulled back to the cutoff; rows known later are left out.",
+    "request_point": "One day: refused unless it lies before the cutoff.",
+    "filter_rows": "Rows dated on or after the cutoff are left out.",
+    "publication_date": "Rows count from their publication, whatever period they are about.",
+    "publication_join": "Rows count from the filing of their period; without one, from the period end plus a lag.",
+    "publication_lag": "Rows count from the end of their period plus a publication lag.",
+    "vintage": "Values as they stood on the last day before the cutoff, not as revised since.",
+    "window_end": "The window is re-asked to end on the last day before the cutoff, so its scale knows nothing later.",
+    "search_date_filter": "Dated before the cutoff only; undated results, and texts that speak of later days, are left out.",
+    "revision_at": "The newest revision saved before the cutoff.",
+}
+
+
+def api_doc(catalogue: Catalogue, paths: Sequence[str]) -> str:
+    """Markdown documentation of 1 to 25 endpoints, each with a call that runs.
+
+    Raises
+    ------
+    UnknownPath
+        A path is not in the catalogue.
+    ParameterInvalid
+        No path, or more than 25.
+    """
+    if not 1 <= len(paths) <= MOST_PATHS:
+        raise ParameterInvalid(f"ask for 1 to {MOST_PATHS} paths at once, not {len(paths)}")
+    return "\n\n".join(_page(catalogue.resolve(path)) for path in paths) + "\n"
+
+
+def _page(endpoint: Endpoint) -> str:
+    lines = [f"## {endpoint.path}", "", endpoint.about]
+    if endpoint.params:
+        lines += ["", "| parameter | type | required | notes |", "| --- | --- | --- | --- |"]
+        for name, param in endpoint.params.items():
+            notes = [param.about] if param.about else []
+            if param.choices:
+                notes.append("one of " + ", ".join(f"`{choice}`" for choice in param.choices))
+            if param.default is not None:
+                notes.append(f"default `{param.default}`")
+            if param.example is not None:
+                notes.append(f"e.g. `{param.example}`")
+            lines.append(
+                f"| `{name}` | {param.type} | {'yes' if param.required else ''} | {'; '.join(notes)} |"
+            )
+    else:
+        lines += ["", "No parameters."]
+    lines += ["", f"Returns {_returns(endpoint)}."]
+    if endpoint.fields:
+        lines += [
+            "",
+            "Fields: " + ", ".join(_field(name, about) for name, about in endpoint.fields.items()) + ".",
+        ]
+    as_of = endpoint.as_of
+    lines += ["", f"As of a cutoff: {_POLICY_WORDS[as_of.policy]} Residual risk: {as_of.residual}."]
+    if endpoint.caution:
+        lines.append(endpoint.caution)
+    if as_of.instead:
+        lines.append(f"Use `{as_of.instead}` instead.")
+    if as_of.forbid:
+        lines.append("Not taken: " + ", ".join(f"`{name}`" for name in as_of.forbid) + ".")
+    lines += ["", "```python", f"data = CALL_API({endpoint.path!r}, {_literal(endpoint.example)})", "```"]
+    return "\n".join(lines)
+
+
+def _field(name: str, about: str) -> str:
+    return f"`{name}` ({about})" if about else f"`{name}`"
+
+
+def _returns(endpoint: Endpoint) -> str:
+    if endpoint.rows is None:
+        return "one JSON value"
+    if endpoint.rows.startswith("[]"):
+        return "a list of rows"
+    if "[]" in endpoint.rows or "{" in endpoint.rows:
+        return f"an object with rows under `{endpoint.rows}`"
+    return "an object"
+
+
+def _literal(example: dict[str, object]) -> str:
+    return json.dumps(example).replace("true", "True").replace("false", "False")
+
+
+def api_map(catalogue: Catalogue) -> str:
+    """A short map of the sources for a prompt: what each is for, its groups, how to learn more."""
+    lines = [f"{len(catalogue)} endpoints, all called as CALL_API(path, params):"]
+    for source in catalogue.sources():
+        mine = [e for e in catalogue if e.source.name == source.name]
+        groups = Counter(e.group[0] for e in mine if e.group)
+        listed = ", ".join(groups) if len(mine) > 3 else ", ".join(e.path for e in mine)
+        key = f" (needs {source.key.variable})" if source.key else ""
+        lines.append(f"- `{source.name}/` {source.about}{key} {len(mine)} endpoints: {listed}.")
+    lines.append(
+        "Ask for the documentation of full paths before calling; an unknown path is answered with the nearest ones."
+    )
+    return "\n".join(lines)

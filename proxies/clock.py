@@ -1,0 +1,168 @@
+"""One clock for all sources: the knowledge cutoff as an instant, and the reading of foreign time stamps.
+
+Every policy asks one question, *when was this known*, and compares the answer with one instant. Whatever
+cannot be read is not known: the row goes.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from proxies.errors import CutoffRefused
+
+NEW_YORK = ZoneInfo("America/New_York")
+TICK = timedelta(microseconds=1)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """The instant before which knowledge may be used.
+
+    Attributes
+    ----------
+    instant : datetime
+        Aware, UTC. Only what was known strictly before it may be used.
+    text : str
+        As the caller wrote it.
+    live : bool
+        True for ``now`` and ``live``: nothing is clamped.
+    """
+
+    instant: datetime
+    text: str
+    live: bool = False
+
+    @classmethod
+    def parse(cls, text: str, *, now: datetime | None = None) -> "Cutoff":
+        """The cutoff a text means.
+
+        A bare date is the start of that day in New York, so the day before is the last visible one.
+
+        Parameters
+        ----------
+        text : str
+            ``YYYY-MM-DD``, an ISO instant with its zone, ``now`` or ``live``.
+        now : datetime, optional
+            Aware; the present, for ``now``.
+
+        Raises
+        ------
+        CutoffRefused
+            Not a date, not an instant, or an instant without a zone.
+
+        Examples
+        --------
+        >>> Cutoff.parse("2018-06-30").instant.isoformat()
+        '2018-06-30T04:00:00+00:00'
+        """
+        word = text.strip()
+        if word.lower() in ("now", "live"):
+            return cls(instant=(now or datetime.now(UTC)).astimezone(UTC), text=word.lower(), live=True)
+        if _DAY.match(word):
+            day = parse_day(word)
+            if day is None:
+                raise CutoffRefused(f"{word!r} is not a day of the calendar: write the cutoff as YYYY-MM-DD")
+            try:
+                return cls(instant=start_of_day(day, NEW_YORK), text=word)
+            except OverflowError:
+                raise CutoffRefused(f"{word!r} is out of range for a cutoff") from None
+        if _INSTANT.match(word):
+            stamp = parse_instant(word, None)
+            if stamp is not None:
+                return cls(instant=stamp, text=word)
+            if _naive(word) is not None:
+                raise CutoffRefused(
+                    f"the cutoff {word!r} names no time zone: add one (2018-06-30T12:00-04:00, or Z for UTC)"
+                )
+        raise CutoffRefused(
+            f"{text!r} is not a cutoff: write a date (2018-06-30), an instant with its zone "
+            "(2018-06-30T12:00-04:00), or now"
+        )
+
+    @property
+    def last_visible_day(self) -> date:
+        """New York's calendar day before the one the instant falls in (D - 1 for a bare date D)."""
+        return self.instant.astimezone(NEW_YORK).date() - timedelta(days=1)
+
+    @property
+    def last_moment_day(self) -> date:
+        """New York's calendar day of the last usable moment: a window of days may end here, rows are checked after."""
+        return (self.instant - TICK).astimezone(NEW_YORK).date()
+
+    def admits(self, known: datetime) -> bool:
+        """Whether something known from ``known`` on (that instant included) was known before the cutoff ended."""
+        return self.live or known <= self.instant
+
+
+def start_of_day(day: date, zone: ZoneInfo) -> datetime:
+    """Midnight at the start of a day in a zone, as UTC."""
+    return datetime.combine(day, time(0), tzinfo=zone).astimezone(UTC)
+
+
+def end_of_day(day: date, zone: ZoneInfo) -> datetime:
+    """Midnight at the end of a day in a zone, as UTC: when a day-stamped fact is known for certain."""
+    return start_of_day(day + timedelta(days=1), zone)
+
+
+@lru_cache(maxsize=65536)
+def parse_day(text: str) -> date | None:
+    """The date of a strict ``YYYY-MM-DD``, else None."""
+    if not _DAY.match(text):
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _naive(text: str) -> datetime | None:
+    if not _INSTANT.match(text):
+        return None
+    # nanoseconds occur (trade stamps); the standard library reads six digits
+    trimmed = re.sub(r"(\.\d{6})\d+", r"\1", text)
+    try:
+        return datetime.fromisoformat(trimmed.replace(" +", "+").replace(" Z", "Z"))
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=65536)
+def parse_instant(text: str, zone: ZoneInfo | None) -> datetime | None:
+    """The UTC instant of an ISO date-time, else None.
+
+    Parameters
+    ----------
+    text : str
+        Strict ISO with date and time; ``T`` or a space between.
+    zone : ZoneInfo or None
+        Where a stamp without an offset is read; None: such a stamp is unreadable.
+    """
+    stamp = _naive(text)
+    if stamp is None:
+        return None
+    if stamp.tzinfo is None:
+        if zone is None:
+            return None
+        # an hour that occurs twice is read as the later one
+        stamp = stamp.replace(tzinfo=zone, fold=1)
+    try:
+        return stamp.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def from_epoch(seconds: float) -> datetime | None:
+    """The UTC instant of epoch seconds (or milliseconds, told by their size), else None."""
+    try:
+        return datetime.fromtimestamp(seconds / 1000 if abs(seconds) > 1e11 else seconds, tz=UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The zone of an IANA name."""
+    return ZoneInfo(name)

@@ -1,0 +1,88 @@
+"""What can go wrong at the broker.
+
+```
+ProxyError
+├── LedgerMismatch          another request was recorded at this address     our bug or a changed program
+├── CatalogueError          a row of the catalogue is wrong                  our bug, raised at load
+├── Refused                 the request cannot be answered as asked          the caller's mistake
+│   ├── UnknownPath         no such endpoint (names the nearest)
+│   ├── ParameterNotListed  a parameter the endpoint does not take
+│   ├── ParameterInvalid    a value of the wrong type, form or choice
+│   ├── MissingParameter    a required parameter is absent
+│   ├── MissingKey          no key is set for the source
+│   ├── NoCutoff            the session has not declared a cutoff
+│   └── CutoffRefused       cannot be told as of the cutoff, or the cutoff itself is wrong
+└── SourceError             the upstream's side
+    ├── SourceUnavailable   down, slow or overloaded; was retried; may work later
+    ├── SourceRejected      it answered that the request is wrong, or the answer made no sense
+    └── QuotaExhausted      the plan's calls are used up
+```
+"""
+
+
+class ProxyError(Exception):
+    """Root of this room's errors. The message is one line that says what is wrong and how to mend it."""
+
+
+class LedgerMismatch(ProxyError):
+    """The ledger holds a different request at the same address."""
+
+
+class CatalogueError(ProxyError):
+    """A catalogue file does not load."""
+
+
+class Refused(ProxyError):
+    """The request cannot be answered as asked."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class UnknownPath(Refused):
+    """No endpoint has this path."""
+
+
+class ParameterNotListed(Refused):
+    """The endpoint does not list this parameter."""
+
+
+class ParameterInvalid(Refused):
+    """A parameter has the wrong type, form or choice."""
+
+
+class MissingParameter(Refused):
+    """A required parameter is absent."""
+
+
+class MissingKey(Refused):
+    """No key is set for the source."""
+
+
+class NoCutoff(Refused):
+    """A data call came before any cutoff was declared."""
+
+
+class CutoffRefused(Refused):
+    """The answer cannot be told as of the cutoff, or the cutoff is not one."""
+
+
+class SourceError(ProxyError):
+    """The upstream failed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class SourceUnavailable(SourceError):
+    """The upstream is down, slow or overloaded, also after retries."""
+
+
+class SourceRejected(SourceError):
+    """The upstream refused the request, or answered something that is not an answer."""
+
+
+class QuotaExhausted(SourceError):
+    """The plan's calls are used up."""

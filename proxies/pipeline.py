@@ -1,0 +1,156 @@
+"""From a checked request to what is sent, and from what came back to what may be told: pure, one dispatch."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proxies import guards
+from proxies.clock import Cutoff
+from proxies.errors import CutoffRefused, Refused
+from proxies.policies import POLICIES, Ask, Found, Plan
+from proxies.policies.base import Judge, by_stamp
+from proxies.readjust import adjust_lookups, adjuster
+from proxies.rows import DROP, empty_answer, rewrite
+
+UNLISTED = "holds nothing that may be told"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What may be told of an answer.
+
+    Attributes
+    ----------
+    data : JSON value
+        In the upstream's shape.
+    dropped : Counter
+        How many rows went, by reason.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    data: Any
+    dropped: Counter[str] = field(default_factory=Counter)
+    notes: tuple[str, ...] = ()
+
+
+def plan(ask: Ask, cutoff: Cutoff, *, strict: bool = False) -> Plan:
+    """What is sent upstream for a request.
+
+    Raises
+    ------
+    Refused
+        The policy refuses, errs, or (strict) leaves a high residual risk.
+    """
+    as_of = ask.endpoint.as_of
+    if strict and not cutoff.live and as_of.residual == "high":
+        raise CutoffRefused(
+            f"{ask.endpoint.path} has a high residual risk of later knowledge: refused in strict mode"
+        )
+    policy = POLICIES.get(as_of.policy)
+    if policy is None:
+        raise CutoffRefused(f"{ask.endpoint.path} has no working as-of policy")
+    try:
+        made = policy.prepare(ask, cutoff)
+        if cutoff.live:
+            return made
+        params = {**made.params, **{k: v for k, v in as_of.force.items() if not k.endswith("_min")}}
+        for name, value in as_of.force.items():
+            if name.endswith("_min"):
+                plain = name.removesuffix("_min")
+                params[plain] = max(int(params.get(plain) or 0), int(value))
+        lookups = (*made.lookups, *adjust_lookups(ask, cutoff))
+    except Refused:
+        raise
+    except Exception as error:  # fail closed: a policy that errs must never let a request through
+        raise CutoffRefused(
+            f"{ask.endpoint.path} cannot be told as of the cutoff ({type(error).__name__})"
+        ) from error
+    notes = (*made.notes, *(guards.NOTES[name] for name in as_of.guards if name in guards.NOTES))
+    return Plan(params=params, clamped=made.clamped, nothing=made.nothing, lookups=lookups, notes=notes)
+
+
+def nothing(ask: Ask) -> Settled:
+    """The empty answer of a window that lies wholly after the cutoff."""
+    return Settled(data=empty_answer(ask.endpoint.rows or "[]"))
+
+
+def settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
+    """What may be told of a raw answer; the raw answer itself is not changed.
+
+    Raises
+    ------
+    CutoffRefused
+        The answer is not built as the catalogue says, or the policy errs: nothing is told.
+    """
+    if cutoff.live:
+        return Settled(data=payload)
+    try:
+        return _settle(ask, cutoff, payload, found)
+    except Refused:
+        raise
+    except Exception as error:  # fail closed, whatever a hostile answer does to a policy
+        raise CutoffRefused(
+            f"{ask.endpoint.path} answered in a form that cannot be dated ({type(error).__name__}): nothing is told"
+        ) from error
+
+
+def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
+    endpoint, as_of = ask.endpoint, ask.endpoint.as_of
+    if endpoint.rows is None:
+        return Settled(data=payload)
+    judge = POLICIES[as_of.policy].judge(ask, cutoff, found)
+    adjust = adjuster(ask, cutoff, found)
+    nested = [(item, by_stamp(ask, cutoff, item.stamp) if item.stamp else None) for item in as_of.nested]
+    dropped: Counter[str] = Counter()
+
+    def one(row: Any) -> Any:
+        reason = judge(row)
+        if reason is None and "content_check" in as_of.guards:
+            reason = guards.content_check(row, cutoff, as_of.text_fields)
+        if reason is not None:
+            dropped[reason] += 1
+            return DROP
+        if as_of.keep:
+            row = guards.keep_only(row, as_of.keep)
+            if row is DROP or not row:
+                dropped[UNLISTED] += 1
+                return DROP
+        else:
+            row = guards.listed_only(row, endpoint)
+        for item, inner in nested:
+            row = rewrite(row, item.rows, _inner(item.keep, inner, dropped))
+        return adjust(guards.strip(row, as_of.drop))
+
+    data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, one)
+    if data is DROP:
+        data = {}
+    return Settled(data=guards.recount(data, endpoint), dropped=dropped)
+
+
+def _inner(keep: tuple[str, ...], judge: Judge | None, dropped: Counter[str]) -> Any:
+    def one(row: Any) -> Any:
+        reason = judge(row) if judge else None
+        if reason is not None:
+            dropped[reason] += 1
+            return DROP
+        return guards.keep_only(row, keep)
+
+    return one
+
+
+def meta_of(ask: Ask, cutoff: Cutoff, made: Plan, settled: Settled) -> Mapping[str, Any]:
+    """The part of an answer's meta that the policy knows."""
+    as_of = ask.endpoint.as_of
+    return {
+        "as_of": "live" if cutoff.live else cutoff.instant.isoformat().replace("+00:00", "Z"),
+        "policy": as_of.policy,
+        "clamped": [] if cutoff.live else list(made.clamped),
+        "rows_dropped": sum(settled.dropped.values()),
+        "dropped_why": dict(settled.dropped),
+        "residual": "none" if cutoff.live else as_of.residual,
+        "source": ask.endpoint.source.name,
+        "endpoint": ask.endpoint.path,
+        "notes": [*made.notes, *settled.notes],
+    }

@@ -1,0 +1,29 @@
+"""The closed set of as-of policies, by name: one dispatch."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from proxies.policies.base import Ask, Found, Judge, Lookup, Plan, Policy
+from proxies.policies.lags import PUBLICATION_LAG
+from proxies.policies.simple import FILTER_ROWS, PUBLICATION_DATE, SNAPSHOT_REFUSED, STATIC, STRIP_FIELDS
+from proxies.policies.vintage import VINTAGE
+from proxies.policies.windows import REQUEST_POINT, REQUEST_RANGE
+
+POLICIES: Mapping[str, Policy] = MappingProxyType(
+    {
+        "static": STATIC,
+        "strip_fields": STRIP_FIELDS,
+        "snapshot_refused": SNAPSHOT_REFUSED,
+        "request_range": REQUEST_RANGE,
+        "request_point": REQUEST_POINT,
+        "filter_rows": FILTER_ROWS,
+        "publication_date": PUBLICATION_DATE,
+        "publication_lag": PUBLICATION_LAG,
+        "vintage": VINTAGE,
+    }
+)
+
+# part of every request's hash and of every cached answer's name: raise it when what a policy lets through changes
+POLICY_VERSION = 1
+
+__all__ = ["POLICIES", "POLICY_VERSION", "Ask", "Found", "Judge", "Lookup", "Plan", "Policy"]

@@ -1,0 +1,129 @@
+"""What a policy is made of: a request, a plan for the upstream, a judge of rows.
+
+A policy is two pure functions. ``prepare`` turns what was asked into what is sent (or refuses, or says that the
+whole window lies after the cutoff). ``judge`` makes, once per answer, a function that tells for one row why it
+must go, or None where it may stay. Neither does I/O nor looks at a clock.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import StampRow
+from proxies.clock import Cutoff
+from proxies.rows import get
+from proxies.stamps import Stamp, known_from
+
+LATE = "known on or after the cutoff"
+UNDATED = "no readable date"
+Judge = Callable[[Any], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A checked request: the endpoint and its parameters, in the upstream's own types."""
+
+    endpoint: Endpoint
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """Another answer the judge needs: read inside the broker, never told."""
+
+    name: str
+    path: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is sent upstream.
+
+    ``nothing`` says that the whole window lies after the cutoff: the answer is empty without asking.
+    """
+
+    params: Mapping[str, Any]
+    clamped: tuple[str, ...] = ()
+    nothing: bool = False
+    lookups: tuple[Lookup, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What came back beside the rows: the sent parameters and the lookups' answers."""
+
+    sent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    lookups: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A policy's two halves."""
+
+    prepare: Callable[[Ask, Cutoff], Plan]
+    judge: Callable[[Ask, Cutoff, Found], Judge]
+
+
+def pass_on(ask: Ask, cutoff: Cutoff) -> Plan:
+    """Send what was asked."""
+    return Plan(params=dict(ask.params))
+
+
+def keep_all(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+    """No row goes."""
+    return lambda row: None
+
+
+@lru_cache(maxsize=512)
+def stamp_of(row: StampRow, grain: str) -> Stamp:
+    """The stamp reader's terms for a catalogue row; ``grain`` stands in where the row names a parameter."""
+    close: tuple[int, int] | None = None
+    zone = ZoneInfo(row.zone)
+    close_zone = zone
+    if row.close:
+        clock, _, name = row.close.partition(" ")
+        hour, _, minute = clock.partition(":")
+        close, close_zone = (int(hour), int(minute)), ZoneInfo(name or row.zone)
+    return Stamp(form=row.form, zone=zone, grain=grain, close=close, close_zone=close_zone)
+
+
+def stamp_for(ask: Ask, row: StampRow) -> Stamp:
+    """The stamp of a request: a grain written ``param:NAME`` is the bar length the caller asked for."""
+    grain = row.grain
+    if grain.startswith("param:"):
+        grain = str(ask.params.get(grain[6:]) or "1day")
+    return stamp_of(row, grain)
+
+
+def by_stamp(ask: Ask, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Judge:
+    """A judge that keeps the rows whose stamp was known before the cutoff; unreadable ones go."""
+    row = row_stamp or ask.endpoint.as_of.stamp
+    assert row is not None, "the loader checks that these policies have a stamp"
+    stamp = stamp_for(ask, row)
+    verdicts: dict[Any, str | None] = {}
+
+    def verdict(value: Any) -> str | None:
+        known = known_from(value, stamp)
+        if known is None:
+            return UNDATED
+        return None if cutoff.admits(known) else LATE
+
+    def judge(item: Any) -> str | None:
+        value = get(item, row.field)
+        if row.fallback and (value is None or value == ""):
+            value = get(item, row.fallback)
+        if not isinstance(value, (str, int, float)):
+            return UNDATED
+        # equal stamps are frequent and reading one costs more than looking it up
+        key = (type(value), value)
+        if key not in verdicts:
+            verdicts[key] = verdict(value)
+        return verdicts[key]
+
+    return judge

@@ -1,0 +1,185 @@
+"""Checking what a caller asks for: listed parameters only, each of its type; the caller's dict stays as it is."""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Param
+from proxies.clock import NEW_YORK, Cutoff, parse_day, parse_instant
+from proxies.errors import MissingParameter, ParameterInvalid, ParameterNotListed
+
+PATH_CHARS = r"[A-Za-z0-9._:^=-]{1,80}"
+_MOST_TEXT = 4000
+_MOST_ITEMS = 200
+
+
+def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) -> dict[str, Any]:
+    """A new dict of the parameters in the upstream's own types, in the catalogue's order.
+
+    Raises
+    ------
+    ParameterNotListed, ParameterInvalid, MissingParameter
+        The request does not fit the endpoint.
+    """
+    if params is not None and not isinstance(params, Mapping):
+        raise ParameterInvalid(f"params must be a dict of names and values, not {type(params).__name__}")
+    asked = {name: value for name, value in (params or {}).items() if value is not None}
+    for name in asked:
+        if not isinstance(name, str) or name not in endpoint.params:
+            raise _unlisted(endpoint, str(name))
+    out: dict[str, Any] = {}
+    for name, param in endpoint.params.items():
+        if name in asked:
+            value = _typed(name, param, asked[name])
+            if value == "" and not param.required:
+                continue
+            out[name] = value
+        elif param.required:
+            raise MissingParameter(f"{endpoint.path} needs {name} ({param.type}{_eg(param)})")
+    if not cutoff.live:
+        for name, values in endpoint.as_of.forbid_values.items():
+            if str(out.get(name)) in values:
+                raise ParameterInvalid(
+                    f"{name}={out[name]} follows the present state and is refused while a cutoff is set"
+                )
+    return out
+
+
+def _eg(param: Param) -> str:
+    return f", e.g. {param.example}" if param.example is not None else ""
+
+
+def _unlisted(endpoint: Endpoint, name: str) -> ParameterNotListed:
+    if name in endpoint.as_of.forbid:
+        return ParameterNotListed(
+            f"{endpoint.path} does not take {name}: it counts from the present or undoes the cutoff"
+        )
+    listed = ", ".join(endpoint.params) or "no parameters"
+    return ParameterNotListed(f"{endpoint.path} does not list the parameter {name!r}: it takes {listed}")
+
+
+def _typed(name: str, param: Param, value: Any) -> Any:
+    typed = _READERS[param.type](name, value, param)
+    if param.choices and str(typed) not in {str(choice) for choice in param.choices}:
+        raise ParameterInvalid(
+            f"{name}={value!r} is not one of {', '.join(str(choice) for choice in param.choices)}"
+        )
+    if isinstance(typed, (int, float)) and not isinstance(typed, bool):
+        if param.low is not None and typed < param.low:
+            raise ParameterInvalid(f"{name}={value} is below {param.low}")
+        if param.high is not None and typed > param.high:
+            raise ParameterInvalid(f"{name}={value} is above {param.high}")
+    if param.place == "path":
+        _path_safe(name, str(typed), param)
+    return typed
+
+
+def _path_safe(name: str, text: str, param: Param) -> None:
+    """A path parameter cannot climb out of its place: few characters, never only dots."""
+    if not re.fullmatch(param.chars or PATH_CHARS, text) or set(text) <= {"."}:
+        raise ParameterInvalid(f"{name}={text[:60]!r} holds characters that this parameter cannot have")
+
+
+def _text(name: str, value: Any, param: Param) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ParameterInvalid(f"{name} must be text, not {type(value).__name__}")
+    text = str(value)
+    if len(text) > _MOST_TEXT:
+        raise ParameterInvalid(f"{name} is longer than {_MOST_TEXT} characters")
+    if any(ord(char) < 32 and char not in "\n\t" for char in text):
+        raise ParameterInvalid(f"{name} holds control characters")
+    if param.required and not text.strip():
+        raise ParameterInvalid(f"{name} is empty")
+    return text
+
+
+def _integer(name: str, value: Any, param: Param) -> int:
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,15}", value.strip()):
+        return int(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 10**15:
+        raise ParameterInvalid(f"{name} must be a whole number, not {value!r}")
+    return value
+
+
+def _number(name: str, value: Any, param: Param) -> float:
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ParameterInvalid(f"{name} must be a number, not {value!r}")
+    return number
+
+
+def _boolean(name: str, value: Any, param: Param) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise ParameterInvalid(f"{name} must be true or false, not {value!r}")
+
+
+def _date(name: str, value: Any, param: Param) -> str:
+    """A day; a time of day is read in its zone (New York without one) and dropped."""
+    if isinstance(value, str):
+        text = value.strip()
+        day = parse_day(text)
+        if day is not None:
+            return day.isoformat()
+        stamp = parse_instant(text, NEW_YORK)
+        if stamp is not None:
+            return stamp.astimezone(NEW_YORK).date().isoformat()
+    raise ParameterInvalid(f"{name} must be a date written YYYY-MM-DD, not {value!r}")
+
+
+def _instant(name: str, value: Any, param: Param) -> str:
+    """An instant in UTC with milliseconds; a bare day is its start in UTC."""
+    if isinstance(value, str):
+        day = parse_day(value.strip())
+        stamp = (
+            datetime(day.year, day.month, day.day, tzinfo=UTC)
+            if day is not None
+            else parse_instant(value.strip(), NEW_YORK)
+        )
+        if stamp is not None:
+            return stamp.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    raise ParameterInvalid(f"{name} must be an ISO instant such as 2023-01-31T00:00:00.000Z, not {value!r}")
+
+
+def _epoch(name: str, value: Any, param: Param) -> int:
+    """Epoch seconds; a day or an instant is turned into them."""
+    if isinstance(value, str) and not re.fullmatch(r"-?\d{1,12}", value.strip()):
+        text = _instant(name, value, param)
+        return int(datetime.fromisoformat(text).timestamp())
+    seconds = _integer(name, value, param)
+    if abs(seconds) > 253402300799:
+        raise ParameterInvalid(f"{name}={value} is not a time in epoch seconds")
+    return seconds
+
+
+def _list(name: str, value: Any, param: Param) -> list[str]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, (list, tuple)) or len(value) > _MOST_ITEMS:
+        raise ParameterInvalid(f"{name} must be a list of at most {_MOST_ITEMS} texts")
+    items = [_text(name, item, param) for item in value]
+    if param.required and not items:
+        raise ParameterInvalid(f"{name} is empty")
+    return items
+
+
+_READERS = {
+    "text": _text,
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "date": _date,
+    "instant": _instant,
+    "epoch": _epoch,
+    "list": _list,
+}

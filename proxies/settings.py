@@ -1,0 +1,78 @@
+"""What the broker is told from outside: keys, upstream addresses, where to cache. Read once, at the door."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+
+from proxies.catalogue.loader import load_catalogue
+from proxies.errors import ParameterInvalid
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def utc_now() -> datetime:
+    """The present instant, aware, UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often and how patiently a failing upstream is asked again: tries in all, first pause and cap in seconds."""
+
+    tries: int = 4
+    base: float = 1.0
+    cap: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxySettings:
+    """Settings of one broker.
+
+    Attributes
+    ----------
+    keys : mapping of source name to key
+        Never shown.
+    upstreams : mapping of source name to base URL
+        Used instead of the vendor's.
+    cache_path : Path or None
+        The raw cache (SQLite); None keeps raw answers in memory only.
+    embedded_root : Path or None
+        A folder laid out like the installed ``arch`` package's ``data``; None for that package's own.
+    now : callable
+        The clock, for tests.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=lambda: _NONE, repr=False)
+    upstreams: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    cache_path: Path | None = None
+    cache_bytes: int = 512_000_000
+    embedded_root: Path | None = None
+    now: Callable[[], datetime] = utc_now
+    retry: Retry = field(default_factory=Retry)
+    live_max_age: float = 900.0
+
+    @classmethod
+    def from_environment(
+        cls, environ: Mapping[str, str], *, cache_path: Path | None = None
+    ) -> "ProxySettings":
+        """Settings as environment variables state them (see docs/data.md).
+
+        Raises
+        ------
+        ParameterInvalid
+            An upstream address is not an http(s) URL.
+        """
+        keys: dict[str, str] = {}
+        upstreams: dict[str, str] = {}
+        for source in load_catalogue().sources():
+            if source.key and environ.get(source.key.variable, "").strip():
+                keys[source.name] = environ[source.key.variable].strip()
+            variable = f"WORKBENCH_UPSTREAM_{source.upstream}"
+            if source.upstream and environ.get(variable, "").strip():
+                url = environ[variable].strip().rstrip("/")
+                if not url.startswith(("http://", "https://")):
+                    raise ParameterInvalid(f"{variable} must be an http or https URL, not {url!r}")
+                upstreams[source.name] = url
+        return cls(keys=keys, upstreams=upstreams, cache_path=cache_path)

@@ -1,0 +1,1 @@
+"""Where data come from: one file per source."""

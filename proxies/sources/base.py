@@ -1,0 +1,166 @@
+"""What a source is, and the source that most are: JSON over HTTP."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+
+import orjson
+
+from proxies.cache import Raw
+from proxies.catalogue.loader import Endpoint, SourceInfo
+from proxies.errors import MissingKey, ProxyError, QuotaExhausted, Refused, SourceRejected
+from proxies.settings import ProxySettings
+from proxies.transport import Courier, HttpxWire, Outgoing, Reply, Wire, redact
+
+AGENT = "analyst-workbench/0.1 (research client; contact: set by the operator)"
+
+
+class Source(Protocol):
+    """Answers checked requests with raw JSON."""
+
+    name: str
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer, or a ProxyError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back what is open."""
+        ...
+
+
+class HttpSource:
+    """A source of JSON over HTTP. Subclasses say how it complains.
+
+    Parameters
+    ----------
+    info : SourceInfo
+    settings : ProxySettings
+    wire : Wire, optional
+        Instead of httpx.
+    """
+
+    also_retry: frozenset[int] = frozenset()
+
+    def __init__(self, info: SourceInfo, settings: ProxySettings, wire: Wire | None = None) -> None:
+        self.name = info.name
+        self.info = info
+        self._settings = settings
+        self._secret = settings.keys.get(info.name, "")
+        self._courier = Courier(
+            source=info.name,
+            wire=wire or HttpxWire(key=info.key, secret=self._secret, agent=info.agent or AGENT),
+            limits=info.limits,
+            retry=settings.retry,
+            also_retry=self.also_retry,
+            quota=self.quota,
+        )
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer to a request.
+
+        Raises
+        ------
+        MissingKey
+            The source needs a key and none is set.
+        SourceError, Refused
+            The upstream failed, or says that there is no such thing.
+        """
+        if self.info.key and not self._secret:
+            raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
+        reply = await self._courier.send(self.outgoing(endpoint, params))
+        payload, broken = _parse(reply.body)
+        problem = self.complaint(endpoint, reply, payload)
+        if problem is not None:
+            raise problem
+        if broken:
+            raise SourceRejected(f"{self.name} answered with something that is not JSON")
+        return Raw(body=self.repack(endpoint, params, payload, reply.body), fetched_at=self._settings.now())
+
+    def outgoing(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Outgoing:
+        """The HTTP request of a call, without its key."""
+        url = endpoint.url
+        query: dict[str, str] = {}
+        body: dict[str, Any] = {}
+        for name, value in params.items():
+            param = endpoint.params.get(name)
+            place = param.place if param else ("json" if endpoint.method == "POST" else "query")
+            if place == "path":
+                url = url.replace("{" + name + "}", quote(str(value), safe=""))
+            elif place == "json":
+                body[name] = value
+            else:
+                query[name] = _query_text(value)
+        fixed = {**self.info.always, **endpoint.fixed}
+        if endpoint.method == "POST":
+            body = {**body, **fixed}
+        else:
+            query = {**query, **{k: _query_text(v) for k, v in fixed.items()}}
+        address = "/".join(part for part in (self.base(endpoint.host), url.strip("/")) if part)
+        return Outgoing(
+            method=endpoint.method, url=address, query=query, json=body if endpoint.method == "POST" else None
+        )
+
+    def base(self, host: str) -> str:
+        """The base address of a host, or its stand-in: several hosts share one, by their first label."""
+        vendor = self.info.hosts[host].rstrip("/")
+        override = self._settings.upstreams.get(self.name)
+        if override is None:
+            return vendor
+        if len(self.info.hosts) == 1:
+            return override
+        parts = urlsplit(vendor)
+        return f"{override}/{(parts.hostname or host).split('.')[0]}{parts.path}"
+
+    def quota(self, reply: Reply) -> bool:
+        """Whether a reply says that the plan is used up."""
+        return reply.status == 402
+
+    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+        """The error a reply stands for, or None. Says nothing of what the upstream wrote: that may be of today."""
+        if reply.status in (401, 403):
+            variable = self.info.key.variable if self.info.key else ""
+            return SourceRejected(
+                f"{self.name} refuses the key or the plan (HTTP {reply.status})"
+                + (f": check {variable}" if variable else "")
+            )
+        if not 200 <= reply.status < 300:
+            return no_answer(self.name, endpoint)
+        return None
+
+    def repack(self, endpoint: Endpoint, params: Mapping[str, Any], payload: Any, body: bytes) -> bytes:
+        """The answer's bytes as they are kept; a source may bring rows into the catalogue's shape here."""
+        return body
+
+    def clean(self, text: str) -> str:
+        """A text without this source's key."""
+        return redact(text, (self._secret,))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._courier.wire.aclose()
+
+
+def no_answer(source: str, endpoint: Endpoint) -> Refused:
+    """The one neutral line for "not found", "no longer" and "not yet": they must not be told apart."""
+    return Refused(f"{source} has no answer to this request: check the parameters of {endpoint.path}")
+
+
+def _query_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(str(item) for item in value)
+    return str(value)
+
+
+def _parse(body: bytes) -> tuple[Any, bool]:
+    if not body.strip():
+        return None, True
+    try:
+        return orjson.loads(body), False
+    except orjson.JSONDecodeError:
+        return None, True
+
+
+__all__ = ["HttpSource", "QuotaExhausted", "Source", "no_answer"]
