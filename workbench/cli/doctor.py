@@ -35,8 +35,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
 def _report() -> dict[str, Any]:
     from jupyter_client.kernelspec import KernelSpecManager
-    from proxies.catalogue import load_catalogue
 
+    from proxies.catalogue import load_catalogue
     from sandbox import Sandbox
     from workbench.engine.manifest import packages
     from workbench.settings import home_from

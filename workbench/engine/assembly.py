@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from proxies.broker import open_broker
-from proxies.settings import ProxySettings
-
 from proxies.catalogue import load_catalogue
+from proxies.settings import ProxySettings
 from sandbox import Sandbox
 from workbench.engine.runner import Engine, Listener
 from workbench.engine.settings import RunSettings

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from proxies.broker import Broker, BrokerSession
-
 from proxies.catalogue import Catalogue, api_doc, api_map
 from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer
