@@ -1,0 +1,42 @@
+"""The checks every score starts with."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.evaluation.errors import ScoreDomainError
+from workbench.forecasting.arrays import FloatArray, as_outcomes, as_probabilities
+from workbench.forecasting.errors import DomainError
+
+
+def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Forecasts and outcomes as float arrays of one shape (n,), or `ScoreDomainError`.
+
+    Examples
+    --------
+    >>> p, o = checked([0.5], [1])
+    >>> p.tolist(), o.tolist()
+    ([0.5], [1.0])
+    """
+    try:
+        p = as_probabilities(forecast)
+        if p.ndim != 1:
+            raise ScoreDomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
+        return p, as_outcomes(outcome, size=len(p))
+    except DomainError as wrong:
+        raise ScoreDomainError(str(wrong)) from wrong
+
+
+def checked_weights(weights: ArrayLike | None, size: int) -> FloatArray:
+    """Weights of shape (n,) that sum to 1; equal ones when not given.
+
+    Examples
+    --------
+    >>> checked_weights([1, 3], 2).tolist()
+    [0.25, 0.75]
+    """
+    if weights is None:
+        return np.full(size, 1.0 / size)
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (size,) or not np.isfinite(w).all() or (w < 0).any() or w.sum() <= 0:
+        raise ScoreDomainError(f"weights must be {size} numbers of at least 0 with a positive sum")
+    return np.asarray(w / w.sum())
