@@ -1,0 +1,74 @@
+"""Agents by name, and settings out of range."""
+
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from workbench.agents import registry
+from workbench.agents.base import AgentSettings
+from workbench.agents.errors import BadSetting, UnknownAgent
+from workbench.errors import UsageError
+
+
+def test_built_in_agents_are_known_by_name() -> None:
+    settings = AgentSettings(max_leaves=3)
+    assert "notebook" in registry.agent_names(registry.GROUNDERS)
+    assert "rounds" in registry.agent_names(registry.ANALYZERS)
+    assert "linear" in registry.agent_names(registry.SYNTHESIZERS)
+    assert registry.open_analyzer("rounds", settings).settings is settings  # type: ignore[attr-defined]
+    assert registry.open_grounder() is not None
+    assert registry.open_synthesizer() is not None
+
+
+@pytest.mark.parametrize(
+    ("opener", "known"),
+    [
+        (registry.open_analyzer, "no analyzer named 'guess'; there are rounds"),
+        (registry.open_grounder, "no grounder named 'guess'; there are notebook"),
+        (registry.open_synthesizer, "no synthesizer named 'guess'; there are linear"),
+    ],
+)
+def test_an_unknown_name_lists_the_known_ones(opener: Any, known: str) -> None:
+    with pytest.raises(UnknownAgent) as caught:
+        opener("guess")
+    assert str(caught.value).startswith(known)
+    assert isinstance(caught.value, UsageError)
+
+
+def test_a_strangers_agent_comes_through_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = EntryPoint(
+        name="coin", value="tests.agents.test_registry:CoinGrounder", group=registry.GROUNDERS
+    )
+    monkeypatch.setattr(
+        registry, "entry_points", lambda *, group: [stranger] if group == registry.GROUNDERS else []
+    )
+    assert isinstance(registry.open_grounder("coin"), CoinGrounder)
+    assert registry.agent_names(registry.GROUNDERS) == ("coin", "notebook")
+
+
+class CoinGrounder:
+    """A grounder of another package."""
+
+    def __init__(self, settings: AgentSettings | None) -> None:
+        self.settings = settings
+
+    async def ground(self, task: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"max_leaves": 0},
+        {"max_proof_steps": 0},
+        {"debug_max_retries": -1},
+        {"max_exception_retry": -1},
+        {"abs_intercept_max": 1.5},
+        {"stated_p_tolerance": -0.1},
+        {"stated_p_tolerance": float("nan")},
+    ],
+)
+def test_settings_out_of_range_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(BadSetting, match=next(iter(bad))):
+        AgentSettings(**bad)

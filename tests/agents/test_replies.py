@@ -1,0 +1,347 @@
+"""Reply parsers: what they accept, what they send back, and that they never do anything else."""
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.openai_server import analysis_block, cells, fenced
+from workbench.agents import replies
+from workbench.agents.errors import MalformedReply
+from workbench.propositions import Polarity
+
+PARSERS = (
+    replies.parse_analysis,
+    replies.parse_step,
+    replies.parse_debug,
+    replies.parse_conclusion,
+    replies.parse_linear,
+    replies.parse_noisy_or,
+    replies.parse_logic,
+)
+unit = st.floats(0, 1)
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
+ids = st.lists(st.integers(1, 30).map(lambda n: f"P{n}"), min_size=1, max_size=7, unique=True)
+GOOD = '{"p_true": 0.6, "key_factor": "k"}'
+
+
+def block(text: str) -> str:
+    return f"Some prose.\n\n```json\n{text}\n```"
+
+
+# -- any text at all
+
+SNIPPETS = st.sampled_from(
+    [
+        "```json", "```", "\n", "{", "}", "[", "]", '"p_true"', ":", ",", "0.5", "1e999", "NaN", '"beta"', "null",
+        "<python_cell>", "</python_cell>", "<markdown_cell>", "</markdown_cell>", "<TERMINATE_NOTEBOOK>", "'''", '"""',
+        "<END_OF_ANALYSIS>", "<think>", "</think>", "\r\n", "\x00", "print(1)", " ", "\\", '"P1"', "`", "\ud800",
+        '{"p_true": 0.5, "key_factor": ""}', '[{"parent": "P0", "children": {"P1": "a"}, "causality": "P1, Positive"}]',
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(SNIPPETS | st.text(max_size=5), max_size=40).map("".join))
+@example("```json\n" + "[" * 100_000 + "\n```")
+@example("```json\n" + '{"p_true": ' + "9" * 10_000 + "}\n```")
+@example("<python_cell>" + "(" * 10_000 + "</python_cell>")
+@example("<python_cell>\n" + "</python_cell>\n" * 2_000)
+@settings(deadline=None, max_examples=300)
+def test_any_text_is_read_or_sent_back(text: str) -> None:
+    for parse in PARSERS:
+        try:
+            parse(text)
+        except MalformedReply as malformed:
+            assert malformed.reason.strip()
+            assert "\n" not in malformed.reason
+
+
+# -- round trips
+
+
+@given(p=unit, key=words, before=words)
+def test_conclusion_round_trip(p: float, key: str, before: str) -> None:
+    text = f"{before}\n\n{fenced({'p_true': p, 'key_factor': key})}\n"
+    assume("<think>" not in before and not before.lstrip().startswith("```"))
+    read = replies.parse_conclusion(text)
+    assert (read.p, read.key_factor, read.report) == (p, key.strip(), before.strip())
+
+
+@given(ids, st.data())
+def test_linear_round_trip(children: list[str], data: st.DataObject) -> None:
+    weights = {child: data.draw(st.floats(-1, 1)) for child in children}
+    b0, p = data.draw(st.floats(-0.1, 0.1)), data.draw(unit)
+    text = fenced({"beta": {"beta_0": b0, **weights}, "p_true": p, "key_factor": "k"})
+    read = replies.parse_linear(text.replace("\n", "\r\n"))
+    assert (read.intercept, dict(read.weights), read.conclusion.p) == (b0, weights, p)
+
+
+@given(ids, st.data())
+def test_noisy_or_round_trip(children: list[str], data: st.DataObject) -> None:
+    sides = {child: data.draw(st.booleans()) for child in children}
+    weights = {child: data.draw(unit) for child in children if sides[child]}
+    inhibitors = {child: data.draw(unit) for child in children if not sides[child]}
+    shape = {"leak": 0.02, "weights": weights, "inhibitors": inhibitors, "p_true": 0.4, "key_factor": "k"}
+    read = replies.parse_noisy_or(fenced(shape))
+    assert (dict(read.weights), dict(read.inhibitors), read.leak) == (weights, inhibitors, 0.02)
+
+
+@given(ids, st.data())
+def test_analysis_round_trip(children: list[str], data: st.DataObject) -> None:
+    signs = {child: data.draw(st.sampled_from(["Positive", "Negative"])) for child in children}
+    group = {child: (f"statement {child}", signs[child]) for child in children}
+    read = replies.parse_analysis("Thoughts.\n" + analysis_block({"P0": group}))
+    (expansion,) = read.expansions
+    assert dict(expansion.children) == {child: f"statement {child}" for child in children}
+    assert dict(expansion.polarities) == {child: Polarity(sign) for child, sign in signs.items()}
+
+
+def test_logic_reply_with_and_without_assumption() -> None:
+    with_pa = '{"formula": "P1 OR PA", "assumption": {"detail": "d", "probability": 0.1}, "key_factor": "k"}'
+    read = replies.parse_logic(block(with_pa))
+    assert (read.formula, read.assumption, read.report) == ("P1 OR PA", ("d", 0.1), "Some prose.")
+    without = block('{"formula": "NOT P1", "assumption": null, "key_factor": "k"}')
+    assert replies.parse_logic(without).assumption is None
+
+
+# -- JSON that is sent back, and why
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (GOOD, "no ```json block"),
+        (f"```\n{GOOD}\n```", "no ```json block"),
+        (block(GOOD) + "\n" + block(GOOD), "found 2 ```json blocks; send exactly one"),
+        ("```json\n" + GOOD, "not closed"),
+        (block('{"p_true": 0.6, "key_factor": }'), "line 2 column"),
+        (block('{"p_true": 1.2, "key_factor": "k"}'), '"p_true": input should be less than or equal to 1'),
+        (block('{"p_true": "0.6", "key_factor": "k"}'), '"p_true": input should be a valid number'),
+        (block('{"p_true": true, "key_factor": "k"}'), '"p_true"'),
+        (block('{"p_true": NaN, "key_factor": "k"}'), "NaN"),
+        (block('{"p_true": 0.6}'), '"key_factor": field required'),
+        (block('{"p_true": 0.6, "p_true": 0.7, "key_factor": "k"}'), '"p_true" twice'),
+        (block('{"p_true": 0.6, "key_factor": "k", "confidence": 1}'), '"confidence": extra'),
+        (block("[0.6]"), "must be an object, not a list"),
+    ],
+)
+def test_bad_conclusions_say_what_to_mend(text: str, why: str) -> None:
+    with pytest.raises(MalformedReply) as caught:
+        replies.parse_conclusion(text)
+    assert why in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>perhaps\n```json\n{}\n```\n</think>\nSo.\n" + block(GOOD),
+        "Inline ```json is how one writes it.\n" + block(GOOD),
+        f"A line.\n```json {GOOD} ```",
+        f"  ```JSON\n  {GOOD}\n  ```",
+        block(GOOD) + "\n\nP.S. more prose, and `code`.",
+        block(GOOD.replace('"k"', '"uses ```json fences"')),
+        block(GOOD.replace("0.6", "1")),
+    ],
+)
+def test_prose_and_odd_fences_around_a_conclusion_do_no_harm(text: str) -> None:
+    assert replies.parse_conclusion(text).p in (0.6, 1.0)
+
+
+def test_report_is_the_prose_without_the_block() -> None:
+    read = replies.parse_conclusion("First.\n\n```python\nx = 1\n```\n\n" + f"```json\n{GOOD}\n```\nLast.\n")
+    assert read.report == "First.\n\n```python\nx = 1\n```\n\nLast."
+
+
+def test_linear_without_intercept_is_sent_back() -> None:
+    with pytest.raises(MalformedReply, match="beta_0"):
+        replies.parse_linear(block('{"beta": {"P1": 0.5}, "p_true": 0.3, "key_factor": "k"}'))
+
+
+def test_a_child_on_both_sides_of_noisy_or_is_sent_back() -> None:
+    shape = '{"leak": 0, "weights": {"P1": 0.5}, "inhibitors": {"P1": 0.5}, "p_true": 0.3, "key_factor": "k"}'
+    with pytest.raises(MalformedReply, match="both"):
+        replies.parse_noisy_or(block(shape))
+
+
+# -- analyzer
+
+
+def group(parent: str, causality: str, **children: str) -> dict[str, Any]:
+    return {
+        "parent": parent,
+        "children": {k.replace("_", "."): v for k, v in children.items()},
+        "causality": causality,
+    }
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Demand drives it (P1, Positive), but rates weigh (P1.1, Negative). (P10, Negative)",
+        "P1, Positive; P1.1, Negative; P10, Negative",
+        "P10: negative\nP1.1: negative\nP1: positive",
+        "**P1**, **Positive** and `P1.1`, Negative; 'P10', Negative",
+    ],
+)
+def test_polarities_are_read_for_the_right_child(note: str) -> None:
+    data = [group("P0", note, P1="a", P1_1="b", P10="c")]
+    (expansion,) = replies.parse_analysis(fenced(data)).expansions
+    negative = Polarity.NEGATIVE
+    assert expansion.polarities == {"P1": Polarity.POSITIVE, "P1.1": negative, "P10": negative}
+
+
+@pytest.mark.parametrize(
+    ("note", "why"),
+    [
+        ("P1 matters", "gives no polarity for P1, P2"),
+        ("P1, Positive", "gives no polarity for P2"),
+        ("P10, Positive; P2, Positive", "gives no polarity for P1"),
+        ("P1, Positive; later P1, Negative; P2, Positive", "P1 both Positive and Negative"),
+    ],
+)
+def test_missing_or_double_polarity_is_sent_back(note: str, why: str) -> None:
+    with pytest.raises(MalformedReply) as caught:
+        replies.parse_analysis(fenced([group("P0", note, P1="a", P2="b")]))
+    assert why in caught.value.reason
+
+
+def test_polarity_may_be_left_out_where_the_rule_does_not_need_it() -> None:
+    read = replies.parse_analysis(fenced([group("P0", "", P1="a")]), require_polarity=False)
+    assert read.expansions[0].polarities == {}
+
+
+def test_parents_come_before_their_children_whatever_the_order_written() -> None:
+    data = [group("P1", "P1.1, Positive", P1_1="b"), group("P0", "P1, Positive", P1="a")]
+    assert [one.parent for one in replies.parse_analysis(fenced(data)).expansions] == ["P0", "P1"]
+
+
+@pytest.mark.parametrize(
+    "data", ["[]", "{}", '["P1"]', '[{"parent": "P0", "children": {}, "causality": ""}]', "3", "null", '"P0"']
+)
+def test_analysis_of_the_wrong_shape_is_sent_back(data: str) -> None:
+    with pytest.raises(MalformedReply):
+        replies.parse_analysis(block(data))
+
+
+def test_empty_statement_is_sent_back() -> None:
+    with pytest.raises(MalformedReply, match="P1 has no statement"):
+        replies.parse_analysis(fenced([group("P0", "P1, Positive", P1="  ")]))
+
+
+def test_the_end_of_an_analysis() -> None:
+    assert replies.parse_analysis("Done. <END_OF_ANALYSIS>").end
+    both = replies.parse_analysis(fenced([group("P0", "P1, Positive", P1="a")]) + "\n<END_OF_ANALYSIS>")
+    assert (both.end, both.end_ignored) == (False, True)
+    inside = replies.parse_analysis(fenced([group("P0", "P1, Positive <END_OF_ANALYSIS>", P1="a")]))
+    assert not inside.end_ignored
+
+
+# -- notebook
+
+
+def python(text: str) -> list[str]:
+    return [cell.source for cell in replies.parse_step(text).cells if cell.kind == "code"]
+
+
+def test_cells_come_in_the_order_written() -> None:
+    text = "Plan.\n" + cells(
+        ("markdown", "# A"), ("python", "x = 1\nprint(x)"), ("markdown", "B"), ("python", "y")
+    )
+    read = replies.parse_step(text)
+    assert [(cell.kind, cell.source) for cell in read.cells] == [
+        ("markdown", "# A"),
+        ("code", "x = 1\nprint(x)"),
+        ("markdown", "B"),
+        ("code", "y"),
+    ]
+    assert not read.end
+
+
+SOURCES = st.lists(
+    st.sampled_from(
+        [
+            "x = 1",
+            "if x:\n    print('y')",
+            'tag = "</python_cell>"',
+            'doc = """\n<python_cell>\nno cell\n</python_cell>\n"""',
+            's = "<TERMINATE_NOTEBOOK>"',
+            'fence = """\n```json\n{}\n```\n"""',
+            "# <markdown_cell> in a comment",
+            "p = r'\\d+'",
+            "q = '\\d'",
+        ]
+    ),
+    min_size=1,
+    max_size=5,
+).map("\n".join)
+
+
+@given(st.lists(SOURCES, min_size=1, max_size=4))
+def test_python_cells_round_trip_with_tags_in_strings(sources: list[str]) -> None:
+    text = "I go on.\n" + cells(*(("python", source) for source in sources))
+    read = replies.parse_step(text)
+    assert [cell.source for cell in read.cells] == sources
+    assert not read.end and not read.end_ignored
+    assert replies.parse_debug(text) == sources[-1]
+
+
+@given(st.lists(SOURCES, min_size=1, max_size=3))
+def test_line_ends_of_another_system_change_nothing(sources: list[str]) -> None:
+    text = cells(*(("python", source) for source in sources))
+    assert python(text.replace("\n", "\r\n")) == sources
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        ("<python_cell>print(1)</python_cell>", ["print(1)"]),
+        ("Compute: <python_cell>print(1)</python_cell> and on.", ["print(1)"]),
+        ("<python_cell>a</python_cell><python_cell>b</python_cell>", ["a", "b"]),
+        ("  <python_cell>\n```python\nx = 1\n```\n</python_cell>", ["x = 1"]),
+        ("```\n<python_cell>\nx = 1\n</python_cell>\n```", ["x = 1"]),
+        ("<python_cell>\n%matplotlib inline\nx = 1\n</python_cell>", ["%matplotlib inline\nx = 1"]),
+        ("<python_cell>\nx = = 1\n</python_cell>\n<python_cell>\ny\n</python_cell>", ["x = = 1", "y"]),
+        ("I use a <python_cell> now.\n<python_cell>\nx\n</python_cell>", ["x"]),
+        ("<python_cell>\n\n    x = 1\n    y = 2\n\n</python_cell>", ["    x = 1\n    y = 2"]),
+    ],
+)
+def test_cells_as_models_really_write_them(text: str, sources: list[str]) -> None:
+    assert python(text) == sources
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "found no <markdown_cell>"),
+        ("I shall look at the data first.", "found no <markdown_cell>"),
+        ("<python_cell>\nx = 1\n", "has no </python_cell>"),
+        ("<markdown_cell>\na\n<python_cell>\nx\n</python_cell>\n<markdown_cell>b</markdown_cell>", "before the next"),
+        ("<python_cell>\nx\n<python_cell>\ny\n</python_cell>", "before the next"),
+        ("<python_cell>\n\n</python_cell>", "is empty"),
+    ],
+)  # fmt: skip
+def test_bad_steps_say_what_to_mend(text: str, why: str) -> None:
+    with pytest.raises(MalformedReply) as caught:
+        replies.parse_step(text)
+    assert why in caught.value.reason
+
+
+def test_terminate() -> None:
+    assert replies.parse_step("Done.\n<TERMINATE_NOTEBOOK>").end
+    assert replies.parse_step("`<TERMINATE_NOTEBOOK>`").end
+    closing = replies.parse_step("<markdown_cell>\nSummary\n</markdown_cell>\n<TERMINATE_NOTEBOOK>")
+    assert closing.end and len(closing.cells) == 1
+    with_code = replies.parse_step("<python_cell>\nx\n</python_cell>\n<TERMINATE_NOTEBOOK>")
+    assert (with_code.end, with_code.end_ignored) == (False, True)
+    spoken = replies.parse_step("Then I send `<TERMINATE_NOTEBOOK>`.\n<markdown_cell>a</markdown_cell>")
+    assert not spoken.end
+    with pytest.raises(MalformedReply, match="not allowed before any cell"):
+        replies.parse_step("<TERMINATE_NOTEBOOK>", first=True)
+
+
+def test_debug_takes_the_last_python_cell() -> None:
+    text = cells(("python", "a"), ("markdown", "why"), ("python", "b"))
+    assert replies.parse_debug(text) == "b"
+    with pytest.raises(MalformedReply, match="no <python_cell>"):
+        replies.parse_debug(cells(("markdown", "I do not know")))

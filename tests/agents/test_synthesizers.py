@@ -1,0 +1,181 @@
+"""The synthesizers: the computed value is stored, everything that does not fit is asked again."""
+
+from typing import Any
+
+import pytest
+
+from tests.agents.scripted import CUTOFF, Call, ScriptedAsker
+from tests.fakes.openai_server import fenced, report_with
+from workbench.agents.base import AgentSettings
+from workbench.agents.errors import AgentGaveUp
+from workbench.agents.registry import open_synthesizer
+from workbench.propositions import Belief, Polarity, Proposition, Rule
+from workbench.synthesis import rule_names
+
+REPORT = 'Found in cell 3.\n{"outcomes": "0110", "kind": "reference"}\n\nNot <report of="P9"> a tag.'
+NODE = Proposition(
+    id="P1",
+    statement="Rates fall by 2019-01-01",
+    children=("P1.1", "P1.2"),
+    causality="Growth slows (P1.1, Positive); inflation rises (P1.2, Negative)",
+    polarities={"P1.1": Polarity.POSITIVE, "P1.2": Polarity.NEGATIVE},
+)
+CHILDREN = (
+    Proposition(
+        id="P1.1",
+        statement="Growth is below 2 percent in 2018",
+        belief=Belief(p=0.7, key_factor="orders", report=REPORT),
+    ),
+    Proposition(
+        id="P1.2", statement="Core inflation is above 2.5 percent in 2018", belief=Belief(p=0.25, report="")
+    ),
+)
+GOOD = {"beta_0": 0.05, "P1.1": 0.8, "P1.2": -0.4}  # 0.05 + 0.56 - 0.1 = 0.51
+
+
+def linear(beta: dict[str, Any], p: float) -> str:
+    return report_with({"beta": beta, "p_true": p, "key_factor": "growth"}, "P1")
+
+
+async def synthesize(name: str, *replies: Any, **settings: Any) -> tuple[Rule, Belief, list[Call]]:
+    ask = ScriptedAsker(*replies)
+    agent = open_synthesizer(name, AgentSettings(**settings))
+    rule, belief = await agent.synthesize(NODE, CHILDREN, cutoff=CUTOFF, ask=ask)
+    assert not ask.replies
+    return rule, belief, ask.calls
+
+
+async def test_linear_stores_the_computed_value() -> None:
+    rule, belief, calls = await synthesize("linear", linear(GOOD, 0.5))
+    assert rule.to_json() == {
+        "name": "linear",
+        "intercept": 0.05,
+        "weights": {"P1.1": 0.8, "P1.2": -0.4},
+    }
+    assert belief.p == pytest.approx(0.51)
+    assert (belief.key_factor, belief.report) == ("growth", "Report on P1: weighed as the numbers say.")
+    assert [call.address for call in calls] == [("linear", 0, 0)]
+
+
+async def test_the_prompt_holds_children_with_polarity_p_and_full_report() -> None:
+    _, _, (call,) = await synthesize("linear", linear(GOOD, 0.51))
+    text = call.last_user
+    assert "P1: Rates fall by 2019-01-01" in text
+    assert "P1.1 (Positive): Growth is below 2 percent in 2018\np = 0.7\nKey factor: orders" in text
+    assert f'<report of="P1.1">\n{REPORT}\n</report>' in text
+    assert "P1.2 (Negative): Core inflation is above 2.5 percent in 2018\np = 0.25" in text
+    assert NODE.causality in text
+    assert '"beta_0": b0, "P1.1": w, "P1.2": w' in text
+    assert [node.id for node in call.request.nodes] == ["P1", "P1.1", "P1.2"]
+    assert [turn.role for turn in call.request.messages] == ["system", "user"]
+    assert call.request.tools == ()
+
+
+@pytest.mark.parametrize(
+    ("beta", "p", "why"),
+    [
+        ({**GOOD, "P1.2": 0.1}, 0.635, "P1.2 is stated as Negative but weighs 0.1"),
+        ({**GOOD, "P1.1": -0.1}, 0.1, "P1.1 is stated as Positive but weighs -0.1"),
+        ({**GOOD, "beta_0": 0.11}, 0.57, "the intercept is 0.11"),
+        ({**GOOD, "beta_0": -0.11}, 0.35, "the intercept is -0.11"),
+        ({**GOOD, "P1.1": 1.2}, 0.79, "the weight of P1.1 is 1.2"),
+        ({"beta_0": 0.05, "P1.1": 0.5}, 0.4, "no weight for P1.2"),
+        ({**GOOD, "P1.3": 0.1}, 0.51, "P1.3"),
+        ({"beta_0": -0.1, "P1.1": 0.1, "P1.2": -0.5}, 0.0, "gives -0.155"),
+        (GOOD, 0.54, '"p_true" is stated as 0.54, but your own numbers give 0.51'),
+    ],
+)
+async def test_linear_rules_that_do_not_fit_are_asked_again(beta: dict[str, Any], p: float, why: str) -> None:
+    _, belief, calls = await synthesize("linear", linear(beta, p), linear(GOOD, 0.51))
+    assert belief.p == pytest.approx(0.51)
+    assert why in calls[1].last_user.splitlines()[0]
+    assert [call.address for call in calls] == [("linear", 0, 0), ("linear", 0, 1)]
+    assert calls[1].request.messages[2].content == linear(beta, p)
+    # the repeated ask is complete in itself
+    assert "- P1.1 (Positive), p = 0.7: Growth is below 2 percent in 2018" in calls[1].last_user
+
+
+@pytest.mark.parametrize("b0", [0.1, -0.1])
+async def test_the_intercept_bound_is_inclusive(b0: float) -> None:
+    rule, _, _ = await synthesize("linear", linear({**GOOD, "beta_0": b0}, b0 + 0.46))
+    assert rule.to_json()["intercept"] == b0
+
+
+@pytest.mark.parametrize("stated", [0.53, 0.49])
+async def test_the_stated_value_may_be_off_by_the_tolerance_inclusive(stated: float) -> None:
+    _, belief, _ = await synthesize("linear", linear(GOOD, stated))
+    assert belief.p == pytest.approx(0.51)
+
+
+async def test_bounds_are_settings() -> None:
+    wide = {**GOOD, "beta_0": 0.2}
+    _, belief, calls = await synthesize(
+        "linear", linear(wide, 0.6), abs_intercept_max=0.2, stated_p_tolerance=0.1
+    )
+    assert belief.p == pytest.approx(0.66)
+    assert "at most 0.2 in absolute value" in calls[0].last_user
+
+
+async def test_a_synthesizer_gives_up_after_three_more_asks() -> None:
+    ask = ScriptedAsker(*[linear({**GOOD, "beta_0": 0.5}, 0.96)] * 4)
+    with pytest.raises(AgentGaveUp, match=r"linear reply stayed unusable: the intercept is 0\.5"):
+        await open_synthesizer("linear").synthesize(NODE, CHILDREN, cutoff=CUTOFF, ask=ask)
+
+
+async def test_children_without_a_value_are_a_mistake_of_the_caller() -> None:
+    bare = [Proposition(id="P1.1", statement="a")]
+    with pytest.raises(ValueError, match="P1 cannot be synthesized before"):
+        await open_synthesizer("linear").synthesize(NODE, bare, cutoff=CUTOFF, ask=ScriptedAsker())
+
+
+def needs(name: str) -> None:
+    if name not in rule_names():
+        pytest.skip(f"no {name} rule in synthesis yet")
+
+
+async def test_vanilla_takes_the_stated_value() -> None:
+    needs("vanilla")
+    bad = fenced({"p_true": 2, "key_factor": ""})
+    rule, belief, calls = await synthesize(
+        "vanilla", bad, report_with({"p_true": 0.4, "key_factor": "k"}, "P1")
+    )
+    assert (rule.name, belief.p) == ("vanilla", 0.4)
+    assert [call.address for call in calls] == [("vanilla", 0, 0), ("vanilla", 0, 1)]
+
+
+async def test_logic_computes_the_value_of_the_formula() -> None:
+    needs("logic")
+
+    def reply(formula: str, assumption: Any = None) -> str:
+        return report_with({"formula": formula, "assumption": assumption, "key_factor": "k"}, "P1")
+
+    pa = {"detail": "a shock", "probability": 0.1}
+    broken, stray = reply("(P1.1 AND"), reply("P1.1 AND NOT P1.2 AND P7")
+    rule, belief, calls = await synthesize("logic", broken, stray, reply("(P1.1 AND NOT P1.2) OR PA", pa))
+    assert rule.to_json()["assumption"] == pa
+    assert belief.p == pytest.approx(1 - (1 - 0.7 * 0.75) * 0.9)
+    assert len(calls) == 3
+    assert "P7" in calls[2].last_user.splitlines()[0]
+
+
+async def test_noisy_or_computes_the_value_and_follows_the_polarities() -> None:
+    needs("noisy-or")
+
+    def reply(weights: Any, inhibitors: Any, p: float) -> str:
+        data = {"leak": 0.1, "weights": weights, "inhibitors": inhibitors, "p_true": p, "key_factor": "k"}
+        return report_with(data, "P1")
+
+    value = (1 - 0.9 * (1 - 0.5 * 0.7)) * (1 - 0.4 * 0.25)
+    rule, belief, calls = await synthesize(
+        "noisy-or",
+        reply({"P1.1": 0.5, "P1.2": 0.4}, {}, 0.4),
+        reply({"P1.1": 0.5}, {}, 0.4),
+        reply({"P1.1": 0.5}, {"P1.2": 0.4}, value + 0.1),
+        reply({"P1.1": 0.5}, {"P1.2": 0.4}, round(value, 3)),
+    )
+    assert rule.to_json()["inhibitors"] == {"P1.2": 0.4}
+    assert belief.p == pytest.approx(value)
+    reasons = [call.last_user.splitlines()[0] for call in calls[1:]]
+    assert "P1.2 is stated as Negative but stands under weights" in reasons[0]
+    assert "P1.2 stands neither" in reasons[1]
+    assert "your own numbers give" in reasons[2]

@@ -1,0 +1,450 @@
+"""A language model in a can: an OpenAI-compatible HTTP server on loopback that answers in the fixed reply formats.
+
+It reads what any remote model reads, the messages, and finds the stage by the literal tags and keys that the last user
+message asks for. What it answers is decided by a `Policy` from the dialogue alone, so a run that is killed and resumed,
+or whose leaves run in another order, gets the same answers. Every request is kept.
+
+    with OpenAIServer(Policy(fails_once={"P1.1"}, never_works={"P2"})) as server:
+        workbench analyze "..." --model openai/x --api-base server.url
+"""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+_ID = r"P\d+(?:\.\d+)*"
+_CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
+_STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
+_IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
+_CHILD = re.compile(rf"^({_ID}) \((.+?)\): (.+)\np = (\S+)$", re.MULTILINE)
+
+#: parent -> {child: (statement, polarity)}; one round per parent
+Plan = Mapping[str, Mapping[str, tuple[str, str]]]
+
+PLAN: Plan = {
+    "P0": {
+        "P1": ("The S&P 500 closes above 2700 on 2018-09-28", "Positive"),
+        "P2": ("The VIX closes above 20 on 2018-12-31", "Negative"),
+        "P3": ("The WTI oil price closes above 60 dollars on 2018-12-31", "Positive"),
+    },
+    "P1": {
+        "P1.1": ("The S&P 500 closes above 2650 on 2018-08-31", "Positive"),
+        "P1.2": ("The NASDAQ Composite closes above 7300 on 2018-09-28", "Positive"),
+    },
+}
+
+FETCH = """\
+rows = CALL_API("embedded/series/observations", {"series_id": "SP500", "start": "2017-01-01"})
+closes = [row["value"] for row in rows]
+print("rows", len(rows), "last", rows[-1]["date"], closes[-1])"""
+
+PLOT = """\
+import matplotlib.pyplot as plt
+fig, ax = plt.subplots()
+ax.plot(closes)
+ax.axhline(closes[-1], linestyle="--")
+ax.axvline(len(closes) - 1)
+ax.set_title("S&P 500 close")
+ax.set_xlabel("trading day")
+ax.set_ylabel("index points")
+plt.show()"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request as the server understood it.
+
+    ``node`` is the proposition the request is about, P0 for the analyzer; ``again`` says that it complains about the
+    reply before.
+    """
+
+    body: dict[str, Any]
+    stage: str
+    node: str
+    cutoff: str
+    authorization: str | None
+    at: float
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The dialogue as sent."""
+        return list(self.body["messages"])
+
+    @property
+    def last(self) -> str:
+        """Text of the last user message."""
+        return user_texts(self.body)[-1]
+
+    @property
+    def again(self) -> bool:
+        return self.last.startswith("Your last reply could not be used")
+
+    @property
+    def everything(self) -> str:
+        """All text of the request; for asking what it does not name."""
+        return "\n".join(text_of(message) for message in self.messages)
+
+    def key(self) -> str:
+        """Equal for equal dialogues: what must not be asked twice."""
+        return json.dumps(self.body["messages"], sort_keys=True)
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """Text of a message whose content is a string or a list of parts."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
+
+
+def user_texts(body: Mapping[str, Any]) -> list[str]:
+    return [text_of(message) for message in body["messages"] if message["role"] == "user"]
+
+
+def stage_of(last: str) -> str:
+    """Stage whose literal tags or keys a user message asks for, looked for after its cutoff line."""
+    asked = last[list(_CUTOFF.finditer(last))[-1].end() :]
+    for stage, mark in (
+        ("analyze", "<END_OF_ANALYSIS>"),
+        ("step", "<TERMINATE_NOTEBOOK>"),
+        ("debug", "<python_cell>"),
+        ("linear", '"beta"'),
+        ("noisy-or", '"leak"'),
+        ("logic", '"formula"'),
+    ):
+        if mark in asked:
+            return stage
+    if '"p_true"' in asked:
+        return "conclude"
+    raise ValueError(f"no stage's tags in: {asked[:300]}")
+
+
+def understand(body: dict[str, Any], authorization: str | None = None) -> Asked:
+    """What a request body asks; raises ValueError where it asks nothing this server knows."""
+    users = user_texts(body)
+    stage = stage_of(users[-1])
+    if stage == "conclude" and '<report of="' in users[0]:
+        stage = "vanilla"
+    cutoff = list(_CUTOFF.finditer(users[-1]))[-1]
+    stated = _STATED.search(users[0])  # the first turn of every dialogue states its proposition on a line
+    node = "P0" if stage == "analyze" or stated is None else stated[1]
+    return Asked(
+        body=body, stage=stage, node=node, cutoff=cutoff[1], authorization=authorization, at=time.time()
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Policy:
+    """What the server answers. Sets hold node ids; an empty policy gives a smooth run.
+
+    Parameters
+    ----------
+    plan : mapping
+        The tree, one analyzer round per parent.
+    steps : int
+        Notebook steps of each leaf.
+    p : mapping
+        Probability of a leaf; 0.6 otherwise.
+    fails_once : set of str
+        Leaves whose first cell fails, whose first correction fails too, and whose second works.
+    never_works : set of str
+        Leaves whose cell fails for good; may be emptied later.
+    reads_docs : set of str
+        Leaves that call ``retrieve_api_doc`` before their first cell.
+    malformed : set of str
+        Stages, or ``"stage node"``, whose first reply to each request is broken JSON or has no cell.
+    faults : mapping
+        Status codes to answer with first, per stage or ``"stage node"``; each is used up once.
+    delay : float
+        Seconds before each reply.
+    hold : mapping
+        Per stage or ``"stage node"``: an event to wait for before the reply.
+    """
+
+    plan: Plan = field(default_factory=lambda: PLAN)
+    steps: int = 2
+    p: Mapping[str, float] = field(default_factory=dict)
+    fails_once: set[str] = field(default_factory=set)
+    never_works: set[str] = field(default_factory=set)
+    reads_docs: set[str] = field(default_factory=set)
+    malformed: set[str] = field(default_factory=set)
+    faults: dict[str, list[int]] = field(default_factory=dict)
+    delay: float = 0.0
+    hold: dict[str, threading.Event] = field(default_factory=dict)
+    fetch: str = FETCH
+    plot: str = PLOT
+
+    def answer(self, asked: Asked) -> dict[str, Any]:
+        """The assistant's message."""
+        if {asked.stage, f"{asked.stage} {asked.node}"} & self.malformed and not asked.again:
+            return _says("I think so.\n\n```json\n{'not': json\n```\n")
+        makers: dict[str, Callable[[Asked], dict[str, Any]]] = {
+            "analyze": self._analyze,
+            "step": self._step,
+            "debug": self._debug,
+            "conclude": self._conclude,
+            "vanilla": self._vanilla,
+            "linear": self._linear,
+            "noisy-or": self._noisy_or,
+            "logic": self._logic,
+        }
+        return makers[asked.stage](asked)
+
+    def _analyze(self, asked: Asked) -> dict[str, Any]:
+        shown = dict(_IN_TREE.findall(asked.last))
+        for parent, children in self.plan.items():
+            if parent in shown and not set(children) & set(shown):
+                return _says("One more branch.\n\n" + analysis_block({parent: children}))
+        return _says("Every leaf can be settled.\n\n<END_OF_ANALYSIS>")
+
+    def _step(self, asked: Asked) -> dict[str, Any]:
+        if asked.node in self.reads_docs and not any(turn["role"] == "tool" for turn in asked.messages):
+            return _calls("retrieve_api_doc", {"full_paths": ["embedded/series/observations"]})
+        done = sum(
+            "<python_cell>" in text_of(turn) and "<!-- step" in text_of(turn)
+            for turn in asked.messages
+            if turn["role"] == "assistant"
+        )
+        if done >= self.steps:
+            return _says("That is all I need.\n<TERMINATE_NOTEBOOK>")
+        note = f"<!-- step {done + 1} -->\n"
+        if done == 0:
+            code = self.fetch
+            if asked.node in self.fails_once | self.never_works:
+                code = f"{self.fetch}\nprint(undefined_name)"
+            return _says(note + cells(("markdown", f"# Plan for {asked.node}"), ("python", code)))
+        if done == 1:
+            return _says(note + cells(("markdown", "The picture."), ("python", self.plot)))
+        return _says(note + cells(("python", f"print('step {done + 1}', closes[-1])")))
+
+    def _debug(self, asked: Asked) -> dict[str, Any]:
+        tries = sum("Corrections left for this cell" in text for text in user_texts(asked.body))
+        if asked.node in self.never_works:
+            return _says("Perhaps so.\n" + cells(("python", f"raise RuntimeError('broken, try {tries}')")))
+        if tries == 1:
+            return _says("A slip.\n" + cells(("python", f"{self.fetch}\nprint(still_undefined)")))
+        return _says("Now.\n" + cells(("python", self.fetch)))
+
+    def _conclude(self, asked: Asked) -> dict[str, Any]:
+        return _says(conclusion(self.p.get(asked.node, 0.6), asked.node))
+
+    def _vanilla(self, asked: Asked) -> dict[str, Any]:
+        values = [p for _, _, p in self._children(asked)]
+        return _says(conclusion(round(sum(values) / len(values), 4), asked.node))
+
+    def _linear(self, asked: Asked) -> dict[str, Any]:
+        children = self._children(asked)
+        beta = {child: (-0.1 if sign == "Negative" else 0.9) / len(children) for child, sign, _ in children}
+        p = 0.1 + sum(beta[child] * value for child, _, value in children)
+        data = {"beta": {"beta_0": 0.1, **beta}, "p_true": round(p, 3), "key_factor": f"key of {asked.node}"}
+        return _says(report_with(data, asked.node))
+
+    def _noisy_or(self, asked: Asked) -> dict[str, Any]:
+        children = self._children(asked)
+        weights = {child: 0.5 for child, sign, _ in children if sign != "Negative"}
+        inhibitors = {child: 0.2 for child, sign, _ in children if sign == "Negative"}
+        none = 0.95
+        spared = 1.0
+        for child, sign, value in children:
+            if sign == "Negative":
+                spared *= 1 - inhibitors[child] * value
+            else:
+                none *= 1 - weights[child] * value
+        data = {"leak": 0.05, "weights": weights, "inhibitors": inhibitors}
+        p = round((1 - none) * spared, 3)
+        return _says(report_with({**data, "p_true": p, "key_factor": f"key of {asked.node}"}, asked.node))
+
+    def _logic(self, asked: Asked) -> dict[str, Any]:
+        parts = [f"NOT {child}" if sign == "Negative" else child for child, sign, _ in self._children(asked)]
+        data = {
+            "formula": f"({' AND '.join(parts)}) OR PA",
+            "assumption": {"detail": "what the children leave out", "probability": 0.2},
+            "key_factor": f"key of {asked.node}",
+        }
+        return _says(report_with(data, asked.node))
+
+    def _children(self, asked: Asked) -> list[tuple[str, str, float]]:
+        first = user_texts(asked.body)[0]
+        return [(child, sign, float(p)) for child, sign, _, p in _CHILD.findall(first)]
+
+
+def analysis_block(groups: Plan) -> str:
+    """An analyzer's block that expands these parents."""
+    data = [
+        {
+            "parent": parent,
+            "children": {child: statement for child, (statement, _) in children.items()},
+            "causality": " ".join(
+                f"It bears on the parent ({child}, {sign})." for child, (_, sign) in children.items()
+            ),
+        }
+        for parent, children in groups.items()
+    ]
+    return fenced(data)
+
+
+def cells(*parts: tuple[str, str]) -> str:
+    """Cells of a step, in order, from (kind, source) pairs."""
+    return "\n".join(f"<{kind}_cell>\n{source}\n</{kind}_cell>" for kind, source in parts)
+
+
+def fenced(data: Any) -> str:
+    return f"```json\n{json.dumps(data, ensure_ascii=False)}\n```"
+
+
+def report_with(data: Any, node: str) -> str:
+    return f"Report on {node}: weighed as the numbers say.\n\n{fenced(data)}"
+
+
+def conclusion(p: float, node: str) -> str:
+    """A conclusion with this probability."""
+    return report_with({"p_true": p, "key_factor": f"key of {node}"}, node)
+
+
+def _says(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def _calls(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": f"call_{name}", "type": "function", "function": function}],
+    }
+
+
+class OpenAIServer:
+    """The server; use it as a context manager.
+
+    ``url`` is what ``--api-base`` takes. ``asked`` holds the requests that were answered in full, in order of arrival;
+    ``turned_away`` those that got a status code instead; ``unread`` bodies it could make nothing of (answered 400).
+    """
+
+    def __init__(self, policy: Policy | None = None, *, port: int = 0) -> None:
+        self.policy = policy or Policy()
+        self.asked: list[Asked] = []
+        self.turned_away: list[tuple[int, Asked]] = []
+        self.unread: list[str] = []
+        self.abandoned: list[Asked] = []
+        self.lock = threading.Lock()
+        self._http = _Http(("127.0.0.1", port), _Handler, self)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def by_stage(self, stage: str, node: str | None = None) -> list[Asked]:
+        """Answered requests of a stage, of one node if named."""
+        return [one for one in self.asked if one.stage == stage and node in (None, one.node)]
+
+    def __enter__(self) -> "OpenAIServer":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for event in self.policy.hold.values():
+            event.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def reply(
+        self, body: dict[str, Any], authorization: str | None
+    ) -> tuple[int, dict[str, Any], Asked | None]:
+        """Status and JSON for a request body."""
+        try:
+            if body.get("stream"):
+                raise ValueError("this server does not stream")
+            asked = understand(body, authorization)
+        except (KeyError, IndexError, ValueError) as error:
+            with self.lock:
+                self.unread.append(json.dumps(body)[:2000])
+            return 400, _error(f"cannot read the request: {error}", "invalid_request_error"), None
+        keys = (asked.stage, f"{asked.stage} {asked.node}")
+        with self.lock:
+            for key in keys:
+                if self.policy.faults.get(key):
+                    status = self.policy.faults[key].pop(0)
+                    self.turned_away.append((status, asked))
+                    return status, _error(f"scripted fault {status}", "server_error"), None
+        for key in keys:
+            if key in self.policy.hold:
+                self.policy.hold[key].wait(120)
+        if self.policy.delay:
+            time.sleep(self.policy.delay)
+        with self.lock:
+            self.asked.append(asked)
+            number = len(self.asked)
+            message = self.policy.answer(asked)
+        sent = sum(len(text_of(turn)) for turn in asked.messages) // 4 + 1
+        made = len(json.dumps(message)) // 4 + 1
+        usage = {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+        reason = "tool_calls" if message.get("tool_calls") else "stop"
+        return (
+            200,
+            {
+                "id": f"chatcmpl-{number}",
+                "object": "chat.completion",
+                "created": int(asked.at),
+                "model": body.get("model", "x"),
+                "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+                "usage": usage,
+            },
+            asked,
+        )
+
+
+def _error(message: str, kind: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "code": None}}
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], owner: OpenAIServer):
+        self.owner = owner
+        super().__init__(address, handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if not self.path.endswith("/chat/completions"):
+            self._send(404, _error(f"no such path: {self.path}", "invalid_request_error"))
+            return
+        status, data, asked = self.server.owner.reply(json.loads(raw), self.headers.get("Authorization"))
+        try:
+            self._send(status, data)
+        except ConnectionError:  # the client was killed while it waited; tests look at this list
+            if asked is not None:
+                self.server.owner.abandoned.append(asked)
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/models"):
+            self._send(200, {"object": "list", "data": [{"id": "x", "object": "model"}]})
+        else:
+            self._send(404, _error(f"no such path: {self.path}", "invalid_request_error"))
+
+    def _send(self, status: int, data: dict[str, Any]) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: pytest's output is for test results."""
