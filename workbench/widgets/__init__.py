@@ -1,0 +1,22 @@
+"""The screens: tree, what-if, evidence. Only in here is ipywidgets imported, and only when something is shown."""
+
+from typing import Any
+
+__all__ = ["TreeWidget", "dashboard", "open_dashboard", "proof_document", "tree_html"]
+
+_HOMES = {
+    "TreeWidget": "tree",
+    "dashboard": "dashboard",
+    "open_dashboard": "start",
+    "proof_document": "proof",
+    "tree_html": "static_tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a screen when it is first asked for: ``import workbench`` must stay light."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,192 @@
+"""A finished run as the engine leaves it, written through the store's own door, with small proof notebooks."""
+
+import io
+import math
+from base64 import b64encode
+from pathlib import Path
+
+import nbformat
+import orjson
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from workbench.engine import RunSettings
+from workbench.propositions import Belief, Polarity, Tree
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.synthesis import LinearRule, settle
+
+RUN = "20180630-sp500-higher"
+STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+CUTOFF = "2018-06-30"
+BASE_RATE = 0.742
+
+LEAVES = {
+    "P1.1": (0.71, "Half-year windows since 1999 ended higher in 27 of 38 cases."),
+    "P1.2": (0.58, "The 200-day average rose through June; such windows ended higher somewhat more often."),
+    "P2.1": (0.5, "Volatility near 16 at the cutoff; the fitted model puts even odds on a calm half-year."),
+    "P2.2": (0.33, "Credit spreads widened by 30 basis points since January."),
+    "P2.3": (0.22, "Core prices rose 2.2% over the year, above the two years before."),
+    "P3": (0.74, "Base rate of half-year gains, all windows since 1999, known at the cutoff."),
+}
+
+
+def demo_tree() -> Tree:
+    """Root, two groups and a reference leaf; the path weight of P2.1 is 0.2, its p 0.5: at 0 the root falls by 0.10."""
+    up, down = Polarity.POSITIVE, Polarity.NEGATIVE
+    tree = Tree.root_only(STATEMENT).expand(
+        "P0",
+        {
+            "P1": "The price trend of the S&P 500 up to 2018-06-29 continues through the second half of 2018",
+            "P2": "Risk conditions stay benign: VIX, credit spreads and core inflation remain near their mid-2018 levels",
+            "P3": "The S&P 500 ends a half-year window higher, as in the reference class of all windows since 1999",
+        },
+        {"P1": up, "P2": up, "P3": up},
+        "Trend and risk conditions are drawn from different series; the reference class carries what neither explains.",
+    )
+    tree = tree.expand(
+        "P1",
+        {
+            "P1.1": "Momentum: the index closes 2018-12-31 above its close of 2017-12-29",
+            "P1.2": "The 200-day moving average of the index on 2018-12-31 is above that of 2018-06-29",
+        },
+        {"P1.1": up, "P1.2": up},
+    ).expand(
+        "P2",
+        {
+            "P2.1": "VIX closes at or below 20 on 2018-12-31",
+            "P2.2": "The BAA minus AAA credit spread of December 2018 is above 1.10 percentage points",
+            "P2.3": "Core CPI rises by more than 2.4% over the twelve months to December 2018",
+        },
+        {"P2.1": up, "P2.2": down, "P2.3": down},
+    )
+    for node, (p, key) in LEAVES.items():
+        tree = tree.with_belief(node, Belief(p=p, key_factor=key, report=f"The cells compute {p}."))
+    report = f'Weights were estimated on the common weekly grid.\n{{"base_rate": {BASE_RATE}}}'
+    for node, rule, key in (
+        ("P1", LinearRule(0.03, {"P1.1": 0.6, "P1.2": 0.35}), "Momentum carries most of the trend's record."),
+        (
+            "P2",
+            LinearRule(0.1, {"P2.1": 0.8, "P2.2": -0.15, "P2.3": -0.1}),
+            "A calm VIX decides; wider spreads count against.",
+        ),
+        (
+            "P0",
+            LinearRule(0.02, {"P1": 0.3, "P2": 0.25, "P3": 0.45}),
+            "The record of half-year gains outweighs the mixed risk picture.",
+        ),
+    ):
+        words = Belief(p=0.5, key_factor=key, report=report)
+        tree = settle(tree.with_rule(node, rule, words))
+    return tree
+
+
+def make_run(home: Path, run_id: str = RUN) -> str:
+    """Write the run into a data folder and return its id."""
+    store = Store(home)
+    tree = demo_tree()
+    try:
+        settings = RunSettings().to_json()
+        store.append(
+            run_id,
+            ev.RunStarted(
+                statement=STATEMENT,
+                cutoff=CUTOFF,
+                cutoff_instant="2018-06-30T04:00:00+00:00",
+                settings=settings,
+            ),
+        )
+        store.append(run_id, ev.RunSealed(isolation="namespaces"))
+        store.append(run_id, ev.TreePlanned(tree=store.put_body(orjson.dumps(tree.to_json()))))
+        for node in tree.leaves():
+            store.append(run_id, ev.LeafStarted(node=node, trial=1, attempt=1))
+            belief = tree[node].belief
+            assert belief is not None
+            common = {"p": belief.p, "key_factor": belief.key_factor, "report": store.put_body(belief.report)}
+            store.append(
+                run_id, ev.LeafGrounded(node=node, trial=1, attempt=1, steps=3, failed_cells=0, **common)
+            )
+            store.append(run_id, ev.LeafPooled(node=node, trials=(belief.p,), **common))
+        store.append(run_id, ev.RunFinished(p=tree.root.p or 0.0))
+        proofs = store.folder(run_id) / "proofs"
+        proofs.mkdir(parents=True, exist_ok=True)
+        for node in tree.leaves():
+            nbformat.write(
+                proof_notebook(node, tree[node].statement, *LEAVES[node]), proofs / f"{node}.ipynb"
+            )
+    finally:
+        store.close()
+    return run_id
+
+
+def proof_notebook(node: str, statement: str, p: float, key: str) -> nbformat.NotebookNode:
+    """A notebook like a grounder's: text, a failed and a mended cell, a figure, a table, a conclusion."""
+    cells = [
+        new_markdown_cell(
+            f"# {node}: {statement}\n\nKnowledge cutoff **{CUTOFF}**. The series is read through the broker."
+        ),
+        new_code_cell(
+            'rows = CALL_API("embedded/series/observations", {"series_id": "SP500"})\nclose = rows["close"]',
+            execution_count=1,
+            metadata={"tags": ["superseded", "raises-exception"]},
+            outputs=[
+                new_output(
+                    "error",
+                    ename="TypeError",
+                    evalue="list indices must be integers or slices, not str",
+                    traceback=["\x1b[31mTypeError\x1b[0m: list indices must be integers or slices, not str"],
+                )
+            ],
+        ),
+        new_code_cell(
+            'frame = CALL_API.frame("embedded/series/observations", {"series_id": "SP500"})\nframe.tail(3)',
+            execution_count=2,
+            outputs=[
+                new_output(
+                    "execute_result",
+                    execution_count=2,
+                    data={
+                        "text/html": "<style scoped>td{color:red}</style><table><thead><tr><th></th><th>date</th><th>close</th></tr></thead>"
+                        "<tbody><tr><th>0</th><td>2018-06-27</td><td>2,699.63</td></tr>"
+                        "<tr><th>1</th><td>2018-06-28</td><td>2,716.31</td></tr>"
+                        "<tr><th>2</th><td>2018-06-29</td><td>2,718.37</td></tr></tbody></table>",
+                        "text/plain": "...",
+                    },
+                )
+            ],
+        ),
+        new_markdown_cell("The figure shows the close, the threshold and the cutoff."),
+        new_code_cell(
+            "figure",
+            execution_count=3,
+            outputs=[
+                new_output(
+                    "display_data",
+                    data={"image/png": b64encode(figure_png()).decode(), "text/plain": "Figure"},
+                )
+            ],
+        ),
+        new_code_cell(
+            f'print("p =", {p})',
+            execution_count=4,
+            outputs=[new_output("stream", name="stdout", text=f"p = {p}\n")],
+        ),
+        new_markdown_cell(f"## Conclusion\n\n{key} The estimate is **{p:.0%}**."),
+    ]
+    return new_notebook(cells=cells, metadata={"kernelspec": {"name": "analyst", "display_name": "Analyst"}})
+
+
+def figure_png() -> bytes:
+    """A small chart with title, units, threshold and cutoff line."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2, 2.8), dpi=110, layout="constrained")
+    axes = figure.subplots()
+    values = [2400 + 3 * day + 60 * math.sin(day / 9) for day in range(120)]
+    axes.plot(values, color="#1d4f7c", linewidth=1.4)
+    axes.axhline(2718.37, color="#a3322a", linewidth=1, linestyle="--", label="close of 2018-06-29")
+    axes.axvline(119, color="#667583", linewidth=1, label="cutoff")
+    axes.set(title="S&P 500, daily close", ylabel="index points", xlabel="trading days")
+    axes.legend(frameon=False, fontsize=8)
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png")
+    return stream.getvalue()

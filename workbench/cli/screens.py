@@ -1,0 +1,88 @@
+"""``workbench serve`` and ``workbench lab``: the screens, from the command line."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import command, say
+from workbench.errors import UsageError
+from workbench.settings import home_from
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("serve")(serve)
+    app.command("lab")(lab)
+
+
+@command
+def serve(
+    run: Annotated[
+        str | None, typer.Argument(help="Run id, a beginning of one, or `last`; none lists the runs.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port on 127.0.0.1; the first free one from 8866 unless told.")
+    ] = None,
+) -> None:
+    """Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."""
+    from workbench.engine import load_run
+    from workbench.widgets.server import serve as serve_dashboards
+
+    home = home_from(os.environ)
+    run_id = load_run(home, run).document()["run_id"] if run is not None else None
+    say("Starting the dashboard; Ctrl-C ends it.")
+    serve_dashboards(home, run_id, port=port, announce=_print_address)
+
+
+def _print_address(url: str) -> None:
+    sys.stdout.write(url + "\n")
+    sys.stdout.flush()
+
+
+@command
+def lab(
+    port: Annotated[
+        int | None, typer.Option(help="Port on 127.0.0.1; JupyterLab chooses unless told.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
+) -> None:
+    """Start JupyterLab in the data folder, with the Analyst kernel in its launcher."""
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise UsageError("JupyterLab is not installed: pip install 'analyst-workbench[lab]'")
+    home = home_from(os.environ)
+    home.mkdir(parents=True, exist_ok=True)
+    arguments = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.root_dir={home}",
+    ]
+    arguments += [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    arguments += [] if browser else ["--no-browser"]
+    raise typer.Exit(run_until_interrupted(arguments, lab_environment()))
+
+
+def lab_environment() -> dict[str, str]:
+    """Return this environment with the Analyst kernelspec on Jupyter's path, also in a checkout."""
+    checkout = Path(__file__).resolve().parents[2]
+    environment = dict(os.environ)
+    if (checkout / "kernels" / "analyst" / "kernel.json").is_file():
+        given = [path for path in environment.get("JUPYTER_PATH", "").split(os.pathsep) if path]
+        environment["JUPYTER_PATH"] = os.pathsep.join([*given, str(checkout)])
+    return environment
+
+
+def run_until_interrupted(arguments: list[str], environment: dict[str, str]) -> int:
+    """Run a server in the foreground and return its exit code; Ctrl-C reaches it too and is its own way to end."""
+    process = subprocess.Popen(arguments, env=environment)
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue  # JupyterLab asks for a second one, or ends by itself

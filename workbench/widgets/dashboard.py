@@ -1,0 +1,130 @@
+"""The dashboard of a run: headline, tree, what-if, sensitivities, and the proof of the selected proposition."""
+
+from importlib.resources import files
+from typing import Any
+
+import ipywidgets
+
+from workbench.errors import UsageError
+from workbench.propositions import NodeId
+from workbench.synthesis import SensitivityError, tornado
+from workbench.widgets import panels, proof
+from workbench.widgets.session import WhatIfSession
+from workbench.widgets.tree import TreeWidget
+from workbench.widgets.view import RunView
+
+
+class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
+    """Everything about one run on one page; edits live in its session and change nothing stored.
+
+    Parameters
+    ----------
+    run : RunView
+        What ``workbench.engine.load_run`` returns.
+    """
+
+    def __init__(self, run: RunView, **kwargs: Any):
+        self.run = run
+        self.document = run.document()
+        self.session = WhatIfSession(run.tree)
+        self.tree = TreeWidget(self.session)
+        self.header = ipywidgets.HTML()
+        self.table = ipywidgets.HTML()
+        self.swings = ipywidgets.HTML()
+        self.detail = ipywidgets.HTML()
+        self.proof = ipywidgets.HTML()
+        self.reset = ipywidgets.Button(description="Reset all", tooltip="take all edits back", disabled=True)
+        self.reset.add_class("wb-reset")
+        self.reset.on_click(lambda _button: self.session.reset_all())
+        super().__init__([_style(), self.header, self._main(), self._foot()], **kwargs)
+        self.add_class("wb-app")
+        self.session.subscribe(self.refresh)
+        self.tree.observe(lambda _change: self.show_proof(), names=["selected", "dark"])
+        self._shown: tuple[NodeId, bool] | None = None
+        self.refresh()
+        self.show_proof()
+
+    def _main(self) -> ipywidgets.Widget:
+        left = _pane("Propositions", [self.tree], "wb-left")
+        right = _pane("Evidence", [self.detail, self.proof], "wb-right")
+        return _box(ipywidgets.HBox, [left, right], "wb-main")
+
+    def _foot(self) -> ipywidgets.Widget:
+        what_if = _pane("What if", [self.table], "wb-what-if", beside=self.reset)
+        swings = _pane("Sensitivity", [self.swings], "wb-sensitivity")
+        return _box(ipywidgets.HBox, [what_if, swings], "wb-foot")
+
+    def refresh(self) -> None:
+        """Bring every panel in step with the session."""
+        with self.session.lock:
+            now, edits, tree = self.session.now, self.session.edits, self.session.tree
+            self.header.value = panels.header(self.document, now, len(edits), self.run.base_rate)
+            self.table.value = panels.what_if(str(self.document["run_id"]), now, edits, tree)
+            try:
+                rows = tornado(tree)
+            except SensitivityError:
+                rows = []
+            self.swings.value = panels.sensitivity(rows, tree, now.after)
+            self.reset.disabled = not edits
+            self._show_detail()
+
+    def _show_detail(self) -> None:
+        node, tree = self.tree.selected, self.session.tree
+        self.detail.value = panels.selected(node, tree, self.session.base)
+        if tree[node].children:
+            self.proof.value = panels.combination(node, tree)
+            self._shown = None
+
+    def show_proof(self) -> None:
+        """Show the evidence of the selected proposition: a leaf's notebook, an inner one's sum."""
+        with self.session.lock:
+            self._show_detail()
+            node, dark = self.tree.selected, self.tree.dark
+            if self.session.tree[node].children or self._shown == (node, dark):
+                return
+            self.proof.value = proof.frame(self._document(node, dark=dark), title=f"proof notebook of {node}")
+            self._shown = (node, dark)
+
+    def _document(self, node: NodeId, *, dark: bool) -> str:
+        path = self.run.notebook(node)
+        if path is None:
+            return proof.message_document(f"{node} has no proof notebook yet.", dark=dark)
+        try:
+            return proof.proof_document(path, dark=dark)
+        except UsageError as error:
+            return proof.message_document(str(error), dark=dark)
+
+
+def dashboard(run: RunView) -> Dashboard:
+    """Return the dashboard of a run, to be displayed in JupyterLab, Voila or any front end with widgets."""
+    return Dashboard(run)
+
+
+def page(html: str) -> ipywidgets.Widget:
+    """Return a page of plain HTML of our own in the dashboard's style."""
+    return _box(ipywidgets.VBox, [_style(), ipywidgets.HTML(html)], "wb-app")
+
+
+def _style() -> ipywidgets.Widget:
+    # tree.css carries the tokens; the tree itself brings it too, and twice is harmless
+    folder = files("workbench.widgets") / "static"
+    css = "".join((folder / name).read_text(encoding="utf-8") for name in ("tree.css", "dashboard.css"))
+    style = ipywidgets.HTML(f"<style>{css}</style>")
+    style.add_class("wb-style")
+    return style
+
+
+def _pane(
+    title: str, children: list[ipywidgets.Widget], name: str, *, beside: Any = None
+) -> ipywidgets.Widget:
+    head = ipywidgets.HTML(f"<h2>{title}</h2>")
+    top = _box(ipywidgets.HBox, [head, beside] if beside is not None else [head], "wb-pane-head")
+    pane = _box(ipywidgets.VBox, [top, *children], "wb-pane")
+    pane.add_class(name)
+    return pane
+
+
+def _box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
+    box = kind(children)
+    box.add_class(name)
+    return box

@@ -1,0 +1,211 @@
+"""The panels around the tree, as HTML of our own: header, what-if table, sensitivities, the selected proposition.
+
+Pure functions from values to text. Everything that a model or an analyst wrote is escaped here.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from workbench.propositions import NodeId, Tree
+from workbench.synthesis import TornadoRow, WhatIf
+from workbench.widgets.wording import MINUS, equation, percent, points, signed
+
+ISOLATION_WORDS = {
+    "namespaces": "sealed by namespaces",
+    "landlock": "sealed by Landlock",
+    "none": "NOT SEALED",
+}
+
+
+def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: float | None) -> str:
+    """Return the headline: the statement, its probability (before and after any edits), the base rate, how it was made."""
+    facts = [
+        ("Knowledge cutoff", str(document.get("cutoff", ""))),
+        ("Model", str(document.get("model") or "not recorded")),
+        ("Kernels", ISOLATION_WORDS.get(str(document.get("isolation")), "none ran yet")),
+        ("Calls", _calls(document)),
+        ("Run", str(document.get("run_id", ""))),
+    ]
+    unsealed = document.get("isolation") == "none"
+    listed = "".join(
+        f'<div class="wb-fact{" wb-loud" if unsealed and name == "Kernels" else ""}">'
+        f'<span class="wb-label">{name}</span>{escape(value)}</div>'
+        for name, value in facts
+        if value
+    )
+    shown = now.after if edits else now.before
+    before = f'<span class="wb-before">{percent(now.before)} before your edits</span>' if edits else ""
+    status = document.get("status")
+    unfinished = (
+        f'<span class="wb-status">{escape(str(status))}</span>' if status not in (None, "done") else ""
+    )
+    base = (
+        f'<div class="wb-figure wb-second"><span class="wb-label">Base rate</span><span class="wb-number">{percent(base_rate)}</span>'
+        f'<span class="wb-before">{_against(shown, base_rate)}</span></div>'
+    )
+    return (
+        '<header class="wb-header"><div class="wb-title">'
+        f'<h1>{escape(str(document.get("statement", "")))}{unfinished}</h1><div class="wb-facts">{listed}</div></div>'
+        f'<div class="wb-figure" data-changed="{str(bool(edits)).lower()}"><span class="wb-label">Probability</span>'
+        f'<span class="wb-number" data-field="root">{percent(shown)}</span>{before}</div>'
+        f"{base}</header>"
+    )
+
+
+def _calls(document: Mapping[str, Any]) -> str:
+    cost = document.get("cost_usd")
+    price = "cost unknown" if cost is None else f"USD {cost:.2f}"
+    return f"{document.get('model_calls', 0)} model, {document.get('api_calls', 0)} data, {price}"
+
+
+def _against(p: float | None, base_rate: float | None) -> str:
+    if base_rate is None:
+        return "not counted"
+    return "" if p is None else f"{points(p - base_rate)} against it"
+
+
+def what_if(run_id: str, now: WhatIf, edits: Mapping[NodeId, float], tree: Tree) -> str:
+    """Return the table of edited propositions and moved ancestors, before and after, and the command that prints the same."""
+    if not edits:
+        return (
+            '<p class="wb-empty">Type a probability into any row, use its arrow keys, or drag its bar. Ancestors are '
+            "recomputed at once from the rules shown; the run itself stays as it is.</p>"
+        )
+    rows = "".join(
+        f'<tr data-edited="{str(change.id in edits).lower()}"><th scope="row">{change.id}</th>'
+        f"<td>{'edited' if change.id in edits else 'follows'}</td>"
+        f"<td>{percent(change.before)}</td><td>{percent(change.after)}</td>"
+        f"<td>{_change(change.before, change.after)}</td></tr>"
+        for change in now.changed
+    )
+    command = " ".join(
+        ["workbench whatif", shlex.quote(run_id), *(f"--set {node}={p!r}" for node, p in edits.items())]
+    )
+    stale = (
+        f'<p class="wb-warn">No formula at {", ".join(now.stale)}: add --full to ask the model again.</p>'
+        if now.stale
+        else ""
+    )
+    return (
+        '<table class="wb-table"><thead><tr><th></th><th></th><th>Before</th><th>After</th><th>Change</th></tr></thead>'
+        f'<tbody>{rows}</tbody></table>{stale}<p class="wb-command"><code>{escape(command)}</code></p>'
+    )
+
+
+def _change(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return points(None)
+    side = "up" if after > before else "down" if after < before else "same"
+    return f'<span data-side="{side}">{points(after - before)}</span>'
+
+
+def sensitivity(rows: Sequence[TornadoRow], tree: Tree, root: float | None) -> str:
+    """Return the tornado: for each leaf, where the root would be if the leaf were false and if it were true."""
+    known = [row for row in rows if row.low is not None and row.high is not None]
+    if not known or root is None:
+        return '<p class="wb-empty">No formula leads from the leaves to the root.</p>'
+    lines = []
+    for row in known:
+        low, high = row.low or 0.0, row.high or 0.0
+        rising = (row.path_weight or 0.0) >= 0
+        lines.append(
+            f'<tr title="{escape(tree[row.id].statement)}"><th scope="row">{row.id}</th><td>{percent(low)}</td>'
+            f'<td class="wb-span"><div class="wb-axis"><i class="{"wb-neg" if rising else "wb-pos"}" '
+            f'style="left:{100 * low:.2f}%;width:{100 * max(0.0, root - low):.2f}%"></i>'
+            f'<i class="{"wb-pos" if rising else "wb-neg"}" style="left:{100 * root:.2f}%;width:{100 * max(0.0, high - root):.2f}%"></i>'
+            f'<b style="left:{100 * root:.2f}%"></b></div></td><td>{percent(high)}</td>'
+            f"<td>{signed(row.path_weight) if row.path_weight is not None else ''}</td></tr>"
+        )
+    return (
+        '<table class="wb-table wb-tornado"><thead><tr><th></th><th>Low</th>'
+        f'<th class="wb-span">Root, now {percent(root)}</th><th>High</th><th title="path weight">Weight</th></tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+        '<p class="wb-key"><i class="wb-neg"></i> leaf false <i class="wb-pos"></i> leaf true</p>'
+    )
+
+
+def selected(node: NodeId, tree: Tree, base: Tree) -> str:
+    """Return the head of the right-hand pane: the proposition in full, its value, and what decides it."""
+    proposition = tree[node]
+    belief = proposition.belief
+    key = belief.key_factor if belief is not None else ""
+    was = base[node].p
+    changed = f' <s class="wb-was">{percent(was)}</s>' if was != proposition.p else ""
+    key_line = (
+        f'<p class="wb-key-factor"><span class="wb-label">Key factor</span>{escape(key)}</p>' if key else ""
+    )
+    return (
+        f'<div class="wb-selected"><div class="wb-line-one"><span class="wb-id">{node}</span>'
+        f'<span class="wb-value">{percent(proposition.p)}{changed}</span></div>'
+        f"<p>{escape(proposition.statement)}</p>{key_line}</div>"
+    )
+
+
+def combination(node: NodeId, tree: Tree) -> str:
+    """Return how an inner proposition's value comes about: its rule, and for a linear one the sum term by term."""
+    proposition = tree[node]
+    rule = proposition.rule.to_json() if proposition.rule is not None else None
+    parts = []
+    if proposition.pinned:
+        parts.append(
+            '<p class="wb-warn">Pinned at your value: the rule below has no say until you unpin it.</p>'
+        )
+    if rule is None:
+        parts.append('<p class="wb-empty">Not synthesized yet.</p>')
+    else:
+        parts.append(f'<p class="wb-rule"><code>{node} = {escape(equation(rule))}</code></p>')
+    if rule is not None and rule["name"] == "linear":
+        parts.append(_sum(node, rule, tree))
+    report = proposition.belief.report if proposition.belief is not None else ""
+    prose = "\n".join(line for line in report.splitlines() if not line.lstrip().startswith("{")).strip()
+    if prose:
+        parts.append(f'<p class="wb-label">Synthesis</p><p class="wb-report">{escape(prose)}</p>')
+    if proposition.causality:
+        parts.append(
+            f'<p class="wb-label">How the parts bear on it</p><p class="wb-report">{escape(proposition.causality)}</p>'
+        )
+    return f'<div class="wb-combination">{"".join(parts)}</div>'
+
+
+def _sum(node: NodeId, rule: Mapping[str, Any], tree: Tree) -> str:
+    total = rule["intercept"]
+    lines = [f"<tr><td>Intercept</td><td></td><td></td><td>{_share(total)}</td></tr>"]
+    for child, weight in rule["weights"].items():
+        p = tree[child].p
+        share = None if p is None else weight * p
+        total = None if share is None or total is None else total + share
+        lines.append(
+            f'<tr><td><span class="wb-id">{child}</span> {escape(tree[child].statement)}</td><td>{signed(weight)}</td>'
+            f"<td>{percent(p)}</td><td>{_share(share)}</td></tr>"
+        )
+    lines.append(f'<tr class="wb-total"><td>{node}</td><td></td><td></td><td>{percent(total)}</td></tr>')
+    return (
+        '<table class="wb-table wb-sum"><thead><tr><th>Part</th><th>Weight</th><th>Value</th><th>Share</th></tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _share(value: float | None) -> str:
+    if value is None:
+        return percent(None)
+    return f"{MINUS if value < 0 else ''}{percent(abs(value))}"
+
+
+def runs_table(runs: Sequence[Mapping[str, Any]], *, note: str = "") -> str:
+    """Return the list of runs of a data folder, newest first, each a link to its dashboard."""
+    lines = "".join(
+        f'<tr><td><a href="?run={escape(str(run["run_id"]))}">{escape(str(run["statement"]))}</a></td>'
+        f"<td>{escape(str(run['cutoff']))}</td><td>{percent(run['p'])}</td><td>{escape(str(run['status']))}</td>"
+        f"<td>{escape(str(run['run_id']))}</td></tr>"
+        for run in runs
+    )
+    said = f'<p class="wb-warn" role="alert">{escape(note)}</p>' if note else ""
+    table = (
+        '<table class="wb-table wb-runs"><thead><tr><th>Proposition</th><th>Cutoff</th><th>Probability</th><th>Status</th>'
+        f"<th>Run</th></tr></thead><tbody>{lines}</tbody></table>"
+        if runs
+        else '<p class="wb-empty">No runs yet. Start one with <code>workbench analyze "..." --cutoff DATE</code>.</p>'
+    )
+    return f'<div class="wb-start"><h1>Runs</h1>{said}{table}</div>'

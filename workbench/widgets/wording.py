@@ -1,0 +1,90 @@
+"""Numbers and rules in the words and signs an analyst reads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
+MINUS = "−"
+
+
+def percent(p: float | None) -> str:
+    """Return a probability as the screens show it.
+
+    >>> percent(0.48), percent(1.0), percent(None)
+    ('48.0%', '100.0%', '–')
+    """
+    return NO_VALUE if p is None else f"{100 * p:.1f}%"
+
+
+def points(change: float | None) -> str:
+    """Return a change of probability in percentage points, with its sign.
+
+    >>> points(-0.1), points(0.0), points(None)
+    ('−10.0 pp', '0.0 pp', '–')
+    """
+    if change is None:
+        return NO_VALUE
+    size = f"{100 * abs(change):.1f} pp"
+    if size == "0.0 pp":
+        return size
+    return ("+" if change > 0 else MINUS) + size
+
+
+def number(p: float | None) -> str:
+    """Return a probability as the editor holds it: at most four decimals, none for nothing.
+
+    >>> number(0.48), number(1 / 3), number(None)
+    ('0.48', '0.3333', '')
+    """
+    return "" if p is None else f"{round(p, 4):g}"
+
+
+def signed(value: float) -> str:
+    """Return a coefficient with its sign before it.
+
+    >>> signed(-0.25), signed(0.5)
+    ('−0.25', '0.50')
+    """
+    return f"{MINUS if value < 0 else ''}{abs(value):.2f}"
+
+
+def equation(rule: Mapping[str, Any] | None) -> str:
+    """Return the rule of an inner node, as CONTRACTS spells it, as one line that can be computed by hand.
+
+    >>> equation({"name": "linear", "intercept": 0.02, "weights": {"P1": 0.5, "P2": -0.25}})
+    '0.02 + 0.50 × P1 − 0.25 × P2'
+    >>> equation({"name": "logic", "formula": "P1 AND PA", "assumption": {"detail": "calm", "probability": 0.9}})
+    'P1 AND PA, with PA = 0.90'
+    >>> equation({"name": "noisy-or", "leak": 0.05, "weights": {"P1": 0.6}, "inhibitors": {"P2": 0.3}})
+    '(1 − 0.95 × (1 − 0.60 × P1)) × (1 − 0.30 × P2)'
+    >>> equation({"name": "vanilla"})
+    'judged by the model, no formula'
+    """
+    if rule is None:
+        return ""
+    match rule["name"]:
+        case "linear":
+            return _linear(rule)
+        case "logic":
+            assumed = rule.get("assumption")
+            return str(rule["formula"]) + (f", with PA = {assumed['probability']:.2f}" if assumed else "")
+        case "noisy-or":
+            return _noisy_or(rule)
+        case "vanilla":
+            return "judged by the model, no formula"
+        case name:
+            return f"{name} rule"
+
+
+def _linear(rule: Mapping[str, Any]) -> str:
+    text = signed(rule["intercept"])
+    for child, weight in rule["weights"].items():
+        text += f" {MINUS if weight < 0 else '+'} {abs(weight):.2f} × {child}"
+    return text
+
+
+def _noisy_or(rule: Mapping[str, Any]) -> str:
+    failing = [f"{1 - rule['leak']:.2f}"] + [f"(1 {MINUS} {w:.2f} × {c})" for c, w in rule["weights"].items()]
+    text = f"1 {MINUS} " + " × ".join(failing)
+    inhibitors = [f"(1 {MINUS} {w:.2f} × {c})" for c, w in rule.get("inhibitors", {}).items()]
+    return " × ".join([f"({text})", *inhibitors]) if inhibitors else text
