@@ -101,10 +101,15 @@ class Catalogue:
             if endpoint.path in self._by_path:
                 raise CatalogueError(f"the path {endpoint.path} is listed twice")
             self._by_path[endpoint.path] = endpoint
-        self._short: dict[str, list[str]] = defaultdict(list)
+        # the upstream's own path goes before a mere tail of the catalogue path
+        upstream: dict[str, list[str]] = defaultdict(list)
+        tails: dict[str, list[str]] = defaultdict(list)
         for path, endpoint in self._by_path.items():
-            for name in _short_names(endpoint):
-                self._short[name].append(path)
+            if endpoint.url.strip("/"):
+                upstream[f"{endpoint.source.name}/{endpoint.url.strip('/').lower()}"].append(path)
+            for name in _tails(endpoint):
+                tails[name].append(path)
+        self._short = {**tails, **upstream}
 
     def __len__(self) -> int:
         return len(self._by_path)
@@ -192,15 +197,11 @@ def _score(word: str, endpoint: Endpoint) -> float:
     return _score(word[:-1], endpoint) if len(word) > 4 and word.endswith("s") else 0.0
 
 
-def _short_names(endpoint: Endpoint) -> set[str]:
-    """Short forms: the source with the upstream's own path, or with any tail of the catalogue path."""
+def _tails(endpoint: Endpoint) -> set[str]:
+    """The source with any tail of the catalogue path."""
     source, _, rest = endpoint.path.lower().partition("/")
     parts = rest.split("/")
-    tails = {f"{source}/{'/'.join(parts[i:])}" for i in range(1, len(parts))}
-    upstream = endpoint.url.strip("/").lower()
-    if upstream:
-        tails.add(f"{source}/{upstream}")
-    return tails
+    return {f"{source}/{'/'.join(parts[i:])}" for i in range(1, len(parts))}
 
 
 def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:

@@ -1,0 +1,171 @@
+"""FRED through the broker: values as they stood, nothing of later vintages, errors that do not tell."""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from proxies.broker import Broker
+from proxies.errors import CutoffRefused, MissingKey, ParameterInvalid, ParameterNotListed, SourceError
+from tests.fakes.upstream import Sent
+from tests.fakes.upstream_fred import KEY, TODAY, FredUpstream, frbny
+from tests.proxies.conftest import asker
+
+OBS = "fred/series/observations"
+
+
+def day_after(day: str) -> str:
+    return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
+
+
+# figures from the README beside the vintages: (series, period, known on, value)
+CHECKED = [
+    ("GDPC1", "2016-03-01", "2016-06-29", 16514.6),
+    ("GDPC1", "2016-03-01", "2016-07-29", 16525.0),
+    ("GDPC1", "2016-06-01", "2016-07-29", 16575.1),
+    ("GDPC1", "2016-06-01", "2016-08-26", 16570.2),
+    ("GDPC1", "2016-06-01", "2016-09-29", 16583.1),
+    ("GDPC1", "2016-09-01", "2016-10-28", 16702.1),
+    ("GDPC1", "2016-09-01", "2016-11-29", 16712.5),
+    ("GDPC1", "2016-09-01", "2016-12-22", 16727.0),
+    ("PAYEMS", "2016-05-01", "2016-06-29", 143894.0),
+    ("PAYEMS", "2016-05-01", "2016-07-08", 143888.0),
+    ("PAYEMS", "2016-05-01", "2016-08-05", 143901.0),
+]
+
+
+@pytest.fixture
+def real_fred(test_data: Path) -> Iterator[FredUpstream]:
+    with FredUpstream(frbny(test_data)) as upstream:
+        yield upstream
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("series", "period", "known", "value"), CHECKED)
+async def test_real_vintages_come_back_exactly(
+    real_fred: FredUpstream,
+    broker_of: Callable[..., Broker],
+    series: str,
+    period: str,
+    known: str,
+    value: float,
+) -> None:
+    broker = broker_of(keys={"fred": KEY}, upstreams={"fred": real_fred.url})
+    answer = await asker(broker, day_after(known))(OBS, series_id=series)
+    by_period = {row["date"]: float(row["value"]) for row in answer.data["observations"]}
+    assert by_period[period] == value
+    # at the cutoff of the release day itself the release is not yet known
+    earlier = [v for s, p, k, v in CHECKED if (s, p) == (series, period) and k < known]
+    if earlier:
+        before = await asker(broker, known)(OBS, series_id=series)
+        assert {r["date"]: float(r["value"]) for r in before.data["observations"]}[period] == earlier[-1]
+
+
+@pytest.mark.realdata
+async def test_a_day_before_the_first_vintage_is_refused(
+    real_fred: FredUpstream, broker_of: Callable[..., Broker]
+) -> None:
+    broker = broker_of(keys={"fred": KEY}, upstreams={"fred": real_fred.url})
+    for cutoff in ("2016-06-29", "2015-01-01"):
+        with pytest.raises(CutoffRefused):
+            await asker(broker, cutoff)(OBS, series_id="GDPC1")
+
+
+async def test_both_ends_of_the_window_are_the_last_visible_day(
+    fred: FredUpstream, fred_broker: Broker
+) -> None:
+    answer = await asker(fred_broker, "2016-07-08")(OBS, series_id="SYNPAY")
+    sent = fred.seen[-1].query
+    assert sent["realtime_start"] == sent["realtime_end"] == sent["observation_end"] == "2016-07-07"
+    assert [(r["date"], r["value"]) for r in answer.data["observations"]] == [("2016-05-01", "1000")]
+
+
+async def test_an_older_window_is_kept_and_a_later_one_clamped(
+    fred: FredUpstream, fred_broker: Broker
+) -> None:
+    ask = asker(fred_broker, "2017-01-01")
+    older = await ask(OBS, series_id="SYNGDP", realtime_start="2016-05-01", realtime_end="2016-05-01")
+    assert [r["value"] for r in older.data["observations"]] == ["100.0"] and older.meta["clamped"] == []
+    later = await ask(OBS, series_id="SYNGDP", realtime_start="1776-07-04", realtime_end="9999-12-31")
+    assert fred.seen[-1].query["realtime_end"] == "2016-12-31"
+    assert {r["value"] for r in later.data["observations"]} == {"100.0", "101.5", "102.0", "103.0"}
+    assert all(r["realtime_end"] <= "2016-12-31" for r in later.data["observations"])
+    assert later.meta["clamped"] == ["realtime_end: 9999-12-31 -> 2016-12-31"]
+    ahead = await ask(OBS, series_id="SYNGDP", realtime_start="2020-01-01")
+    assert fred.seen[-1].query["realtime_start"] == "2016-12-31" and len(ahead.data["observations"]) == 3
+    only_end = await ask(OBS, series_id="SYNGDP", realtime_end="2016-06-01")
+    assert [r["value"] for r in only_end.data["observations"]] == ["101.5"]
+    with pytest.raises(ParameterInvalid):
+        await ask(OBS, series_id="SYNGDP", realtime_start="2016-06-01", realtime_end="2016-05-01")
+
+
+async def test_vintage_dates_and_output_type_are_not_taken(fred: FredUpstream, fred_broker: Broker) -> None:
+    for name, value in (("vintage_dates", "2030-01-01"), ("output_type", 2)):
+        with pytest.raises(ParameterNotListed, match=name):
+            await asker(fred_broker, "2017-01-01")(OBS, series_id="SYNGDP", **{name: value})
+    assert fred.seen == []
+
+
+async def test_metadata_of_today_is_stripped_and_ranking_by_it_refused(fred_broker: Broker) -> None:
+    ask = asker(fred_broker, "2016-12-01")
+    found = await ask("fred/series/search", search_text="syn")
+    assert [row["id"] for row in found.data["seriess"]] == ["SYNGDP", "SYNPAY"]
+    one = await ask("fred/series", series_id="SYNGDP")
+    for row in (*found.data["seriess"], *one.data["seriess"]):
+        assert not {"last_updated", "popularity", "group_popularity", "observation_end"} & set(row)
+        assert row["title"]
+    assert TODAY not in found.encoded().decode()
+    with pytest.raises(ParameterInvalid):
+        await ask("fred/series/search", search_text="syn", order_by="popularity")
+
+
+async def test_tags_made_later_go_and_the_total_is_counted_again(fred_broker: Broker) -> None:
+    answer = await asker(fred_broker, "2016-12-01")("fred/tags/tags")
+    assert [row["name"] for row in answer.data["tags"]] == ["old"] and answer.data["count"] == 1
+    assert answer.meta["rows_dropped"] == 1
+
+
+async def test_vintage_days_end_before_the_cutoff(fred_broker: Broker) -> None:
+    answer = await asker(fred_broker, "2016-07-29")("fred/series/vintagedates", series_id="SYNGDP")
+    assert answer.data["vintage_dates"] == ["2016-04-28", "2016-05-27"] and answer.data["count"] == 2
+
+
+async def test_live_asks_as_asked(fred: FredUpstream, fred_broker: Broker) -> None:
+    answer = await asker(fred_broker, "now")(OBS, series_id="SYNGDP")
+    assert answer.data["observations"][0]["value"] == "99.0" and answer.meta["as_of"] == "live"
+    assert "realtime_start" not in fred.seen[-1].query
+
+
+async def test_unknown_and_not_yet_published_are_refused_in_the_same_words(fred_broker: Broker) -> None:
+    texts = set()
+    for series, cutoff in (("NOSUCH", "2017-01-01"), ("SYNGDP", "2016-01-01")):
+        with pytest.raises(CutoffRefused) as caught:
+            await asker(fred_broker, cutoff)(OBS, series_id=series)
+        texts.add(caught.value.reason)
+    assert len(texts) == 1 and "ALFRED" not in texts.pop()
+
+
+async def test_no_key_names_the_variable(broker_of: Callable[..., Broker]) -> None:
+    with pytest.raises(MissingKey, match="FRED_API_KEY"):
+        await asker(broker_of(), "2017-01-01")(OBS, series_id="GDP")
+
+
+async def test_the_key_is_in_the_query_and_nowhere_else(
+    fred: FredUpstream, broker_of: Callable[..., Broker], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    cache = tmp_path / "cache" / "raw.db"
+    broker = broker_of(keys={"fred": KEY}, upstreams={"fred": fred.url}, cache_path=cache)
+    ask = asker(broker, "2017-01-01")
+    answer = await ask(OBS, series_id="SYNGDP")
+    assert fred.seen[-1].query["api_key"] == KEY
+    fred.faults.append(Sent({"error_message": f"trouble with api_key={KEY}"}, 403))
+    with pytest.raises(SourceError) as caught:
+        await ask(OBS, series_id="SYNPAY")
+    await broker.aclose()
+    stored = b"".join(path.read_bytes() for path in cache.parent.iterdir())
+    for text in (str(answer), str(caught.value), caplog.text, repr(ask.ledger.rows), repr(broker.settings)):
+        assert KEY not in text
+    assert KEY.encode() not in stored and stored
