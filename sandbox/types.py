@@ -18,9 +18,12 @@ class ApiAnswer(Protocol):
     """What a cell gets back: `proxies.ledger.Answer` has this shape."""
 
     @property
-    def data(self) -> Any: ...
+    def data(self) -> Any:
+        """A JSON value in the upstream's shape."""
+
     @property
-    def meta(self) -> Mapping[str, Any]: ...
+    def meta(self) -> Mapping[str, Any]:
+        """What was clamped, dropped, and where it came from."""
 
 
 class ApiCaller(Protocol):

@@ -1,0 +1,126 @@
+"""The kernel itself: an IPython kernel on sockets that were bound before the fork, with `CALL_API` in its namespace."""
+
+import os
+import sys
+
+import call_api
+import zmq
+from ipykernel.heartbeat import Heartbeat
+from ipykernel.iostream import IOPubThread
+from ipykernel.kernelapp import IPKernelApp
+from traitlets.config import Config
+
+CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
+
+
+class _BoundHeartbeat(Heartbeat):
+    fd = -1
+
+    def _try_bind_socket(self):
+        self.socket.setsockopt(zmq.USE_FD, self.fd)
+        return self.socket.bind(f"ipc://{self.ip}-{self.port}")
+
+
+class AnalystApp(IPKernelApp):
+    """An IPKernelApp that neither reads nor writes files to come up."""
+
+    def initialize_from(self, connection, descriptors):
+        """Initialise with a connection dict and the listening sockets ``{channel: fd}``."""
+        self._connection, self._descriptors = connection, descriptors
+        self.initialize([])
+
+    def load_config_file(self, *args, **kwargs):
+        """There is none: the file view holds no configuration."""
+
+    def init_crash_handler(self):
+        """Leave the interpreter's own."""
+
+    def init_connection_file(self):
+        """Take the connection from the request instead of a file."""
+        self.load_connection_info(self._connection)
+
+    def write_connection_file(self, **kwargs):
+        """Write none."""
+
+    def _bind_socket(self, s, port):
+        for channel in CHANNELS:
+            if port == getattr(self, f"{channel}_port") and channel in self._descriptors:
+                s.setsockopt(zmq.USE_FD, self._descriptors[channel])
+        s.bind(f"ipc://{self.ip}-{port}")
+        return port
+
+    def init_control(self, context):
+        """Make the control channel; the debugger's extra connection to the shell channel is left out."""
+        endpoint = self.shell_socket.getsockopt(zmq.LAST_ENDPOINT)
+        del endpoint
+        shell, self.shell_socket = self.shell_socket, _NoEndpoint()
+        try:
+            super().init_control(context)
+        finally:
+            self.shell_socket = shell
+
+    def init_iopub(self, context):
+        """Make the output channel without the TCP pipe for forked children, which needs a network."""
+        self.iopub_socket = context.socket(zmq.XPUB)
+        self.iopub_socket.linger = 1000
+        self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
+        self.configure_tornado_logger()
+        self.iopub_thread = IOPubThread(self.iopub_socket, pipe=False, session=self.session)
+        self.iopub_thread.start()
+        self.iopub_socket = self.iopub_thread.background_socket
+
+    def init_heartbeat(self):
+        """Start the heartbeat on its bound socket."""
+        self.heartbeat = _BoundHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
+        self.heartbeat.fd = self._descriptors["hb"]
+        self.heartbeat.start()
+
+    def init_gui_pylab(self):
+        """Nothing: the inline backend is switched on by `enable_plots`."""
+
+
+class _NoEndpoint:
+    def getsockopt(self, option):
+        return b""
+
+
+def configuration():
+    """Traitlets configuration of every analyst kernel."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.xmode = "Plain"
+    config.InteractiveShell.separate_in = ""
+    config.IPKernelApp.parent_handle = 0
+    config.IPKernelApp.connection_file = "none"
+    config.InlineBackend.figure_formats = {"png"}
+    return config
+
+
+def build(connection, descriptors, api_fd):
+    """Return the initialised app, ready to `start`."""
+    api = call_api.CallApi(api_fd)
+    names = {"CALL_API": api, "ApiRefused": call_api.ApiRefused, "ApiUnavailable": call_api.ApiUnavailable}
+    app = AnalystApp.instance(config=configuration(), user_ns=dict(names))
+    app.initialize_from(connection, descriptors)
+    app.shell.user_ns_hidden.update(names)
+    app.shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
+    enable_plots()
+    return app
+
+
+def enable_plots():
+    """Show figures inline as PNG, also those nobody asked to show."""
+    from matplotlib_inline import backend_inline
+
+    if "matplotlib" in sys.modules:
+        backend_inline._enable_matplotlib_integration()
+
+
+def silence():
+    """Point the standard descriptors nowhere; what a cell prints goes over the output channel."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    if null > 2:
+        os.close(null)

@@ -1,0 +1,168 @@
+"""`CALL_API`, the one window of a kernel: a request on an inherited socket, a reply from the broker behind it.
+
+A frame is four bytes of length (big endian) and a JSON object. Request ``{"id", "path", "params"}`` or
+``{"id", "cutoff"}``; reply ``{"id", "data", "meta"}`` or ``{"id", "error", "message"}`` with error ``refused`` or
+``unavailable``. What a cell does to this file changes nothing: the other end checks everything again.
+"""
+
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+
+MAX_REQUEST = 64 << 10
+MAX_REPLY = 64 << 20
+_DATE_COLUMNS = ("date", "datetime", "timestamp", "day", "time")
+
+
+class ApiError(Exception):
+    """A call that brought no data; the message is one line."""
+
+
+class ApiRefused(ApiError):
+    """The request cannot be answered as asked: unknown path, parameter not listed, beyond the cutoff."""
+
+
+class ApiUnavailable(ApiError):
+    """The source, or the way to it, failed; the same call may work later."""
+
+
+class CallApi:
+    """Calls data sources by their catalogue path.
+
+    Examples
+    --------
+    >>> rows = CALL_API("embedded/series/observations", {"series_id": "SP500"})   # doctest: +SKIP
+    >>> CALL_API.meta["as_of"]                                                    # doctest: +SKIP
+    >>> CALL_API.frame("embedded/series/observations", {"series_id": "SP500"})    # doctest: +SKIP
+    """
+
+    def __init__(self, fd):
+        self.meta = {}
+        self._socket = socket.socket(fileno=fd) if fd is not None else None
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._last = 0
+        self._received = bytearray()
+
+    def __repr__(self):
+        return "CALL_API(path, params) -> data; CALL_API.meta of the last call; CALL_API.frame(path, params)"
+
+    def __call__(self, path, params=None):
+        """Return the data of `path` in the shape its source gives it, as known before the cutoff.
+
+        Raises
+        ------
+        ApiRefused
+            The request cannot be answered as asked.
+        ApiUnavailable
+            The source failed.
+        """
+        reply = self._ask({"path": path, "params": dict(params or {})})
+        self.meta = reply.get("meta") or {}
+        notes = self.notes()
+        if notes:
+            print(f"CALL_API {path}: {notes}", file=sys.stderr)
+        return reply.get("data")
+
+    def frame(self, path, params=None):
+        """Return the rows of `path` as a pandas DataFrame, columns of dates parsed."""
+        import pandas
+
+        rows = _rows(self(path, params))
+        table = pandas.DataFrame(rows)
+        for name in table.columns:
+            column = table[name]
+            if not all(isinstance(value, str) for value in column) or column.empty:
+                continue
+            lowered = str(name).lower()
+            if lowered in _DATE_COLUMNS or lowered.endswith(("_date", "date", "_start", "_end", "_at")):
+                parsed = pandas.to_datetime(column, errors="coerce", format="ISO8601")
+                if not parsed.isna().any():
+                    table[name] = parsed
+            elif lowered == "value":
+                table[name] = pandas.to_numeric(column, errors="coerce")
+        return table
+
+    def notes(self):
+        """One line on what the last answer left out, or an empty string."""
+        parts = []
+        clamped = self.meta.get("clamped") or []
+        if clamped:
+            parts.append("clamped " + ", ".join(str(item) for item in clamped))
+        dropped = self.meta.get("rows_dropped") or 0
+        if dropped:
+            why = ", ".join(
+                f"{count} {reason}" for reason, count in (self.meta.get("dropped_why") or {}).items()
+            )
+            parts.append(f"dropped {dropped} row{'s' if dropped != 1 else ''}" + (f" ({why})" if why else ""))
+        return " ".join("; ".join(parts).split())
+
+    def declare_cutoff(self, text):
+        """Declare the knowledge cutoff where none is pinned; a later one may only be earlier."""
+        return self._ask({"cutoff": text}).get("data")
+
+    def _ask(self, request):
+        if self._socket is None:
+            raise ApiUnavailable("this kernel was started without a data broker")
+        if os.getpid() != self._owner:
+            raise ApiUnavailable("CALL_API works in the notebook's own process only, not in one it started")
+        with self._lock:
+            self._last += 1
+            number = self._last
+            try:
+                body = json.dumps({"id": number, **request}, allow_nan=False).encode()
+            except (TypeError, ValueError) as error:
+                raise ApiRefused(f"path and params must be plain JSON values: {error}") from None
+            if len(body) > MAX_REQUEST:
+                raise ApiRefused(f"the request has {len(body)} bytes; at most {MAX_REQUEST} are taken")
+            try:
+                self._socket.sendall(struct.pack(">I", len(body)) + body)
+                reply = self._reply(number)
+            except OSError as error:
+                raise ApiUnavailable(f"the data broker is gone ({error})") from None
+        kind = reply.get("error")
+        if kind:
+            raise (ApiRefused if kind == "refused" else ApiUnavailable)(reply.get("message") or kind)
+        return reply
+
+    def _reply(self, number):
+        # bytes stay in self._received when an interrupt cuts a read short; replies to interrupted calls are passed over
+        while True:
+            self._fill(4)
+            (length,) = struct.unpack(">I", self._received[:4])
+            if length > MAX_REPLY:
+                raise OSError(f"a reply of {length} bytes")
+            self._fill(4 + length)
+            reply = json.loads(self._received[4 : 4 + length])
+            del self._received[: 4 + length]
+            if reply.get("id") == number:
+                return reply
+
+    def _fill(self, wanted):
+        while len(self._received) < wanted:
+            chunk = self._socket.recv(1 << 20)
+            if not chunk:
+                raise OSError("connection closed")
+            self._received += chunk
+
+
+def _rows(data):
+    if isinstance(data, dict):
+        lists = [value for value in data.values() if isinstance(value, list)]
+        if len(lists) == 1 or (lists and all(isinstance(row, dict) for row in lists[0])):
+            return lists[0]
+        return [data]
+    return data
+
+
+def cutoff_magic(api):
+    """The line magic ``%cutoff DATE``."""
+
+    def cutoff(line):
+        """Declare the knowledge cutoff of this session: %cutoff 2018-06-30, or %cutoff live."""
+        print(f"cutoff: {api.declare_cutoff(line.strip())}")
+
+    return cutoff

@@ -1,0 +1,349 @@
+"""The seal around a kernel, made by the process that will be sealed: namespaces, private root, no rights, limits.
+
+Only the standard library and ctypes, because it runs between a fork and the first cell. Two steps:
+
+`enter_root`  once, in the fork server: new namespaces, a root of tmpfs with read-only binds, `pivot_root` into it.
+              From then on no file of the host but those of the view exists for the fork server and its children.
+`seal`        in every kernel after its fork: own mount, network, ipc, uts (and user) namespaces, own /proc, /tmp and
+              /dev/shm, an own user id, no capabilities, limits, Landlock, seccomp. Nothing here can be undone.
+
+Each step raises `OSError` with what it did when the system refused; nothing is skipped silently.
+"""
+
+import ctypes
+import os
+import platform
+import resource
+import shutil
+import struct
+
+NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
+    0x00020000,
+    0x04000000,
+    0x08000000,
+    0x10000000,
+    0x20000000,
+    0x40000000,
+)
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
+    1,
+    2,
+    4,
+    8,
+    32,
+    4096,
+    16384,
+    1 << 18,
+)
+MNT_DETACH = 2
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV = 1, 2, 4
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 1, 4, 24, 36
+PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 38, 47
+SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+SYS_MOUNT_SETATTR, SYS_LANDLOCK_CREATE, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT = 442, 444, 445, 446
+
+HOME = "/tmp/home"
+DEVICES = ("null", "zero", "full", "random", "urandom")
+CODE_SUFFIXES = (".py", ".pyi", ".so", ".pyd")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result, what):
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+    return result
+
+
+def _syscall(number, what, *args):
+    return _check(_libc.syscall(ctypes.c_long(number), *args), what)
+
+
+def unshare(flags, what):
+    """Leave the namespaces named by `flags`."""
+    _check(_libc.unshare(ctypes.c_int(flags)), f"new {what} namespace")
+
+
+def setns(fd, flags, what):
+    """Join the namespace behind `fd`."""
+    _check(_libc.setns(ctypes.c_int(fd), ctypes.c_int(flags)), f"join {what} namespace")
+
+
+def prctl(option, *args):
+    """Call prctl(2) with unsigned long arguments."""
+    values = [ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]]
+    return _check(_libc.prctl(ctypes.c_int(option), *values), f"prctl {option}")
+
+
+def mount(source, target, kind=None, flags=0, data=None):
+    """Call mount(2)."""
+    args = [None if value is None else os.fsencode(value) for value in (source, target, kind)]
+    text = None if data is None else data.encode()
+    _check(_libc.mount(*args, ctypes.c_ulong(flags), text), f"mount {source} on {target}")
+
+
+def bind_read_only(source, target):
+    """Bind a file or folder, with everything mounted below it, read-only, without set-user-id and devices."""
+    mount(source, target, None, MS_BIND | MS_REC)
+    attributes = struct.pack("QQQQ", ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, 0, 0, 0)
+    _syscall(
+        SYS_MOUNT_SETATTR,
+        f"make {target} read-only",
+        ctypes.c_int(AT_FDCWD),
+        os.fsencode(target),
+        ctypes.c_uint(AT_RECURSIVE),
+        attributes,
+        ctypes.c_size_t(len(attributes)),
+    )
+
+
+def map_user(uid, gid):
+    """Give the new user namespace exactly one user and one group: ourselves."""
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def leave_host(view):
+    """Step out of the host's namespaces (the process id namespace counts from the next fork on).
+
+    Returns True when a user namespace was needed, which is how anyone but root gets the right to do this.
+    """
+    uid, gid = os.geteuid(), os.getegid()
+    kinds = NEWNS | NEWPID | NEWIPC | NEWUTS | NEWNET
+    if uid == 0 and not view.get("force_user_namespace"):
+        unshare(kinds, "mount, process, ipc, uts and network")
+        return False
+    unshare(kinds | NEWUSER, "user")
+    map_user(uid, gid)
+    return True
+
+
+def enter_root(mountpoint, operations):
+    """Build the private root on `mountpoint` from the operations of the view and make it ours.
+
+    Operations: ``dir path``, ``bind source path``, ``link target path``, ``text content path``, ``copy source path``,
+    ``hide path`` (an empty folder over it), ``code path`` (only the code files of what is there over it).
+    """
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+    mount("tmpfs", mountpoint, "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=755")
+    for operation in operations:
+        _apply(mountpoint, operation)
+    for folder in ("proc", "tmp", "dev/shm", "dev/pts"):
+        os.makedirs(f"{mountpoint}/{folder}", exist_ok=True)
+    for name in DEVICES:
+        _touch(f"{mountpoint}/dev/{name}")
+        mount(f"/dev/{name}", f"{mountpoint}/dev/{name}", None, MS_BIND)
+    for target, name in (
+        ("/proc/self/fd", "fd"),
+        ("/proc/self/fd/0", "stdin"),
+        ("/proc/self/fd/1", "stdout"),
+        ("/proc/self/fd/2", "stderr"),
+        ("pts/ptmx", "ptmx"),
+    ):
+        os.symlink(target, f"{mountpoint}/dev/{name}")
+    mount("proc", f"{mountpoint}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    mount("tmpfs", f"{mountpoint}/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
+    os.chdir(mountpoint)
+    _syscall(SYS_PIVOT_ROOT[platform.machine()], "pivot_root", b".", b".")
+    _check(_libc.umount2(b".", MNT_DETACH), "leave the old root")
+    os.chdir("/")
+    mount(None, "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _touch(path):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+
+
+def _apply(root, operation):
+    kind, *args = operation
+    target = root + args[-1]
+    if kind == "dir":
+        os.makedirs(target, exist_ok=True)
+    elif kind == "bind":
+        if os.path.isdir(args[0]):
+            os.makedirs(target, exist_ok=True)
+        else:
+            _touch(target)
+        bind_read_only(args[0], target)
+    elif kind == "link":
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.symlink(args[0], target)
+    elif kind == "text":
+        _touch(target)
+        with open(target, "w") as file:
+            file.write(args[0])
+    elif kind == "copy":
+        _touch(target)
+        shutil.copyfile(args[0], target)
+        os.chmod(target, 0o755 if os.access(args[0], os.X_OK) else 0o644)
+    elif kind == "hide":
+        mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=4k,mode=755")
+    elif kind == "code":
+        kept = [(path, _read(os.path.join(target, path))) for path in code_files(target)]
+        mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "size=32m,mode=755")
+        for path, content in kept:
+            os.makedirs(os.path.dirname(os.path.join(target, path)), exist_ok=True)
+            with open(os.path.join(target, path), "wb") as file:
+                file.write(content)
+        mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    else:
+        raise ValueError(f"unknown operation of a view: {kind!r}")
+
+
+def code_files(folder):
+    """Relative paths of the code files below `folder`."""
+    for base, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(CODE_SUFFIXES):
+                yield os.path.relpath(os.path.join(base, name), folder)
+
+
+def _read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def seal_namespaces(request, user_namespace):
+    """Give this kernel namespaces, /proc, /tmp and /dev/shm of its own, and a user id nobody else has."""
+    unshare(NEWNS | NEWNET | NEWIPC | NEWUTS, "kernel")
+    size = f"size={int(request['disk_mb'])}m,mode=1777,nr_inodes=20000"
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, size)
+    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, size)
+    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=8")
+    name = b"analyst"
+    _check(_libc.sethostname(name, ctypes.c_size_t(len(name))), "sethostname")
+    if user_namespace:
+        # a user namespace of its own: its count of processes is apart from its siblings', and it owns no other one
+        uid, gid = os.geteuid(), os.getegid()
+        unshare(NEWUSER, "kernel's user")
+        map_user(uid, gid)
+    drop_rights(None if user_namespace else request.get("uid"))
+
+
+def drop_rights(uid=None):
+    """Give up every capability for good, and become user and group `uid` when one is given."""
+    for capability in range(64):
+        if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
+            break
+    _libc.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(4), 0, 0, 0)
+    if uid is not None:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    header = struct.pack("II", 0x20080522, 0)
+    _check(_libc.capset(header, bytes(24)), "drop capabilities")
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    # changing user resets these two, so they come last
+    prctl(PR_SET_PDEATHSIG, 9)
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def set_limits(request):
+    """Set hard limits on memory, processor time, processes, files and core dumps."""
+    limits = (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, int(request["address_mb"]) << 20),
+        (resource.RLIMIT_CPU, int(request["cpu_seconds"])),
+        (resource.RLIMIT_FSIZE, int(request["disk_mb"]) << 20),
+        (resource.RLIMIT_NOFILE, int(request["open_files"])),
+        (resource.RLIMIT_NPROC, int(request["processes"])),
+        (resource.RLIMIT_MEMLOCK, 64 << 10),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    )
+    for kind, value in limits:
+        hard = resource.getrlimit(kind)[1]
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def install_filter(code):
+    """Install a seccomp filter (raw BPF) on this process and everything it starts."""
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    pr_set_seccomp, mode_filter = 22, 2
+    _check(
+        _libc.prctl(ctypes.c_int(pr_set_seccomp), ctypes.c_ulong(mode_filter), ctypes.byref(program), 0, 0),
+        "install the seccomp filter",
+    )
+
+
+LL_EXECUTE, LL_WRITE, LL_READ, LL_READ_DIR = 1, 2, 4, 8
+LL_TRUNCATE, LL_IOCTL = 1 << 14, 1 << 15
+LL_MAKE_CHAR, LL_MAKE_BLOCK = 1 << 6, 1 << 11
+LL_OF_FILES = LL_EXECUTE | LL_WRITE | LL_READ | LL_TRUNCATE | LL_IOCTL
+
+
+def landlock_version():
+    """The Landlock interface of the running system; 0 when there is none."""
+    version = _libc.syscall(ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint(1))
+    return max(0, version)
+
+
+def restrict_files(grants, network=True):
+    """Forbid every file, TCP port, abstract socket and outside signal but what `grants` names (Landlock).
+
+    Parameters
+    ----------
+    grants : iterable of (path, rights)
+        Rights among ``r`` (read files and list folders below), ``l`` (list folders only), ``f`` (read files),
+        ``w`` (everything but making device nodes), ``d`` (read and write, for devices).
+    """
+    version = landlock_version()
+    if version < 1:
+        raise OSError("Landlock: not offered by this system")
+    handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
+    fields = [handled]
+    if version >= 4:
+        fields.append(3 if network else 0)
+    if version >= 6:
+        fields.append(3)
+    attributes = struct.pack(f"{len(fields)}Q", *fields)
+    ruleset = _syscall(
+        SYS_LANDLOCK_CREATE,
+        "Landlock",
+        attributes,
+        ctypes.c_size_t(len(attributes)),
+        ctypes.c_uint(0),
+    )
+    read = LL_READ | LL_READ_DIR | LL_EXECUTE
+    rights = {
+        "r": read,
+        "l": LL_READ_DIR,
+        "f": LL_READ | LL_EXECUTE,
+        "w": handled & ~(LL_MAKE_CHAR | LL_MAKE_BLOCK),
+        "d": LL_READ | LL_WRITE | LL_TRUNCATE | LL_IOCTL,
+    }
+    for path, right in grants:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        try:
+            access = rights[right] & handled
+            if not os.path.isdir(path):
+                access &= LL_OF_FILES
+            rule = struct.pack("=Qi", access, fd)
+            _syscall(
+                SYS_LANDLOCK_ADD,
+                f"Landlock: grant {path}",
+                ctypes.c_int(ruleset),
+                ctypes.c_int(1),
+                rule,
+                ctypes.c_uint(0),
+            )
+        finally:
+            os.close(fd)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    _syscall(SYS_LANDLOCK_RESTRICT, "Landlock: restrict", ctypes.c_int(ruleset), ctypes.c_uint(0))
+    os.close(ruleset)

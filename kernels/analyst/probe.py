@@ -1,0 +1,96 @@
+"""Tries one isolation level in a throw-away process and says what came of it: one JSON line on standard output."""
+
+import errno
+import json
+import os
+import socket
+import sys
+
+MINIMAL = {
+    "disk_mb": 16,
+    "memory_mb": 512,
+    "address_mb": 1024,
+    "cpu_seconds": 10,
+    "processes": 64,
+    "open_files": 256,
+}
+
+
+def main(level, mountpoint):
+    """Seal a forked child at `level`, look from the inside, report ``{"ok", "layers"}`` or ``{"ok", "error"}``."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            layers = _namespaces(mountpoint, writer) if level == "namespaces" else _landlock()
+            told = {"ok": True, "layers": layers}
+        except Exception as error:
+            told = {"ok": False, "error": str(error) or repr(error)}
+        os.write(writer, json.dumps(told).encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        text = pipe.read().decode()
+    os.waitpid(pid, 0)
+    print(text.splitlines()[-1] if text else json.dumps({"ok": False, "error": "the probe died"}))
+    return 0
+
+
+def _namespaces(mountpoint, writer):
+    import isolation
+    import seccomp
+
+    view = {"level": "namespaces"}
+    outside = os.getppid()
+    user = isolation.leave_host(view)
+    pid = os.fork()
+    if pid:
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if code:
+            raise OSError(f"the sealed process ended with {code}")
+        os._exit(0)
+    operations = [("dir", "/etc"), ("dir", "/usr"), ("dir", "/lib")]
+    isolation.enter_root(mountpoint, operations)
+    if not seccomp.supported():
+        raise OSError("seccomp: no filter for this processor")
+    code = seccomp.build()
+    uid = 1_900_000_001 if os.geteuid() == 0 and not user else None
+    isolation.seal_namespaces({**MINIMAL, "uid": uid}, user)
+    isolation.set_limits(MINIMAL)
+    layers = ["mount", "network", "process", "ipc", "uts", "no-new-privileges", "capabilities", "limits"]
+    layers.append("user" if user else "own-user-id")
+    if isolation.landlock_version():
+        isolation.restrict_files([("/", "r"), ("/tmp", "w")])
+        layers.append("landlock")
+    isolation.install_filter(code)
+    layers.append("seccomp")
+    _expect(os.listdir("/etc") == [], "files of the host are visible")
+    _expect(not os.path.exists(f"/proc/{outside}") or outside < 3, "processes of the host are visible")
+    _expect_refused(lambda: socket.socket(socket.AF_INET), "a network socket could be made")
+    _expect_refused(lambda: os.mkdir("/etc/x"), "the root can be written")
+    os.write(writer, json.dumps({"ok": True, "layers": layers}).encode())
+    os._exit(0)
+
+
+def _landlock():
+    raise OSError("not built yet")
+
+
+def _expect(true, otherwise):
+    if not true:
+        raise OSError(otherwise)
+
+
+def _expect_refused(action, otherwise):
+    try:
+        action()
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.EACCES, errno.EROFS, errno.EAFNOSUPPORT):
+            return
+        raise
+    raise OSError(otherwise)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    sys.exit(main(sys.argv[1], sys.argv[2]))

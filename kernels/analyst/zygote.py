@@ -1,0 +1,326 @@
+"""The fork server: imports the analysis stack once, then forks a sealed kernel for every request.
+
+It is started from a clean environment, holds no secret, has one thread at every fork, and dies with its manager: a
+guard process waits for both and, as the fork server is process 1 of its own namespace, its end is the end of every
+kernel. Messages are JSON, one per packet, over one socket:
+
+in    ``{"op": "spawn", "id", "level", "connection", ...limits}`` with descriptors: five listening sockets in the order
+      of `CHANNELS`, the write end of a notice pipe, and (when ``api``) the kernel's socket to the broker
+out   ``{"up": {...}}`` once; ``{"spawned": id, "pid"}`` with a pidfd; ``{"failed": id, "error"}``; ``{"exit": pid, "code"}``
+
+The kernel itself writes ``{"ready": true, "steps": [...]}`` or ``{"error": "..."}`` into its notice pipe.
+"""
+
+import gc
+import importlib
+import importlib.machinery
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+
+CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
+MAX_PACKET = 192 << 10
+
+
+def guard(control, manager, view):
+    """Start the fork server in its own namespaces and wait until it or the manager ends.
+
+    Parameters
+    ----------
+    control : socket of the manager; handed to the fork server
+    manager : pidfd of the manager
+    view : dict, the first message: ``level``, ``mountpoint``, ``operations``, ``path``, ``preload``
+    """
+    import isolation
+
+    view["user_namespace"] = view["level"] == "namespaces" and isolation.leave_host(view)
+    isolation.prctl(isolation.PR_SET_CHILD_SUBREAPER, 1)
+    own = os.pidfd_open(os.getpid())
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            isolation.prctl(isolation.PR_SET_PDEATHSIG, signal.SIGKILL)
+            if select.select([own], [], [], 0)[0]:
+                os._exit(1)  # the guard was gone before the line above
+            os.close(own)
+            os.close(manager)
+            serve(control, view)
+            code = 0
+        except BaseException:
+            report = {"down": traceback.format_exc(limit=-4).strip().splitlines()[-1]}
+            control.send(json.dumps(report).encode())
+            traceback.print_exc(file=sys.__stderr__)
+        finally:
+            os._exit(code)
+    control.close()
+    child = os.pidfd_open(pid)
+    ready, _, _ = select.select([child, manager], [], [])
+    if child not in ready:
+        signal.pidfd_send_signal(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    kill_orphans()
+    os._exit(code & 0xFF)
+
+
+def kill_orphans():
+    """Kill what is left of the kernels where no process namespace does it for us."""
+    while True:
+        try:
+            with open("/proc/thread-self/children") as file:
+                children = [int(pid) for pid in file.read().split()]
+        except OSError:
+            return
+        if not children:
+            return
+        for pid in children:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError, PermissionError):
+                continue
+
+
+def serve(control, view):
+    """Enter the private root, import the stack, rehearse, then answer requests until the manager is gone."""
+    started = time.perf_counter()
+    import isolation
+    import seccomp
+
+    if view["level"] == "namespaces":
+        isolation.enter_root(view["mountpoint"], view["operations"])
+    sys.path[:] = [path for path in view["path"] if os.path.isdir(path)]
+    sys.path_importer_cache.clear()
+    os.chdir("/")
+    if view["level"] != "namespaces":
+        sys.meta_path.insert(0, OnlyAllowed(view["modules"], view["path"][3:]))
+    # a debugger listens on the network and would start threads here
+    sys.modules["debugpy"] = None
+    refused = preload(view["preload"])
+    import app
+    import rehearsal
+
+    learned = rehearsal.rehearse(app.build)
+    filters = (
+        {sockets: seccomp.build(sockets=sockets) for sockets in (True, False)} if seccomp.supported() else {}
+    )
+    server = Server(control, view, filters)
+    gc.collect()
+    gc.freeze()
+    up = {
+        "boot_s": round(time.perf_counter() - started, 3),
+        "user_namespace": view["user_namespace"],
+        "learned": len(learned),
+        "not_imported": refused,
+        "landlock": isolation.landlock_version(),
+        "seccomp": bool(filters),
+    }
+    control.send(json.dumps({"up": up}).encode())
+    server.run()
+
+
+class OnlyAllowed:
+    """Hides installed packages outside the allowed set where no private root does, so that every level imports alike.
+
+    A convenience, no wall: other packages start threads in the fork server, and a cell should not depend on the level.
+    """
+
+    def __init__(self, modules, sites):
+        self.modules = frozenset(modules)
+        self.sites = sites
+
+    def find_spec(self, name, path=None, target=None):
+        """Refuse a top-level module that an unlisted distribution installed."""
+        if path is None and name not in self.modules and name not in sys.stdlib_module_names:
+            found = importlib.machinery.PathFinder.find_spec(name, self.sites)
+            if found is not None:
+                raise ModuleNotFoundError(f"No module named {name!r} in the sandbox", name=name)
+        return None
+
+
+def preload(names):
+    """Import every module of `names`; return those that could not be imported, with the reason."""
+    refused = {}
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # an analysis package that is not installed is no reason to have no kernel
+            refused[name] = repr(error)
+    return refused
+
+
+class Server:
+    """The loop of the fork server."""
+
+    def __init__(self, control, view, filters):
+        self.control = control
+        self.view = view
+        self.filters = filters
+        self.home = (
+            os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if view["level"] == "namespaces" else -1
+        )
+        self.wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.wakeup = wake
+        with open("/proc/self/statm") as file:
+            pages = int(file.read().split()[0])
+        self.address_mb = pages * os.sysconf("SC_PAGE_SIZE") >> 20
+
+    def run(self):
+        """Answer until the manager closes its end."""
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.wake, select.POLLIN)
+        while True:
+            for fd, _ in poll.poll():
+                if fd == self.wake:
+                    os.read(self.wake, 4096)
+                    self.reap()
+                    continue
+                try:
+                    packet, descriptors, _, _ = socket.recv_fds(self.control, MAX_PACKET, 16)
+                except ConnectionResetError:
+                    return
+                if not packet:
+                    return
+                request = json.loads(packet)
+                if request["op"] == "spawn":
+                    self.spawn(request, descriptors)
+
+    def tell(self, message, descriptors=()):
+        """Send a message to the manager; one that is gone is noticed by `run`."""
+        try:
+            socket.send_fds(self.control, [json.dumps(message).encode()], list(descriptors))
+        except (BrokenPipeError, ConnectionResetError):
+            return
+
+    def reap(self):
+        """Collect ended children and report their exit codes."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self.tell({"exit": pid, "code": os.waitstatus_to_exitcode(status)})
+
+    def spawn(self, request, descriptors):
+        """Fork one kernel and hand its pidfd back."""
+        import isolation
+
+        asked = time.perf_counter()
+        threads = len(os.listdir("/proc/self/task"))
+        if threads != 1:
+            named = ", ".join(_thread_names())
+            self.tell({"failed": request["id"], "error": f"the fork server has {threads} threads: {named}"})
+            return
+        own_processes = request["level"] == "namespaces"
+        try:
+            if own_processes:
+                isolation.unshare(isolation.NEWPID, "process")
+            pid = os.fork()
+            if pid == 0:
+                self.become_kernel(request, descriptors, asked)
+            if own_processes:
+                isolation.setns(self.home, isolation.NEWPID, "process")
+            pidfd = os.pidfd_open(pid)
+        except OSError as error:
+            self.tell({"failed": request["id"], "error": str(error)})
+            return
+        finally:
+            for fd in descriptors:
+                os.close(fd)
+        self.tell({"spawned": request["id"], "pid": pid}, [pidfd])
+        os.close(pidfd)
+
+    def become_kernel(self, request, descriptors, asked):
+        """In the child: seal, build the kernel, say so, run. Never returns."""
+        steps = [("forked", time.perf_counter() - asked)]
+        code = 70
+        notice = descriptors[5]
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for fd in (self.wake, self.wakeup, self.home, self.control.detach()):
+                if fd >= 0:
+                    os.close(fd)
+            os.setsid()
+            os.umask(0o077)
+            self.seal(request)
+            steps.append(("sealed", time.perf_counter() - asked))
+            import app
+
+            channels = dict(zip(CHANNELS, descriptors[:5], strict=True))
+            app.silence()
+            kernel = app.build(request["connection"], channels, descriptors[6] if request["api"] else None)
+            reseed(request["seed"])
+            steps.append(("built", time.perf_counter() - asked))
+            os.write(notice, json.dumps({"ready": True, "steps": steps}).encode())
+            os.close(notice)
+            notice = -1
+            gc.enable()
+            kernel.start()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        except BaseException:
+            if notice >= 0:
+                os.write(notice, json.dumps({"error": traceback.format_exc(limit=-6)[-3000:]}).encode())
+        finally:
+            os._exit(code)
+
+    def seal(self, request):
+        """Apply the layers of the asked level, in the order that leaves each the rights it needs."""
+        import isolation
+
+        request["address_mb"] = request["memory_mb"] + self.address_mb + 256
+        level = request["level"]
+        home = isolation.HOME
+        if level == "namespaces":
+            isolation.seal_namespaces(request, self.view["user_namespace"])
+            isolation.set_limits(request)
+            writable = ["/tmp", "/dev/shm", "/dev/pts"]
+            grants = [("/", "r"), *((path, "w") for path in writable), ("/proc/self", "w"), *_devices()]
+            if isolation.landlock_version():
+                isolation.restrict_files(grants)
+            isolation.install_filter(self.filters[True])
+        elif level != "none":
+            raise OSError(f"unknown isolation level {level!r}")
+        else:
+            home = request["folder"]
+            # the count of processes is the whole user's, so it cannot be limited for one kernel here
+            isolation.set_limits({**request, "processes": 1 << 20})
+        os.makedirs(home, exist_ok=True)
+        os.chdir(home)
+        os.environ.update({**request["env"], "HOME": home, "IPYTHONDIR": f"{home}/.ipython"})
+        if level != "namespaces":
+            os.environ.update({"TMPDIR": home, "MPLCONFIGDIR": f"{home}/matplotlib"})
+
+
+def _thread_names():
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/comm") as file:
+            yield file.read().strip()
+
+
+def _devices():
+    return [(f"/dev/{name}", "d") for name in ("null", "zero", "full", "random", "urandom", "ptmx", "tty")]
+
+
+def reseed(seed):
+    """Start every kernel's random numbers at the same place, so that a re-run draws the same."""
+    import random
+
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed)

@@ -1,0 +1,182 @@
+"""Runs cells on a kernel over its sockets and collects what they show. The kernel is hostile: junk is passed over."""
+
+import asyncio
+import contextlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import zmq
+import zmq.asyncio
+from jupyter_client.session import Session as Messages
+
+from sandbox.errors import KernelStartFailed
+from sandbox.notebook import clean_output
+
+_LARGEST_MESSAGE = 64 << 20
+_GRACE_FOR_OUTPUT = 2.0  # seconds to wait for the last output after the reply
+_SHOWN = frozenset({"stream", "display_data", "execute_result", "error"})
+
+
+@dataclass(slots=True)
+class CellRun:
+    """A running cell: the outputs so far, at most `cap` bytes of them."""
+
+    request: str
+    cap: int
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    displays: dict[str, int] = field(default_factory=dict)
+    reply: dict[str, Any] | None = None
+    kept: int = 0
+    dropped: int = 0
+    clear_next: bool = False
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    replied: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self, kind: str, content: dict[str, Any]) -> None:
+        """Add one message of the output channel."""
+        if kind == "clear_output":
+            self.clear_next = True
+            if not content.get("wait"):
+                self._clear()
+            return
+        display = (content.get("transient") or {}).get("display_id")
+        if kind == "update_display_data" and display in self.displays:
+            output = clean_output("display_data", content)
+            if output is not None and self._fits(output):
+                self.outputs[self.displays[display]] = output
+            return
+        output = clean_output(kind, content) if kind in _SHOWN else None
+        if output is None:
+            return
+        if self.clear_next:
+            self._clear()
+        if not self._fits(output):
+            return
+        last = self.outputs[-1] if self.outputs else {}
+        if kind == "stream" and last.get("output_type") == "stream" and last["name"] == output["name"]:
+            last["text"] += output["text"]
+            return
+        if isinstance(display, str):
+            self.displays[display] = len(self.outputs)
+        self.outputs.append(output)
+
+    def _clear(self) -> None:
+        self.outputs.clear()
+        self.displays.clear()
+        self.clear_next = False
+
+    def _fits(self, output: dict[str, Any]) -> bool:
+        size = len(output.get("text", "")) + sum(map(len, output.get("traceback", ())))
+        size += sum(
+            len(value) if isinstance(value, str) else 1000 for value in output.get("data", {}).values()
+        )
+        if self.kept + size <= self.cap:
+            self.kept += size
+            return True
+        room = self.cap - self.kept
+        if output["output_type"] == "stream" and room > 0:
+            output["text"] = output["text"][:room]
+            self.kept, self.dropped = self.cap, self.dropped + size - room
+            return True
+        self.dropped += size
+        return bool(output["output_type"] == "error")
+
+
+class KernelClient:
+    """A connection to one kernel. `connect` first; one cell at a time."""
+
+    def __init__(self, connection: dict[str, Any]) -> None:
+        context = zmq.asyncio.Context.instance()
+        self._messages = Messages(
+            key=connection["key"].encode(), signature_scheme=connection["signature_scheme"], check_pid=False
+        )
+        self._shell = self._socket(context, zmq.DEALER, connection, "shell")
+        self._iopub = self._socket(context, zmq.SUB, connection, "iopub")
+        self._iopub.setsockopt(zmq.SUBSCRIBE, b"")
+        self._welcome = asyncio.Event()
+        self._run: CellRun | None = None
+        self._tasks = [
+            asyncio.create_task(self._pump(self._shell, self._on_shell), name="kernel-shell"),
+            asyncio.create_task(self._pump(self._iopub, self._on_iopub), name="kernel-iopub"),
+        ]
+
+    @staticmethod
+    def _socket(
+        context: zmq.asyncio.Context, kind: int, connection: dict[str, Any], channel: str
+    ) -> zmq.asyncio.Socket:
+        socket = context.socket(kind)
+        socket.linger = 0
+        socket.setsockopt(zmq.MAXMSGSIZE, _LARGEST_MESSAGE)
+        if kind == zmq.SUB:
+            socket.setsockopt(zmq.RCVHWM, 10_000)
+        socket.connect(f"ipc://{connection['ip']}-{connection[f'{channel}_port']}")
+        return socket
+
+    async def connect(self, timeout: float) -> None:
+        """Wait until outputs will reach us. Raises `KernelStartFailed`."""
+        try:
+            await asyncio.wait_for(self._welcome.wait(), timeout)
+        except TimeoutError as error:
+            raise KernelStartFailed(f"the kernel did not answer in {timeout:g} s") from error
+
+    def start(self, source: str, *, cap: int) -> CellRun:
+        """Send a cell; `finish` waits for its end."""
+        content = {
+            "code": source,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+        }
+        message = self._messages.msg("execute_request", content)
+        self._run = CellRun(request=message["header"]["msg_id"], cap=cap)
+        self._messages.send(self._shell, message)
+        return self._run
+
+    async def finish(self, run: CellRun) -> None:
+        """Wait for the cell's reply and its last output."""
+        await run.replied.wait()
+        with contextlib.suppress(TimeoutError):  # an output flood may have cost us the last message
+            await asyncio.wait_for(run.idle.wait(), _GRACE_FOR_OUTPUT)
+
+    async def close(self) -> None:
+        """Stop listening."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._shell.close()
+        self._iopub.close()
+
+    async def _pump(self, socket: zmq.asyncio.Socket, take: Any) -> None:
+        while True:
+            frames = await socket.recv_multipart()
+            try:
+                _, parts = self._messages.feed_identities(frames)
+                message = self._messages.deserialize(parts)
+                kind, parent = message["header"]["msg_type"], message["parent_header"].get("msg_id")
+                content = message["content"]
+            except (ValueError, KeyError, TypeError, AttributeError, json.JSONDecodeError):
+                continue  # no message of ours: wrong signature, no JSON, missing parts
+            if isinstance(content, dict):
+                take(kind, parent, content)
+
+    def _on_shell(self, kind: str, parent: str | None, content: dict[str, Any]) -> None:
+        run = self._run
+        if run is not None and kind == "execute_reply" and parent == run.request:
+            run.reply = content
+            run.replied.set()
+
+    def _on_iopub(self, kind: str, parent: str | None, content: dict[str, Any]) -> None:
+        if kind == "iopub_welcome":
+            self._welcome.set()
+            return
+        run = self._run
+        if run is None or parent != run.request:
+            return
+        if kind == "status":
+            if content.get("execution_state") == "idle":
+                run.idle.set()
+            return
+        run.take(kind, content)

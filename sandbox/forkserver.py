@@ -1,0 +1,283 @@
+"""Our end of the fork server (`kernels/analyst/zygote.py`): start it, ask for kernels, hear of their ends.
+
+One per process, level and package set, in a registry that every session and every provisioner uses. A thread listens to
+it, so that kernels of several event loops may share one.
+"""
+
+import asyncio
+import atexit
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.errors import KernelStartFailed
+from sandbox.folders import run_folder
+from sandbox.view import PRELOAD, build_view, kernel_folder
+
+_MAX_PACKET = 192 << 10
+
+#: The whole environment of the fork server and of its kernels.
+CLEAN_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/tmp",
+    "USER": "analyst",
+    "LOGNAME": "analyst",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "TERM": "dumb",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONSAFEPATH": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "MPLCONFIGDIR": "/tmp/matplotlib",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "NO_COLOR": "1",
+}
+
+
+@dataclass(slots=True)
+class KernelProcess:
+    """A forked kernel: its process id on this side, a pidfd for signals without races, its exit code to come."""
+
+    pid: int
+    pidfd: int
+    exited: "Future[int]" = field(default_factory=Future)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return not self.exited.done()
+
+    def signal(self, number: int, *, group: bool = False) -> None:
+        """Send a signal to the kernel, with `group` also to what it started; nothing when it is gone."""
+        if self.exited.done() or self.pidfd < 0:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, 0)  # raises when the number may be another's by now
+            if group:
+                with contextlib.suppress(PermissionError):
+                    os.killpg(self.pid, number)
+                    return
+            signal.pidfd_send_signal(self.pidfd, number)
+
+    def release(self) -> None:
+        """Close the pidfd."""
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+
+class ForkServer:
+    """A running fork server.
+
+    Raises
+    ------
+    KernelStartFailed
+        From `up` and `spawn`, when it died or could not do what was asked; the message names the refused step.
+    """
+
+    def __init__(
+        self, *, level: str, packages: tuple[str, ...] = (), force_user_namespace: bool = False
+    ) -> None:
+        files = build_view(packages)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
+        self.level = level
+        self.up: Future[dict[str, Any]] = Future()
+        self._socket = ours
+        self._lock = threading.Lock()
+        self._count = 0
+        self._asked: dict[int, Future[KernelProcess]] = {}
+        self._kernels: dict[int, KernelProcess] = {}
+        self._log = os.memfd_create("fork-server-log", os.MFD_CLOEXEC)
+        self._started = time.monotonic()
+        self.dead = False
+        folder = kernel_folder()
+        path = files.path if level == "namespaces" else (str(folder), *files.path[1:])
+        manager = os.pidfd_open(os.getpid())
+        try:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-s",
+                    "-P",
+                    "-B",
+                    str(folder / "launch.py"),
+                    "--zygote",
+                    str(theirs.fileno()),
+                    str(manager),
+                ],
+                env=CLEAN_ENVIRONMENT if level == "namespaces" else _own_folders(),
+                cwd="/",
+                pass_fds=(theirs.fileno(), manager),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,
+            )
+        finally:
+            os.close(manager)
+            theirs.close()
+        view = {
+            "level": level,
+            "mountpoint": str(run_folder() / "root"),
+            "operations": files.operations,
+            "path": path,
+            "modules": files.modules,
+            "preload": PRELOAD,
+            "force_user_namespace": force_user_namespace,
+        }
+        try:
+            ours.send(json.dumps(view).encode())
+        except OSError as error:
+            self._end(f"it did not take its orders: {error}")
+        threading.Thread(target=self._listen, name="fork-server", daemon=True).start()
+
+    def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> "Future[KernelProcess]":
+        """Ask for one kernel; the future holds its process."""
+        answer: Future[KernelProcess] = Future()
+        with self._lock:
+            if self.dead:
+                answer.set_exception(KernelStartFailed("the fork server is gone"))
+                return answer
+            self._count += 1
+            number = self._count
+            self._asked[number] = answer
+            packet = json.dumps({"op": "spawn", "id": number, **request}).encode()
+            try:
+                socket.send_fds(self._socket, [packet], list(descriptors))
+            except OSError as error:
+                del self._asked[number]
+                answer.set_exception(KernelStartFailed(f"the fork server is gone: {error}"))
+        return answer
+
+    @property
+    def pid(self) -> int:
+        """Process id of the guard."""
+        return self._process.pid
+
+    def log(self) -> str:
+        """The last 2000 characters that the fork server wrote on its error stream."""
+        size = os.fstat(self._log).st_size
+        return os.pread(self._log, 2000, max(0, size - 2000)).decode(errors="replace")
+
+    def close(self) -> None:
+        """End it, and with it every kernel it forked; returns when it is reaped."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                packet, descriptors, _, _ = socket.recv_fds(self._socket, _MAX_PACKET, 4)
+            except OSError:
+                packet, descriptors = b"", []
+            if not packet:
+                break
+            self._take(json.loads(packet), descriptors)
+        self._end("it ended")
+
+    def _take(self, message: dict[str, Any], descriptors: list[int]) -> None:
+        if "up" in message:
+            self.up.set_result({**message["up"], "ready_s": time.monotonic() - self._started})
+        elif "spawned" in message:
+            kernel = KernelProcess(pid=_host_pid(descriptors[0]), pidfd=descriptors[0])
+            with self._lock:
+                self._kernels[message["pid"]] = kernel
+                answer = self._asked.pop(message["spawned"])
+            answer.set_result(kernel)
+        elif "failed" in message:
+            with self._lock:
+                answer = self._asked.pop(message["failed"])
+            answer.set_exception(KernelStartFailed(message["error"]))
+        elif "exit" in message:
+            with self._lock:
+                ended = self._kernels.pop(message["exit"], None)
+            if ended is not None:
+                ended.exited.set_result(message["code"])
+        elif "down" in message:
+            self._end(message["down"])
+
+    def _end(self, why: str) -> None:
+        with self._lock:
+            self.dead = True
+            asked, kernels = list(self._asked.values()), list(self._kernels.values())
+            self._asked.clear()
+            self._kernels.clear()
+        failure = KernelStartFailed(f"the fork server could not go on: {why}")
+        for answer in asked:
+            answer.set_exception(failure)
+        if not self.up.done():
+            self.up.set_exception(failure)
+        for kernel in kernels:
+            kernel.exited.set_result(-signal.SIGKILL)
+
+
+def _own_folders() -> dict[str, str]:
+    """The environment where /tmp is everybody's."""
+    home = run_folder() / "shared"
+    home.mkdir(exist_ok=True)
+    return {
+        **CLEAN_ENVIRONMENT,
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "MPLCONFIGDIR": str(home / "matplotlib"),
+    }
+
+
+def _host_pid(pidfd: int) -> int:
+    with open(f"/proc/self/fdinfo/{pidfd}") as info:
+        return int(next(line for line in info if line.startswith("Pid:")).split()[1])
+
+
+_servers: dict[tuple[Any, ...], ForkServer] = {}
+_servers_lock = threading.Lock()
+
+
+async def fork_server(
+    level: str, *, packages: tuple[str, ...] = (), force_user_namespace: bool = False
+) -> ForkServer:
+    """Return the living fork server for this level and package set, started when there is none."""
+    server = await asyncio.to_thread(_get, level, packages, force_user_namespace)
+    await asyncio.wrap_future(server.up)
+    return server
+
+
+def _get(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
+    key = (os.getpid(), level, packages, force)
+    with _servers_lock:
+        server = _servers.get(key)
+        if server is None or server.dead:
+            if not _servers:
+                atexit.register(close_servers)
+            server = _servers[key] = ForkServer(level=level, packages=packages, force_user_namespace=force)
+        return server
+
+
+def close_servers() -> None:
+    """End every fork server of this process."""
+    with _servers_lock:
+        servers = list(_servers.values())
+        _servers.clear()
+    for server in servers:
+        server.close()

@@ -1,0 +1,142 @@
+"""A session's journal: one JSON line per happening, appended and synced, each line sealed by the hash of the one before.
+
+Lines: ``open`` (name, title, metadata), ``kernel`` (a kernel started: level, why), ``markdown``, ``code`` (source, fixes),
+``result``, ``void`` (a code cell that never ended is taken back), ``stamp`` (what a later check found), ``close``.
+Every line carries ``seq``, ``at``, ``prev`` and ``hash`` = SHA-256 of the line without ``hash``, in canonical JSON.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import JournalBroken
+from sandbox.types import CellError, CellResult, JournalCell
+
+GENESIS = "0" * 64
+
+
+def seal_line(fields: Mapping[str, Any]) -> str:
+    """The hash of a line's fields, ``hash`` itself left out."""
+    body = {key: value for key, value in fields.items() if key != "hash"}
+    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Journal:
+    """An open journal; `append` returns when the line is on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(path, "ab")  # noqa: SIM115  (lives as long as the session)
+        lines = list(_sealed_lines(path, cut_torn_tail=True))
+        self.sequence = len(lines)
+        self.head = lines[-1]["hash"] if lines else GENESIS
+
+    def append(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Write one line and sync it."""
+        line: dict[str, Any] = {
+            "seq": self.sequence,
+            "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "kind": kind,
+            **fields,
+            "prev": self.head,
+        }
+        line["hash"] = seal_line(line)
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+        self._file.write(text.encode() + b"\n")
+        self._file.flush()
+        os.fdatasync(self._file.fileno())
+        self.sequence += 1
+        self.head = line["hash"]
+        return line
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """All lines of a journal, the chain checked.
+
+    Raises
+    ------
+    JournalBroken
+        A line was changed, added, removed or moved; the message names its number.
+    """
+    return list(_sealed_lines(path, cut_torn_tail=False))
+
+
+def read_journal(path: Path) -> list[JournalCell]:
+    """The cells a journal tells of, in order; cells taken back are left out. Raises `JournalBroken`."""
+    return fold(read_lines(path))
+
+
+def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
+    """Cells from lines."""
+    cells: dict[str, JournalCell] = {}
+    for line in lines:
+        kind = line["kind"]
+        if kind == "markdown":
+            cells[line["id"]] = JournalCell(id=line["id"], kind="markdown", source=line["source"])
+        elif kind == "code":
+            cells[line["id"]] = JournalCell(id=line["id"], kind="code", source=line["source"])
+            if line.get("fixes") in cells:
+                cells[line["fixes"]] = replace(cells[line["fixes"]], superseded=True)
+        elif kind == "result":
+            cells[line["id"]] = replace(cells[line["id"]], result=result_from_json(line["result"]))
+        elif kind == "void":
+            cells.pop(line["id"], None)
+            if line.get("fixes") in cells:
+                cells[line["fixes"]] = replace(cells[line["fixes"]], superseded=False)
+    return list(cells.values())
+
+
+def result_to_json(result: CellResult) -> dict[str, Any]:
+    """A result as a JSON object."""
+    return asdict(result)
+
+
+def result_from_json(fields: Mapping[str, Any]) -> CellResult:
+    """The result a line holds."""
+    error = fields.get("error")
+    return CellResult(
+        cell_id=fields["cell_id"],
+        status=fields["status"],
+        outputs=tuple(fields["outputs"]),
+        error=None
+        if error is None
+        else CellError(
+            ename=error["ename"], evalue=error["evalue"], traceback=tuple(error.get("traceback", ()))
+        ),
+        duration_s=fields["duration_s"],
+        api_calls=fields["api_calls"],
+        limit=fields.get("limit"),
+        api_hashes=tuple(fields.get("api_hashes", ())),
+    )
+
+
+def _sealed_lines(path: Path, *, cut_torn_tail: bool) -> Iterator[dict[str, Any]]:
+    content = path.read_bytes()
+    whole, _, torn = content.rpartition(b"\n")
+    if torn:
+        # a kill between write and sync leaves half a line; nobody was told of it
+        if not cut_torn_tail:
+            raise JournalBroken(f"{path.name}: the last line is incomplete")
+        os.truncate(path, len(content) - len(torn))
+    head = GENESIS
+    for number, raw in enumerate(whole.split(b"\n") if whole else []):
+        try:
+            line = json.loads(raw)
+            intact = line["prev"] == head and line["hash"] == seal_line(line) and line["seq"] == number
+        except (ValueError, KeyError, TypeError) as error:
+            raise JournalBroken(f"{path.name}: line {number + 1} is no journal line") from error
+        if not intact:
+            raise JournalBroken(f"{path.name}: line {number + 1} is not the line that was written")
+        head = line["hash"]
+        yield line

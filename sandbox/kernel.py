@@ -1,0 +1,189 @@
+"""One living kernel: forked, sealed, connected; and the endpoints it was given.
+
+The manager binds the five sockets in a folder only it can enter and hands the kernel their descriptors, so the kernel
+needs no folder, no port and no network.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import KernelStartFailed
+from sandbox.folders import run_folder
+from sandbox.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
+from sandbox.types import Limits
+
+CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
+_BACKLOG = 16
+_FIRST_UID, _UIDS = 1_900_000_000, 200_000_000
+_uids = itertools.count(_FIRST_UID + secrets.randbelow(_UIDS))
+
+
+@dataclass(slots=True)
+class Endpoints:
+    """A connection: where the sockets lie, and their listening descriptors until the kernel has them."""
+
+    folder: Path
+    info: dict[str, Any]
+    listeners: list[socket.socket] = field(default_factory=list)
+
+    @classmethod
+    def make(cls, *, key: str | None = None) -> "Endpoints":
+        """Bind five fresh sockets in a fresh folder."""
+        folder = Path(tempfile.mkdtemp(dir=run_folder()))
+        ports = {f"{channel}_port": number for number, channel in enumerate(CHANNELS, 1)}
+        info = {
+            "transport": "ipc",
+            "ip": str(folder / "s"),
+            "key": key or secrets.token_hex(32),
+            "signature_scheme": "hmac-sha256",
+            "kernel_name": "analyst",
+            **ports,
+        }
+        made = cls(folder=folder, info=info)
+        made.listen()
+        return made
+
+    def listen(self) -> None:
+        """Bind and listen on the five paths."""
+        for number, _ in enumerate(CHANNELS, 1):
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.bind(f"{self.info['ip']}-{number}")
+            listener.listen(_BACKLOG)
+            self.listeners.append(listener)
+
+    def hand_over(self) -> None:
+        """Close our copies of the listening descriptors."""
+        for listener in self.listeners:
+            listener.close()
+        self.listeners.clear()
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        self.hand_over()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class Kernel:
+    """A started kernel. `api` is our end of its socket to the broker; `steps` are seconds since the request."""
+
+    process: KernelProcess
+    endpoints: Endpoints
+    api: socket.socket
+    steps: dict[str, float]
+
+    async def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; raises `TimeoutError`."""
+        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self.process.exited)), timeout)
+
+    def interrupt(self) -> None:
+        """Send Ctrl-C to the kernel and to the programs it runs."""
+        self.process.signal(signal.SIGINT, group=True)
+
+    async def kill(self) -> None:
+        """End it and all it started, and remove its sockets."""
+        self.process.signal(signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            await self.wait(10)
+        self.process.release()
+        self.api.close()
+        self.endpoints.remove()
+
+
+async def start_kernel(
+    server: ForkServer, limits: Limits, *, endpoints: Endpoints | None = None, seed: int = 0
+) -> Kernel:
+    """Fork, seal and build a kernel; returns when it listens.
+
+    Raises
+    ------
+    KernelStartFailed
+        It did not come up in `limits.start_seconds`; the message has its last words.
+    """
+    endpoints = endpoints or Endpoints.make()
+    api, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    work = endpoints.folder / "home"
+    if server.level != "namespaces":
+        work.mkdir()
+    request = {
+        "level": server.level,
+        "connection": endpoints.info,
+        "api": True,
+        "uid": next(_uids) if os.geteuid() == 0 else None,
+        "folder": str(work),
+        "env": CLEAN_ENVIRONMENT,
+        "seed": seed,
+        "memory_mb": limits.memory_mb,
+        "cpu_seconds": limits.cpu_seconds,
+        "processes": limits.processes,
+        "disk_mb": limits.disk_mb,
+        "open_files": limits.open_files,
+    }
+    process: KernelProcess | None = None
+    try:
+        listeners = [listener.fileno() for listener in endpoints.listeners]
+        asked = server.spawn(request, [*listeners, writer, theirs.fileno()])
+        process = await asyncio.wait_for(asyncio.wrap_future(asked), limits.start_seconds)
+        os.close(writer)
+        writer = -1
+        notice = await asyncio.wait_for(_read_all(reader), limits.start_seconds)
+        told = json.loads(notice or "{}")
+        if not told.get("ready"):
+            raise KernelStartFailed(f"the kernel did not come up: {_last_words(told, server)}")
+        endpoints.hand_over()
+        return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(told["steps"]))
+    except BaseException as error:
+        if process is not None:
+            process.signal(signal.SIGKILL)
+            process.release()
+        api.close()
+        endpoints.remove()
+        if isinstance(error, TimeoutError):
+            raise KernelStartFailed(f"the kernel did not come up in {limits.start_seconds:g} s") from error
+        raise
+    finally:
+        theirs.close()
+        os.close(reader)
+        if writer >= 0:
+            os.close(writer)
+
+
+def _last_words(told: dict[str, Any], server: ForkServer) -> str:
+    text = str(told.get("error") or server.log() or "no word from it").strip()
+    return text.splitlines()[-1] if text else "no word from it"
+
+
+async def _read_all(fd: int) -> bytes:
+    """Everything written into a pipe until its other end is closed."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    parts: list[bytes] = []
+
+    def readable() -> None:
+        try:
+            chunk = os.read(fd, 65536)
+        except BlockingIOError:
+            return
+        if chunk:
+            parts.append(chunk)
+        elif not done.done():
+            done.set_result(None)
+
+    loop.add_reader(fd, readable)
+    try:
+        await done
+    finally:
+        loop.remove_reader(fd)
+    return b"".join(parts)

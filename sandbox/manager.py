@@ -1,0 +1,66 @@
+"""The sandbox's front door: probe what this machine gives, open sessions, close them all."""
+
+import asyncio
+
+from sandbox.forkserver import fork_server
+from sandbox.kernel import Kernel, start_kernel
+from sandbox.probe import probe_machine
+from sandbox.session import Session
+from sandbox.types import ApiCaller, IsolationReport, SessionSpec
+
+
+class Sandbox:
+    """Opens sessions at one isolation level; one per process is enough.
+
+    Examples
+    --------
+    >>> async def demo(spec, call_api):
+    ...     box = Sandbox()
+    ...     session = await box.open(spec, call_api)
+    ...     try:
+    ...         print((await session.execute("1 + 1")).text())
+    ...     finally:
+    ...         await box.aclose()
+    """
+
+    def __init__(self, *, isolation: str = "namespaces", packages: tuple[str, ...] = ()) -> None:
+        self.isolation = isolation
+        self.packages = packages
+        self._sessions: set[Session] = set()
+        self._report: IsolationReport | None = None
+
+    async def probe(self) -> IsolationReport:
+        """What this machine gives, found by doing it; asked once."""
+        if self._report is None:
+            self._report = await asyncio.to_thread(probe_machine)
+        return self._report
+
+    async def open(self, spec: SessionSpec, call_api: ApiCaller) -> Session:
+        """Open a session, or take up the one whose journal exists.
+
+        Raises
+        ------
+        IsolationUnavailable
+            This machine refuses the level; no kernel was started.
+        KernelStartFailed, JournalBroken
+        """
+        (await self.probe()).require(spec.isolation)
+        session = Session(spec, call_api, self._start)
+        self._sessions = {other for other in self._sessions if not other.closed}
+        self._sessions.add(session)
+        try:
+            await session.start()
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def aclose(self) -> None:
+        """Close every session."""
+        sessions, self._sessions = self._sessions, set()
+        for session in sessions:
+            await session.close()
+
+    async def _start(self, spec: SessionSpec) -> Kernel:
+        server = await fork_server(spec.isolation, packages=self.packages)
+        return await start_kernel(server, spec.limits)

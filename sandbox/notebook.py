@@ -1,0 +1,182 @@
+"""The notebook of a session: rendered from the journal's cells, valid nbformat 4.5, written by atomic rename."""
+
+import importlib
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.types import CellResult, JournalCell
+
+_MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+")
+KERNELSPEC = {"name": "analyst", "display_name": "Analyst", "language": "python"}
+LANGUAGE = {
+    "name": "python",
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "pygments_lexer": "ipython3",
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "nbconvert_exporter": "python",
+}
+
+
+def render_notebook(
+    cells: Sequence[JournalCell], *, title: str = "", metadata: Mapping[str, Any] | None = None
+) -> Any:
+    """Return the NotebookNode of `cells`.
+
+    A failed cell stays and is tagged ``raises-exception``; one that a later cell mends is also tagged ``superseded`` and
+    collapsed. What the sandbox knows of a cell lies under ``metadata.analyst`` of that cell.
+
+    Parameters
+    ----------
+    metadata : goes under ``metadata.analyst`` of the notebook
+    """
+    v4 = _format()
+    notebook = v4.new_notebook(
+        metadata={
+            "kernelspec": dict(KERNELSPEC),
+            "language_info": dict(LANGUAGE),
+            "title": title,
+            "analyst": dict(metadata or {}),
+        }
+    )
+    count = 0
+    for cell in cells:
+        if cell.kind == "markdown":
+            notebook.cells.append(v4.new_markdown_cell(cell.source, id=cell.id))
+            continue
+        count += 1
+        notebook.cells.append(_code_cell(cell, count))
+    return notebook
+
+
+def write_notebook(path: Path, notebook: Any) -> None:
+    """Validate and write a notebook so that a reader sees the old or the new one, never half of it."""
+    nbformat: Any = importlib.import_module("nbformat")
+    nbformat.validate(notebook)
+    text = nbformat.writes(notebook)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _format() -> Any:
+    # loaded late, and untyped on purpose: nbformat declares only half of its functions
+    return importlib.import_module("nbformat.v4")
+
+
+def _code_cell(cell: JournalCell, count: int) -> Any:
+    v4 = _format()
+    result = cell.result
+    tags = []
+    if cell.superseded:
+        tags.append("superseded")
+    if result is not None and result.status != "ok":
+        tags.append("raises-exception")
+    metadata: dict[str, Any] = {"tags": tags} if tags else {}
+    if cell.superseded:
+        metadata |= {"collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
+    if result is not None:
+        metadata["analyst"] = _facts(result)
+    outputs = [
+        v4.output_from_msg(_as_message(output, count)) for output in (result.outputs if result else ())
+    ]
+    return v4.new_code_cell(
+        cell.source,
+        id=cell.id,
+        metadata=metadata,
+        execution_count=count if result is not None else None,
+        outputs=outputs,
+    )
+
+
+def _facts(result: CellResult) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "status": result.status,
+        "duration_s": round(result.duration_s, 3),
+        "api_calls": result.api_calls,
+    }
+    if result.api_hashes:
+        facts["data"] = list(result.api_hashes)
+    if result.limit:
+        facts["limit"] = result.limit
+    return facts
+
+
+def _as_message(output: Mapping[str, Any], count: int) -> dict[str, Any]:
+    content = {key: value for key, value in output.items() if key != "output_type"}
+    if output["output_type"] == "execute_result":
+        content["execution_count"] = count
+    return {"header": {"msg_type": output["output_type"]}, "content": content}
+
+
+def clean_output(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+    """An nbformat output dict from an untrusted message, or None when the message shows nothing or is malformed."""
+    if kind == "stream":
+        name, text = content.get("name"), content.get("text")
+        if name in ("stdout", "stderr") and isinstance(text, str):
+            return {"output_type": "stream", "name": name, "text": _plain(text)}
+        return None
+    if kind == "error":
+        traceback = content.get("traceback")
+        return {
+            "output_type": "error",
+            "ename": _plain(content.get("ename", "")),
+            "evalue": _plain(content.get("evalue", "")),
+            "traceback": [_plain(line) for line in traceback] if isinstance(traceback, list) else [],
+        }
+    if kind in ("display_data", "execute_result"):
+        data, metadata = content.get("data"), content.get("metadata")
+        if not isinstance(data, dict):
+            return None
+        bundle = {
+            mime: _plain(value) if isinstance(value, str) else value
+            for mime, value in data.items()
+            if _fits(mime, value)
+        }
+        if not bundle:
+            return None
+        output: dict[str, Any] = {
+            "output_type": kind,
+            "data": bundle,
+            "metadata": metadata if isinstance(metadata, dict) and _encodable(metadata) else {},
+        }
+        if kind == "execute_result":
+            output["execution_count"] = None
+        return output
+    return None
+
+
+def _fits(mime: object, value: object) -> bool:
+    if not isinstance(mime, str) or not _MIME.fullmatch(mime):
+        return False
+    if mime == "application/json" or mime.endswith("+json"):
+        return _encodable(value)
+    return isinstance(value, str)
+
+
+def _plain(text: object) -> str:
+    # a lone surrogate fits no file
+    return str(text).encode("utf-8", "replace").decode("utf-8")
+
+
+def _encodable(value: object) -> bool:
+    try:
+        orjson.dumps(value)
+    except (orjson.JSONEncodeError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,58 @@
+"""What isolation does this machine give? Found by doing it in a throw-away process, never by reading settings."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from sandbox.folders import run_folder
+from sandbox.forkserver import CLEAN_ENVIRONMENT
+from sandbox.types import IsolationReport
+from sandbox.view import kernel_folder
+
+_SEALED = ("namespaces", "landlock")
+_SECONDS = 20
+
+
+def probe_machine() -> IsolationReport:
+    """Try every level; ``none`` always works and is never chosen for anybody."""
+    available: list[str] = []
+    refused: list[str] = []
+    layers: dict[str, tuple[str, ...]] = {"none": ()}
+    for level in _SEALED:
+        told = try_level(level)
+        if told["ok"]:
+            available.append(level)
+            layers[level] = tuple(told["layers"])
+        else:
+            refused.append(f"{level}: {told['error']}")
+    available.append("none")
+    return IsolationReport(
+        level=available[0], available=tuple(available), refused=tuple(refused), layers=layers[available[0]]
+    )
+
+
+def try_level(level: str) -> dict[str, Any]:
+    """Seal a process at `level` and return ``{"ok": True, "layers"}`` or ``{"ok": False, "error"}``."""
+    if sys.platform != "linux":
+        return {"ok": False, "error": f"{sys.platform} offers none of the means; Linux does"}
+    command = [sys.executable, "-s", "-P", "-B", str(kernel_folder() / "probe.py"), level]
+    try:
+        done = subprocess.run(
+            [*command, str(run_folder() / "root")],
+            env=CLEAN_ENVIRONMENT,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+            start_new_session=True,
+        )
+        told = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return {"ok": False, "error": f"no answer in {_SECONDS} s"}
+    except ValueError:
+        words = done.stderr.strip().splitlines()
+        return {"ok": False, "error": words[-1] if words else f"the probe ended with {done.returncode}"}
+    return told if isinstance(told, dict) else {"ok": False, "error": "no report"}

@@ -1,0 +1,313 @@
+"""A session: one sealed kernel at a time, and the journal of everything that was run on it."""
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sandbox.client import CellRun, KernelClient
+from sandbox.errors import KernelDied, SessionClosed
+from sandbox.journal import Journal, fold, read_lines, result_to_json
+from sandbox.kernel import Kernel
+from sandbox.notebook import render_notebook, write_notebook
+from sandbox.types import ApiCaller, CellError, CellResult, CellStatus, JournalCell, SessionSpec
+from sandbox.wire import WireServer
+
+_FIRST = asyncio.FIRST_COMPLETED
+_LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
+_RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
+
+#: Starts (or claims) a kernel for a session.
+KernelSource = Callable[[SessionSpec], Awaitable[Kernel]]
+
+
+class Session:
+    """An open session; made by `Sandbox.open`.
+
+    Every cell's source is on the disk before it runs, its result before it is returned. A cell that fails, that the
+    clock stops or that kills its kernel is a `CellResult`; after a death the next cell gets a fresh kernel, in which the
+    kept cells were run again.
+
+    Raises
+    ------
+    KernelStartFailed
+        No kernel could be started for the next cell.
+    SessionClosed
+        It was closed.
+    """
+
+    def __init__(self, spec: SessionSpec, call_api: ApiCaller, kernels: KernelSource) -> None:
+        self.spec = spec
+        self._call_api = call_api
+        self._kernels = kernels
+        self._journal = Journal(spec.journal)
+        self.cells: list[JournalCell] = []
+        self._made = 0
+        self._kernel: Kernel | None = None
+        self._client: KernelClient | None = None
+        self._wire: WireServer | None = None
+        self._wire_task: asyncio.Task[None] | None = None
+        self._render_task: asyncio.Task[None] | None = None
+        self._busy = asyncio.Lock()
+        self._closed = False
+        self._interrupted = False
+
+    async def start(self) -> None:
+        """Start the kernel; a journal that exists already is taken up where it ended."""
+        lines = read_lines(self.spec.journal)
+        if lines:
+            self._take_up(lines)
+        else:
+            self._journal.append(
+                "open", name=self.spec.name, title=self.spec.title, metadata=dict(self.spec.metadata)
+            )
+        await self._start_kernel("resumed" if self.cells else "opened")
+
+    async def markdown(self, source: str) -> JournalCell:
+        """Append a text cell."""
+        self._check_open()
+        async with self._busy:
+            cell = JournalCell(id=self._next_id(), kind="markdown", source=source)
+            self._journal.append("markdown", id=cell.id, source=source)
+            self.cells = [*self.cells, cell]
+            self._render_soon()
+            return cell
+
+    async def execute(self, source: str, *, fixes: str | None = None) -> CellResult:
+        """Append a code cell, run it and return what it did.
+
+        Parameters
+        ----------
+        fixes : id of the failed cell that this one replaces; that one stays, tagged superseded
+        """
+        self._check_open()
+        if fixes is not None and not any(cell.id == fixes for cell in self.cells):
+            raise ValueError(f"no cell {fixes!r} in session {self.spec.name}")
+        async with self._busy:
+            if self._kernel is None or not self._kernel.process.alive:
+                await self._start_kernel("died")
+            cell = JournalCell(id=self._next_id(), kind="code", source=source)
+            index = sum(1 for other in self.cells if other.kind == "code")
+            self._journal.append("code", id=cell.id, source=source, fixes=fixes)
+            kept = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
+            self.cells = [*kept, cell]
+            result = await self._run(cell, index)
+            self._journal.append("result", id=cell.id, result=result_to_json(result))
+            self.cells = [replace(c, result=result) if c.id == cell.id else c for c in self.cells]
+            self._render_soon()
+            wire = self._wire
+            if result.status == "died":
+                await self._stop_kernel()
+            if wire is not None and wire.failure is not None:
+                failure, wire.failure = wire.failure, None
+                raise failure
+            return result
+
+    async def interrupt(self) -> None:
+        """Stop the running cell with a KeyboardInterrupt; the kernel stays."""
+        if self._kernel is not None and self._busy.locked():
+            self._interrupted = True
+            self._kernel.interrupt()
+
+    def stamp(self, **facts: Any) -> None:
+        """Append what a later check found to the journal; the notebook's metadata show the last one."""
+        self._journal.append("stamp", facts=facts)
+
+    async def close(self) -> None:
+        """End the kernel and render the notebook; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._render_task is not None:
+            self._render_task.cancel()
+            await asyncio.gather(self._render_task, return_exceptions=True)
+        await self._stop_kernel()
+        self._journal.append("close")
+        self._journal.close()
+        self._render()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SessionClosed(f"session {self.spec.name} is closed")
+
+    def _next_id(self) -> str:
+        self._made += 1
+        return f"cell-{self._made:03d}"
+
+    def _take_up(self, lines: list[dict[str, Any]]) -> None:
+        """Cells from the journal; a code cell that never ended is taken back, for its author to run again."""
+        self._made = sum(1 for line in lines if line["kind"] in ("code", "markdown"))
+        fixes = {line["id"]: line.get("fixes") for line in lines if line["kind"] == "code"}
+        for cell in fold(lines):
+            if cell.kind == "code" and cell.result is None:
+                lines.append(self._journal.append("void", id=cell.id, fixes=fixes[cell.id]))
+        self.cells = fold(lines)
+
+    async def _start_kernel(self, why: str) -> None:
+        await self._stop_kernel()
+        kernel = await self._kernels(self.spec)
+        try:
+            client = KernelClient(kernel.endpoints.info)
+            await client.connect(self.spec.limits.start_seconds)
+        except BaseException:
+            await kernel.kill()
+            raise
+        self._kernel, self._client = kernel, client
+        self._wire = WireServer(kernel.api, self._call_api, self.spec.limits)
+        self._wire_task = asyncio.create_task(self._wire.run(), name=f"wire-{self.spec.name}")
+        self._journal.append("kernel", why=why, isolation=self.spec.isolation)
+        await self._restore()
+
+    async def _restore(self) -> None:
+        """Run the kept cells again, for their effect on the kernel; their outputs are not recorded again."""
+        index = -1
+        for place, cell in enumerate(self.cells):
+            if cell.kind != "code":
+                continue
+            index += 1
+            # a cell that hung or killed its kernel would do so again
+            if cell.superseded or cell.result is None or cell.result.status not in ("ok", "error"):
+                continue
+            result = await self._run(cell, index)
+            self._journal.append("replayed", id=cell.id, status=result.status)
+            self.cells[place] = replace(cell, replayed=True)
+            if result.status == "died":
+                raise KernelDied(
+                    f"session {self.spec.name}: the kernel died when cell {cell.id} was run again"
+                )
+
+    async def _stop_kernel(self) -> None:
+        client, kernel, wire = self._client, self._kernel, self._wire_task
+        self._client = self._kernel = self._wire_task = None
+        if wire is not None:
+            wire.cancel()
+            await asyncio.gather(wire, return_exceptions=True)
+        if client is not None:
+            await client.close()
+        if kernel is not None:
+            await kernel.kill()
+
+    async def _run(self, cell: JournalCell, index: int) -> CellResult:
+        assert self._client is not None and self._kernel is not None and self._wire is not None
+        limits, kernel, wire = self.spec.limits, self._kernel, self._wire
+        self._interrupted = False
+        wire.begin(index)
+        calls = wire.cell
+        started = time.perf_counter()
+        run = self._client.start(cell.source, cap=limits.output_bytes)
+        finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
+        exited: asyncio.Future[Any] = asyncio.ensure_future(
+            asyncio.shield(asyncio.wrap_future(kernel.process.exited))
+        )
+        either = {finished, exited}
+        limit: str | None = None
+        try:
+            done, _ = await asyncio.wait(either, timeout=limits.cell_seconds, return_when=_FIRST)
+            if not done:
+                limit = "cell_seconds"
+                kernel.interrupt()
+                done, _ = await asyncio.wait(either, timeout=limits.grace_seconds, return_when=_FIRST)
+            if not done:
+                kernel.process.signal(signal.SIGKILL)
+                await asyncio.wait({exited})
+            code = None
+            if exited.done():
+                code = kernel.process.exited.result()
+                await asyncio.sleep(_LAST_WORDS)
+        finally:
+            for task in either:
+                task.cancel()
+            await asyncio.gather(finished, exited, return_exceptions=True)
+        duration = time.perf_counter() - started
+        return _result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
+
+    def _render_soon(self) -> None:
+        if self._render_task is None or self._render_task.done():
+            self._render_task = asyncio.create_task(self._render_later(), name=f"render-{self.spec.name}")
+
+    async def _render_later(self) -> None:
+        await asyncio.sleep(_RENDER_AFTER)
+        with contextlib.suppress(asyncio.CancelledError):
+            self._render()
+
+    def _render(self) -> None:
+        metadata = {**self.spec.metadata, "session": self.spec.name, "isolation": self.spec.isolation}
+        metadata["journal"] = self._journal.head
+        notebook = render_notebook(self.cells, title=self.spec.title, metadata=metadata)
+        write_notebook(self.spec.notebook, notebook)
+
+
+def _result(
+    cell_id: str,
+    run: CellRun,
+    code: int | None,
+    limit: str | None,
+    duration: float,
+    calls: int,
+    hashes: Sequence[str],
+) -> CellResult:
+    outputs = list(run.outputs)
+    if run.dropped:
+        note = f"[output cut: {run.dropped} more characters were dropped]\n"
+        outputs.append({"output_type": "stream", "name": "stderr", "text": note})
+        limit = limit or "output_bytes"
+    error = _error(outputs)
+    status: CellStatus = "ok"
+    if not run.replied.is_set():
+        status = "timeout" if limit == "cell_seconds" else "died"
+        if status == "timeout":
+            why = "TimeoutError", "the cell was stopped by the clock, and its kernel with it"
+        else:
+            why = "KernelDied", _death(code)
+        error = CellError(ename=why[0], evalue=why[1], traceback=(f"{why[0]}: {why[1]}",))
+        outputs.append(
+            {"output_type": "error", "ename": why[0], "evalue": why[1], "traceback": [f"{why[0]}: {why[1]}"]}
+        )
+    elif limit == "cell_seconds":
+        status = "timeout"
+    elif (run.reply or {}).get("status") != "ok":
+        status = "error"
+        if error is None:
+            reply = run.reply or {}
+            error = CellError(ename=str(reply.get("ename", "Error")), evalue=str(reply.get("evalue", "")))
+    if error is not None and error.ename == "MemoryError":
+        limit = limit or "memory_mb"
+    return CellResult(
+        cell_id=cell_id,
+        status=status,
+        outputs=tuple(outputs),
+        error=error if status != "ok" else None,
+        duration_s=round(duration, 4),
+        api_calls=calls,
+        limit=limit,
+        api_hashes=tuple(hashes),
+    )
+
+
+def _error(outputs: Sequence[dict[str, Any]]) -> CellError | None:
+    for output in reversed(outputs):
+        if output["output_type"] == "error":
+            return CellError(
+                ename=output["ename"], evalue=output["evalue"], traceback=tuple(output["traceback"])
+            )
+    return None
+
+
+def _death(code: int | None) -> str:
+    if code is None:
+        return "the kernel is gone"
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = str(-code)
+        return f"the kernel was ended by {name}"
+    return f"the kernel ended with exit code {code}"

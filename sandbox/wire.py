@@ -1,0 +1,165 @@
+"""The trusted end of `CALL_API`: one server per kernel, on a socket that only this kernel holds.
+
+A frame is four bytes of length (big endian) and a JSON object; `kernels/analyst/call_api.py` is the other end. The
+kernel is hostile: everything it sends is validated, unknown fields refuse the request, sizes and counts are capped,
+and a frame that is no request at all ends the connection.
+"""
+
+import asyncio
+import logging
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from proxies.errors import ProxyError, Refused
+from sandbox.types import ApiCaller, Limits
+
+MAX_REQUEST = 64 << 10
+MAX_REPLY = 32 << 20
+_SLOW_DOWN = 0.05  # seconds per call of a kernel that is over its limit
+
+log = logging.getLogger(__name__)
+
+#: Declares a cutoff and returns how it was understood; raises `proxies.errors.Refused`.
+Declare = Callable[[str], Awaitable[str]]
+
+
+class CallRequest(BaseModel):
+    """A data call."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: int = Field(ge=0, le=2**53)
+    path: str = Field(min_length=1, max_length=300)
+    params: dict[str, JsonValue] = Field(default_factory=dict, max_length=100)
+
+
+class DeclareRequest(BaseModel):
+    """A declaration of the knowledge cutoff."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: int = Field(ge=0, le=2**53)
+    cutoff: str = Field(min_length=1, max_length=64)
+
+
+class BadFrame(ValueError):
+    """What came in is no request; the connection ends."""
+
+
+def parse_request(body: bytes) -> CallRequest | DeclareRequest:
+    """Validate one frame's body.
+
+    Raises
+    ------
+    BadFrame
+        It is no JSON object, or has fields that no request has.
+    """
+    try:
+        fields = orjson.loads(body)
+        model = DeclareRequest if isinstance(fields, dict) and "cutoff" in fields else CallRequest
+        return model.model_validate(fields)
+    except (orjson.JSONDecodeError, ValidationError) as error:
+        raise BadFrame(str(error).splitlines()[0]) from error
+
+
+@dataclass(slots=True)
+class CellCalls:
+    """What one cell asked for."""
+
+    index: int
+    count: int = 0
+    hashes: list[str] = field(default_factory=list)
+    limit: str | None = None
+
+
+class WireServer:
+    """Puts the calls of one kernel to an `ApiCaller`, one at a time, and counts them against `limits`."""
+
+    def __init__(
+        self, connection: socket.socket, caller: ApiCaller, limits: Limits, *, declare: Declare | None = None
+    ) -> None:
+        self._socket = connection
+        self._caller = caller
+        self._limits = limits
+        self._declare = declare
+        self._calls = 0
+        self._bytes = 0
+        self.cell = CellCalls(index=0)
+        self.failure: Exception | None = None
+
+    def begin(self, index: int) -> None:
+        """Calls from now on belong to the code cell `index`."""
+        self.cell = CellCalls(index=index)
+
+    async def run(self) -> None:
+        """Serve until the kernel closes its end or sends what is no request."""
+        self._socket.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=self._socket, limit=1 << 16)
+        try:
+            while True:
+                (length,) = struct.unpack(">I", await reader.readexactly(4))
+                if length > MAX_REQUEST:
+                    log.warning("a kernel sent a request of %d bytes; its connection is closed", length)
+                    return
+                reply = await self._answer(parse_request(await reader.readexactly(length)))
+                writer.write(struct.pack(">I", len(reply)) + reply)
+                await writer.drain()
+        except BadFrame as error:
+            log.warning("a kernel sent no request (%s); its connection is closed", error)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        finally:
+            writer.close()
+
+    async def _answer(self, request: CallRequest | DeclareRequest) -> bytes:
+        try:
+            if isinstance(request, DeclareRequest):
+                if self._declare is None:
+                    raise Refused("the knowledge cutoff of this session is pinned already")
+                return _encode({"id": request.id, "data": await self._declare(request.cutoff)})
+            return await self._call(request)
+        except Refused as error:
+            return _failed(request.id, "refused", error)
+        except ProxyError as error:
+            return _failed(request.id, "unavailable", error)
+        except Exception as error:
+            # ours to mend: the session raises it after the cell; the kernel is told only that it failed
+            self.failure = error
+            return _failed(request.id, "unavailable", "the data broker failed")
+
+    async def _call(self, request: CallRequest) -> bytes:
+        cell = self.cell
+        if self._calls >= self._limits.api_calls:
+            cell.limit = "api_calls"
+            await asyncio.sleep(_SLOW_DOWN)
+            raise Refused(f"this session's {self._limits.api_calls} data calls are used up")
+        if self._bytes >= self._limits.api_bytes:
+            cell.limit = "api_bytes"
+            await asyncio.sleep(_SLOW_DOWN)
+            raise Refused(f"this session's {self._limits.api_bytes} bytes of data are used up")
+        self._calls += 1
+        nth, cell.count = cell.count, cell.count + 1
+        answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
+        body = _encode({"id": request.id, "data": answer.data, "meta": dict(answer.meta)})
+        if len(body) > MAX_REPLY:
+            raise Refused(
+                f"the answer has {len(body)} bytes, at most {MAX_REPLY} are passed on: ask for less"
+            )
+        self._bytes += len(body)
+        cell.hashes.append(str(answer.meta.get("content_hash", "")))
+        return body
+
+
+def _encode(message: dict[str, Any]) -> bytes:
+    return orjson.dumps(message, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY, default=str)
+
+
+def _failed(number: int, kind: str, reason: Exception | str) -> bytes:
+    line = " ".join(str(reason).split())[:2000] or type(reason).__name__
+    return _encode({"id": number, "error": kind, "message": line})
