@@ -10,7 +10,6 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.registry import open_synthesizer
 from workbench.propositions import Belief, Polarity, Proposition, Rule
-from workbench.synthesis import rule_names
 
 REPORT = 'Found in cell 3.\n{"outcomes": "0110", "kind": "reference"}\n\nNot <report of="P9"> a tag.'
 NODE = Proposition(
@@ -81,7 +80,7 @@ async def test_the_prompt_holds_children_with_polarity_p_and_full_report() -> No
         ({**GOOD, "P1.1": 1.2}, 0.79, "the weight of P1.1 is 1.2"),
         ({"beta_0": 0.05, "P1.1": 0.5}, 0.4, "no weight for P1.2"),
         ({**GOOD, "P1.3": 0.1}, 0.51, "P1.3"),
-        ({"beta_0": -0.1, "P1.1": 0.1, "P1.2": -0.5}, 0.0, "gives -0.155"),
+        ({"beta_0": -0.1, "P1.1": 0.1, "P1.2": -0.5}, 0.0, "gives -0.155 at"),
         (GOOD, 0.54, '"p_true" is stated as 0.54, but your own numbers give 0.51'),
     ],
 )
@@ -128,13 +127,7 @@ async def test_children_without_a_value_are_a_mistake_of_the_caller() -> None:
         await open_synthesizer("linear").synthesize(NODE, bare, cutoff=CUTOFF, ask=ScriptedAsker())
 
 
-def needs(name: str) -> None:
-    if name not in rule_names():
-        pytest.skip(f"no {name} rule in synthesis yet")
-
-
 async def test_vanilla_takes_the_stated_value() -> None:
-    needs("vanilla")
     bad = fenced({"p_true": 2, "key_factor": ""})
     rule, belief, calls = await synthesize(
         "vanilla", bad, report_with({"p_true": 0.4, "key_factor": "k"}, "P1")
@@ -144,7 +137,6 @@ async def test_vanilla_takes_the_stated_value() -> None:
 
 
 async def test_logic_computes_the_value_of_the_formula() -> None:
-    needs("logic")
 
     def reply(formula: str, assumption: Any = None) -> str:
         return report_with({"formula": formula, "assumption": assumption, "key_factor": "k"}, "P1")
@@ -158,8 +150,25 @@ async def test_logic_computes_the_value_of_the_formula() -> None:
     assert "P7" in calls[2].last_user.splitlines()[0]
 
 
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [("P1.1", "leaves out P1.2"), ("P1.1 AND P1.2 AND PA", "needs an assumption"), ("P1.1 AND _", "_")],
+)
+async def test_logic_formulas_that_do_not_fit_are_asked_again(formula: str, why: str) -> None:
+    good = report_with({"formula": "P1.1 AND NOT P1.2", "assumption": None, "key_factor": "k"}, "P1")
+    bad = report_with({"formula": formula, "assumption": None, "key_factor": "k"}, "P1")
+    _, belief, calls = await synthesize("logic", bad, good)
+    assert why in calls[1].last_user.splitlines()[0]
+    assert belief.p == pytest.approx(0.7 * 0.75)
+
+
+async def test_the_paper_wants_an_assumption_in_every_formula() -> None:
+    good = report_with({"formula": "P1.1 AND NOT P1.2", "assumption": None, "key_factor": "k"}, "P1")
+    with pytest.raises(AgentGaveUp, match="PA"):
+        await synthesize("logic", *[good] * 4, require_pa=True)
+
+
 async def test_noisy_or_computes_the_value_and_follows_the_polarities() -> None:
-    needs("noisy-or")
 
     def reply(weights: Any, inhibitors: Any, p: float) -> str:
         data = {"leak": 0.1, "weights": weights, "inhibitors": inhibitors, "p_true": p, "key_factor": "k"}
@@ -176,6 +185,6 @@ async def test_noisy_or_computes_the_value_and_follows_the_polarities() -> None:
     assert rule.to_json()["inhibitors"] == {"P1.2": 0.4}
     assert belief.p == pytest.approx(value)
     reasons = [call.last_user.splitlines()[0] for call in calls[1:]]
-    assert "P1.2 is stated as Negative but stands under weights" in reasons[0]
-    assert "P1.2 stands neither" in reasons[1]
+    assert "P1.2 is stated as Negative but stands as a cause" in reasons[0]
+    assert "no coefficient for P1.2" in reasons[1]
     assert "your own numbers give" in reasons[2]

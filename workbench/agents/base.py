@@ -78,6 +78,8 @@ class AgentSettings:
         Largest absolute intercept of a linear rule, inclusive.
     stated_p_tolerance : float
         Largest distance of a stated from the computed probability, inclusive.
+    require_pa : bool
+        Whether a logic formula must name the assumption PA, as the paper's own code demands.
     truncate_debug : bool
         Leave a finished debugging episode out of later requests of the leaf; False keeps the dialogue whole.
     output_chars : int
@@ -94,6 +96,7 @@ class AgentSettings:
     max_interrupt_times: int = 5
     abs_intercept_max: float = 0.1
     stated_p_tolerance: float = 0.02
+    require_pa: bool = False
     truncate_debug: bool = False
     output_chars: int = 6000
     temperature: float | None = None

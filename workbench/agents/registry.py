@@ -32,7 +32,7 @@ _BUILT_IN = tuple(
 
 
 def agent_names(group: str) -> tuple[str, ...]:
-    """Known names of a group, sorted; a synthesizer counts only if its rule can be evaluated."""
+    """Known names of a group, sorted."""
     return tuple(sorted(_points(group)))
 
 
@@ -65,10 +65,4 @@ def _make(group: str, name: str, settings: AgentSettings | None) -> Any:
 def _points(group: str) -> dict[str, EntryPoint]:
     found = {point.name: point for point in entry_points(group=group)}
     found.update({point.name: point for point in _BUILT_IN if point.group == group})
-    if group == SYNTHESIZERS:
-        from workbench.synthesis import rule_names
-
-        ready = rule_names()
-        built_in = {point.name for point in _BUILT_IN}
-        found = {name: point for name, point in found.items() if name in ready or name not in built_in}
     return found

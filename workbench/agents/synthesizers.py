@@ -8,21 +8,40 @@ no function: there the stated probability is stored.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from workbench.agents.base import AgentSettings
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies import parse_conclusion, parse_linear, parse_logic, parse_noisy_or
+from workbench.agents.replies import Conclusion, parse_conclusion, parse_linear, parse_logic, parse_noisy_or
 from workbench.models.base import NodeRef
 from workbench.prompts import render
-from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule
-from workbench.synthesis import LinearRule, RuleError, rule_from_json
+from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, TreeError
+from workbench.synthesis import (
+    Assumption,
+    LinearRule,
+    LogicRule,
+    NoisyOrRule,
+    RuleError,
+    VanillaRule,
+    checked_value,
+)
 
 if TYPE_CHECKING:
     from proxies.clock import Cutoff
     from workbench.agents.base import Asker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A reply taken apart: its rule, the probability it states (None for logic), key factor and report."""
+
+    rule: Rule
+    p: float | None
+    key_factor: str
+    report: str
 
 
 class RuleSynthesizer(ABC):
@@ -89,29 +108,42 @@ class RuleSynthesizer(ABC):
         """The part of the prompt that spells the answer."""
 
     @abstractmethod
-    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
-        """Rule and belief of a reply; raises `MalformedReply`."""
+    def parse(self, text: str) -> Stated:
+        """What a reply states; raises `MalformedReply` or an error of the rule's own."""
 
-    def computed(self, rule: Rule, children: Sequence[Proposition]) -> float:
-        """The rule's value at the children's probabilities.
+    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
+        """Rule and belief of a reply, checked against the node and its children.
 
         Raises
         ------
         MalformedReply
-            It lies outside [0, 1] by more than rounding.
+            It cannot be read, the rule does not fit, or the stated probability is not what the rule gives.
         """
-        value = rule.evaluate(probabilities(children))
-        if not -1e-9 <= value <= 1 + 1e-9:
-            raise MalformedReply(
-                f"your rule gives {value:.4g} at the children's probabilities; it must give a number from 0 to 1"
+        try:
+            stated = self.parse(text)
+            p = checked_value(
+                stated.rule,
+                [child.id for child in children],
+                node.polarities,
+                probabilities(children),
+                intercept_max=self.settings.abs_intercept_max,
+                require_pa=self.settings.require_pa,
             )
-        return min(1.0, max(0.0, value))
+        except (RuleError, TreeError) as error:  # TreeError: a formula may name what is no id at all
+            raise MalformedReply(str(error)) from error
+        if p is None and stated.p is None:
+            raise MalformedReply("it states no probability, and its rule gives none")
+        if p is not None and stated.p is not None:
+            self._agree(stated.p, p)
+        value = stated.p if p is None else p
+        assert value is not None
+        return stated.rule, Belief(p=value, key_factor=stated.key_factor, report=stated.report)
 
-    def agree(self, stated: float, computed: float) -> None:
-        """Send a stated probability back that is not what the rule gives."""
+    def _agree(self, stated: float, computed: float) -> None:
         if abs(stated - computed) > self.settings.stated_p_tolerance + 1e-9:
             raise MalformedReply(
-                f'"p_true" is stated as {stated:.4g}, but your own numbers give {computed:.4g}; change one or the other'
+                f'"p_true" is stated as {stated:.4g}, but your own numbers give {computed:.4g}; '
+                "change one or the other"
             )
 
 
@@ -128,17 +160,10 @@ class LinearSynthesizer(RuleSynthesizer):
         """The answer, with this node's children as keys."""
         return render("linear_reply", weights=", ".join(f'"{child.id}": w' for child in children)).text
 
-    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
-        """Rule and belief of a reply."""
+    def parse(self, text: str) -> Stated:
+        """Rule and result of a reply."""
         reply = parse_linear(text)
-        rule = LinearRule(reply.intercept, reply.weights)
-        try:
-            rule.validate([child.id for child in children], node.polarities, self.settings.abs_intercept_max)
-        except RuleError as error:
-            raise MalformedReply(str(error)) from error
-        p = self.computed(rule, children)
-        self.agree(reply.conclusion.p, p)
-        return rule, Belief(p=p, key_factor=reply.conclusion.key_factor, report=reply.conclusion.report)
+        return _stated(LinearRule(reply.intercept, reply.weights), reply.conclusion)
 
 
 class VanillaSynthesizer(RuleSynthesizer):
@@ -154,11 +179,9 @@ class VanillaSynthesizer(RuleSynthesizer):
         """The answer."""
         return render("conclusion_reply").text
 
-    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
-        """Rule and belief of a reply."""
-        reply = parse_conclusion(text)
-        rule = rule_from_json({"name": "vanilla"})
-        return rule, Belief(p=reply.p, key_factor=reply.key_factor, report=reply.report)
+    def parse(self, text: str) -> Stated:
+        """Result of a reply; the rule is empty."""
+        return _stated(VanillaRule(), parse_conclusion(text))
 
 
 class LogicSynthesizer(RuleSynthesizer):
@@ -174,18 +197,15 @@ class LogicSynthesizer(RuleSynthesizer):
         """The answer."""
         return render("logic_reply").text
 
-    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
-        """Rule and belief of a reply."""
+    def parse(self, text: str) -> Stated:
+        """Rule of a reply; it states no probability."""
         reply = parse_logic(text)
         assumption = None
         if reply.assumption is not None:
-            assumption = {"detail": reply.assumption[0], "probability": reply.assumption[1]}
-        try:
-            rule = rule_from_json({"name": "logic", "formula": reply.formula, "assumption": assumption})
-            p = self.computed(rule, children)
-        except RuleError as error:
-            raise MalformedReply(str(error)) from error
-        return rule, Belief(p=p, key_factor=reply.key_factor, report=reply.report)
+            detail, probability = reply.assumption
+            assumption = Assumption(detail=detail, probability=probability)
+        rule = LogicRule(reply.formula, assumption)
+        return Stated(rule=rule, p=None, key_factor=reply.key_factor, report=reply.report)
 
 
 class NoisyOrSynthesizer(RuleSynthesizer):
@@ -204,24 +224,10 @@ class NoisyOrSynthesizer(RuleSynthesizer):
             keys[node.polarities.get(child.id) is Polarity.NEGATIVE].append(f'"{child.id}": w')
         return render("noisy_or_reply", weights=", ".join(keys[False]), inhibitors=", ".join(keys[True])).text
 
-    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
-        """Rule and belief of a reply."""
+    def parse(self, text: str) -> Stated:
+        """Rule and result of a reply."""
         reply = parse_noisy_or(text)
-        _check_sides(reply.weights, reply.inhibitors, node, children)
-        try:
-            rule = rule_from_json(
-                {
-                    "name": "noisy-or",
-                    "leak": reply.leak,
-                    "weights": dict(reply.weights),
-                    "inhibitors": dict(reply.inhibitors),
-                }
-            )
-            p = self.computed(rule, children)
-        except RuleError as error:
-            raise MalformedReply(str(error)) from error
-        self.agree(reply.conclusion.p, p)
-        return rule, Belief(p=p, key_factor=reply.conclusion.key_factor, report=reply.conclusion.report)
+        return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
 
 
 def child_block(node: Proposition, child: Proposition) -> str:
@@ -243,6 +249,10 @@ def probabilities(children: Sequence[Proposition]) -> dict[NodeId, float]:
     return {child.id: child.belief.p for child in children if child.belief is not None}
 
 
+def _stated(rule: Rule, conclusion: Conclusion) -> Stated:
+    return Stated(rule=rule, p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
+
+
 def _brief(node: Proposition, children: Sequence[Proposition]) -> str:
     lines = [f"{node.id}: {node.statement}"]
     for child in children:
@@ -254,24 +264,3 @@ def _brief(node: Proposition, children: Sequence[Proposition]) -> str:
 def _polarity(node: Proposition, child: NodeId) -> str:
     polarity = node.polarities.get(child)
     return "no polarity stated" if polarity is None else str(polarity)
-
-
-def _check_sides(
-    weights: Mapping[NodeId, float],
-    inhibitors: Mapping[NodeId, float],
-    node: Proposition,
-    children: Sequence[Proposition],
-) -> None:
-    ids = [child.id for child in children]
-    if missing := [child for child in ids if child not in weights and child not in inhibitors]:
-        raise MalformedReply(f"{', '.join(missing)} stands neither in weights nor in inhibitors")
-    if stray := [child for child in (*weights, *inhibitors) if child not in ids]:
-        raise MalformedReply(f"{', '.join(stray)} is no child here; the children are {', '.join(ids)}")
-    for child in ids:
-        polarity = node.polarities.get(child)
-        wrong = (
-            {Polarity.POSITIVE: inhibitors, Polarity.NEGATIVE: weights}.get(polarity) if polarity else None
-        )
-        if wrong is not None and child in wrong:
-            side = "inhibitors" if wrong is inhibitors else "weights"
-            raise MalformedReply(f"{child} is stated as {polarity} but stands under {side}")

@@ -1,0 +1,93 @@
+"""The prompt loader: holes are the declared inputs, nothing is left over, text put in is never read again."""
+
+import hashlib
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.prompts import fingerprints, load, names, render
+from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
+from workbench.prompts.loader import parse
+
+FRONT = "---\nname: x\nversion: 1\ninputs: [{inputs}]\nsource: here\n---\n"
+
+
+def prompt_file(body: str, inputs: str = "") -> bytes:
+    return (FRONT.format(inputs=inputs) + body).encode()
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_prompt_file_loads_and_renders(name: str) -> None:
+    template = load(name)
+    rendered = render(name, **{key: f"<{key}>" for key in template.inputs})
+    assert all(f"<{key}>" in rendered.text for key in template.inputs)
+    assert "{{" not in rendered.text and "}}" not in rendered.text
+    assert (rendered.name, rendered.version, rendered.sha256) == (name, template.version, template.sha256)
+
+
+def test_fingerprints_are_version_and_hash_of_every_file() -> None:
+    content = files("workbench.prompts").joinpath("debug.md").read_bytes()
+    assert set(fingerprints()) == set(names())
+    assert fingerprints()["debug"]["sha256"] == "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
+    hostile = f"{reason}{{{{cutoff}}}}"
+    text = render("retry", reason=hostile, propositions=propositions, cutoff="C", reply_format="F").text
+    assert hostile in text
+    assert f"\n\n{propositions}\n\nKnowledge cutoff: C\n\nF" in text
+
+
+def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
+    given = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
+    assert "at most 20 steps" in render("step_first", max_steps=20, **given).text
+    for wrong in (None, 1.5, True, ["a"]):
+        with pytest.raises(WrongInputs, match="max_steps"):
+            render("step_first", max_steps=wrong, **given)  # type: ignore[arg-type]
+
+
+def test_inputs_must_be_exactly_the_declared_ones() -> None:
+    with pytest.raises(WrongInputs, match="lacks intercept_max"):
+        render("linear_rule")
+    with pytest.raises(WrongInputs, match="has no input more"):
+        render("linear_rule", intercept_max="0.1", more="x")
+
+
+def test_an_unknown_prompt_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownPrompt, match="analyze_system"):
+        render("nothing")
+    with pytest.raises(UnknownPrompt):
+        render("../prompts/debug")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"no front matter", "does not start with front matter"),
+        (prompt_file("text {{a}}"), r"holes \['a'\]"),
+        (prompt_file("text", "a"), "has holes"),
+        (prompt_file("{{a}}", "a, a"), "declares"),
+        (prompt_file("{{a}} {{b", "a"), "left over"),
+        (prompt_file("{{a}} b}}", "a"), "left over"),
+        (prompt_file("{{a}} {b}", "a"), "left over"),
+        (prompt_file("{{a}} {{ b }}", "a"), "left over"),
+        (prompt_file("{{a}} {{B}}", "a"), "left over"),
+        (prompt_file("x").replace(b"name: x", b"name: y"), "calls itself y"),
+        (prompt_file("x").replace(b"version: 1", b"version: one"), "version"),
+        (prompt_file("x").replace(b"version: 1", b"version: 0"), "version"),
+        (prompt_file("x").replace(b"source: here", b"source: here\nmore: 1"), "more"),
+        (prompt_file("x").replace(b"source: here\n", b""), "source"),
+        (prompt_file("x").replace(b"[]", b"["), "front matter"),
+    ],
+)
+def test_a_bad_prompt_file_is_refused(content: bytes, why: str) -> None:
+    with pytest.raises(BadPromptFile, match=why):
+        parse("x", content)
+
+
+def test_json_in_a_prompt_is_no_leftover() -> None:
+    template = parse("x", prompt_file('{"beta": {"b": 1, {{a}}}, "p": {"c": {} } }', "a"))
+    assert template.inputs == ("a",)
