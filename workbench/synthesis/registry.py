@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from workbench.propositions import NodeId, Rule, Tree, is_id
+from workbench.propositions import NodeId, Polarity, Rule, Tree, is_id
+from workbench.synthesis.ablations import AverageRule, RandomRule
 from workbench.synthesis.errors import RuleFormatError, UnknownRule
-from workbench.synthesis.linear import LinearRule
+from workbench.synthesis.linear import INTERCEPT_MAX, LinearRule, check_unit
+from workbench.synthesis.logic import Assumption, LogicRule
+from workbench.synthesis.noisy_or import NoisyOrRule
+from workbench.synthesis.vanilla import VanillaRule
 
 
 def rule_names() -> tuple[str, ...]:
@@ -84,4 +88,99 @@ def _linear(data: Mapping[str, Any]) -> LinearRule:
     )
 
 
-_READERS: dict[str, Callable[[Mapping[str, Any]], Rule]] = {"linear": _linear}
+def _logic(data: Mapping[str, Any]) -> LogicRule:
+    keys_of(data, {"formula"}, {"assumption", "norm", "naive"})
+    if not isinstance(data["formula"], str):
+        raise RuleFormatError(f"the formula must be text, not {data['formula']!r}")
+    if not isinstance(data.get("naive", False), bool):
+        raise RuleFormatError(f"naive is true or false, not {data['naive']!r}")
+    stated = data.get("assumption")
+    assumption = None
+    if stated is not None:
+        if not isinstance(stated, Mapping) or stated.keys() != {"detail", "probability"}:
+            raise RuleFormatError("the assumption must be an object of detail and probability, or null")
+        assumption = Assumption(detail=str(stated["detail"]), probability=stated["probability"])
+    return LogicRule(data["formula"], assumption, data.get("norm", "product"), data.get("naive", False))
+
+
+def _noisy_or(data: Mapping[str, Any]) -> NoisyOrRule:
+    keys_of(data, {"leak", "weights"}, {"inhibitors"})
+    return NoisyOrRule(
+        number(data["leak"], "the leak"),
+        coefficients(data["weights"], "the weight"),
+        coefficients(data.get("inhibitors") or {}, "the inhibitor"),
+    )
+
+
+def _vanilla(data: Mapping[str, Any]) -> VanillaRule:
+    keys_of(data, set())
+    return VanillaRule()
+
+
+def _average(data: Mapping[str, Any]) -> AverageRule:
+    keys_of(data, {"children"}, {"negated"})
+    return AverageRule(_ids(data["children"]), _ids(data.get("negated", [])))
+
+
+def _random(data: Mapping[str, Any]) -> RandomRule:
+    keys_of(data, {"weights", "seed"}, {"intercept"})
+    if isinstance(data["seed"], bool) or not isinstance(data["seed"], int):
+        raise RuleFormatError(f"the seed must be a whole number, not {data['seed']!r}")
+    return RandomRule(
+        coefficients(data["weights"], "the weight"),
+        data["seed"],
+        number(data.get("intercept", 0.0), "the intercept"),
+    )
+
+
+def _ids(value: object) -> tuple[NodeId, ...]:
+    if not isinstance(value, list) or not all(map(is_id, value)):
+        raise RuleFormatError(f"a list of proposition ids is needed, not {value!r}")
+    return tuple(value)
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Rule]] = {
+    LinearRule.name: _linear,
+    LogicRule.name: _logic,
+    NoisyOrRule.name: _noisy_or,
+    VanillaRule.name: _vanilla,
+    AverageRule.name: _average,
+    RandomRule.name: _random,
+}
+
+
+def checked_value(
+    rule: Rule,
+    children: Sequence[NodeId],
+    polarities: Mapping[NodeId, Polarity],
+    p: Mapping[NodeId, float],
+    *,
+    intercept_max: float = INTERCEPT_MAX,
+    require_pa: bool = False,
+) -> float | None:
+    """Check a rule at its creation against its node and give the node's value; None for vanilla, which brings its own.
+
+    Parameters
+    ----------
+    rule : Rule
+    children, polarities
+        The node's.
+    p : mapping
+        The children's values.
+    intercept_max : float
+        For linear rules.
+    require_pa : bool
+        For logic rules; the paper's preset sets it.
+
+    Raises
+    ------
+    RuleError
+        Of the kind that fits; the message can go back to the model as it is.
+    """
+    if isinstance(rule, LinearRule):
+        rule.validate(children, polarities, intercept_max)
+    elif isinstance(rule, LogicRule):
+        rule.validate(children, require_pa=require_pa)
+    elif isinstance(rule, NoisyOrRule):
+        rule.validate(children, polarities)
+    return check_unit(rule.evaluate(p)) if rule.numeric else None

@@ -1,0 +1,201 @@
+"""Formulas over propositions: a tokenizer, a parser without recursion, and what can be read off a parsed formula.
+
+``P1``, ``P1.10`` are children and ``PA`` the assumption; AND, OR, NOT (also ``& | ! ~`` and the signs of logic) bind as usual,
+NOT strongest. A parsed formula is a postfix program, so nesting is as deep as the text is long and no deeper.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+from workbench.propositions.ids import NodeId
+from workbench.synthesis.errors import FormulaError
+
+ASSUMPTION: NodeId = "PA"
+AND, OR, NOT = "AND", "OR", "NOT"
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<var>PA|P[1-9]\d*(?:\.[1-9]\d*)*)(?![\w.])|(?P<word>(?:AND|OR|NOT)\b)|(?P<sign>&&?|\|\|?|[!~∧∨¬()])|(?P<end>$))",
+    re.IGNORECASE,
+)
+_SIGNS = {
+    "&": AND,
+    "&&": AND,
+    "∧": AND,
+    "|": OR,
+    "||": OR,
+    "∨": OR,
+    "!": NOT,
+    "~": NOT,
+    "¬": NOT,
+    "(": "(",
+    ")": ")",
+}
+_BINDS = {OR: 1, AND: 2, NOT: 3}
+
+Program = tuple[str, ...]
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A parsed formula: the text, its postfix program, its distinct variables in order of appearance."""
+
+    text: str
+    program: Program
+    variables: tuple[NodeId, ...]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a variable stands in it more than once."""
+        return sum(token not in _BINDS for token in self.program) > len(self.variables)
+
+
+@lru_cache(maxsize=4096)
+def parse_formula(text: str) -> Formula:
+    """Parse a formula.
+
+    Raises
+    ------
+    FormulaError
+        Anything but a formula; the message points at the place.
+
+    Examples
+    --------
+    >>> parse_formula("P1 AND NOT (P10 or PA)").program
+    ('P1', 'P10', 'PA', 'OR', 'NOT', 'AND')
+    >>> parse_formula("not not P1").variables
+    ('P1',)
+    """
+    out: list[str] = []
+    operators: list[tuple[str, int]] = []
+    variables: dict[NodeId, None] = {}
+    at, want_operand = 0, True
+    while True:
+        token, start, at = _next(text, at)
+        if token == "":
+            break
+        is_operand = token in ("(", NOT) or (token not in _BINDS and token != ")")
+        if is_operand != want_operand:
+            wanted = "a proposition, NOT or (" if want_operand else "AND, OR or )"
+            raise _error(text, start, f"here {wanted} should stand, not {token!r}")
+        if token in ("(", NOT):
+            operators.append((token, start))
+        elif token == ")":
+            while operators and operators[-1][0] != "(":
+                out.append(operators.pop()[0])
+            if not operators:
+                raise _error(text, start, "nothing opened this parenthesis")
+            operators.pop()
+        elif token in _BINDS:
+            while operators and _BINDS.get(operators[-1][0], 0) >= _BINDS[token]:
+                out.append(operators.pop()[0])
+            operators.append((token, start))
+            want_operand = True
+        else:
+            out.append(token)
+            variables[token] = None
+            want_operand = False
+    if want_operand:
+        raise _error(text, len(text), "the formula ends too early")
+    while operators:
+        token, start = operators.pop()
+        if token == "(":
+            raise _error(text, start, "this parenthesis is never closed")
+        out.append(token)
+    return Formula(text, tuple(out), tuple(variables))
+
+
+def _next(text: str, at: int) -> tuple[str, int, int]:
+    match = _TOKEN.match(text, at)
+    if match is None:
+        start = at + len(text[at:]) - len(text[at:].lstrip())
+        raise _error(
+            text, start, "this is neither a proposition (P1, P1.2, PA) nor AND, OR, NOT or a parenthesis"
+        )
+    kind = match.lastgroup or "end"
+    token = match[kind].upper()
+    return _SIGNS[token] if kind == "sign" else token, match.start(kind), match.end()
+
+
+def _error(text: str, at: int, why: str) -> FormulaError:
+    shown = text[max(0, at - 20) : at] + ">>>" + text[at : at + 20]
+    return FormulaError(f"formula, character {at + 1}: {why}: {' '.join(shown.split())}")
+
+
+def fold(
+    program: Program, leaf: Callable[[str], V], negate: Callable[[V], V], both: Callable[[str, V, V], V]
+) -> V:
+    """Run a program: ``leaf`` for each variable, ``negate`` for NOT, ``both`` for AND and OR."""
+    stack: list[V] = []
+    for token in program:
+        if token == NOT:
+            stack.append(negate(stack.pop()))
+        elif token in _BINDS:
+            right = stack.pop()
+            stack.append(both(token, stack.pop(), right))
+        else:
+            stack.append(leaf(token))
+    (result,) = stack
+    return result
+
+
+def without_variable(program: Program, variable: NodeId) -> Program | None:
+    """The program with every copy of a variable taken out of its AND or OR; None when nothing is left.
+
+    >>> without_variable(parse_formula("(P1 AND NOT P2) OR PA").program, "P2")
+    ('P1', 'PA', 'OR')
+    """
+
+    def both(operator: str, left: Program | None, right: Program | None) -> Program | None:
+        if left is None or right is None:
+            return left if right is None else right
+        return (*left, *right, operator)
+
+    return fold(
+        program,
+        lambda token: None if token == variable else (token,),
+        lambda inner: None if inner is None else (*inner, NOT),
+        both,
+    )
+
+
+def render(program: Program) -> str:
+    """The program as text with the parentheses it needs.
+
+    >>> render(parse_formula("((P1)) and (P2 or not not P3)").program)
+    'P1 AND (P2 OR NOT NOT P3)'
+    """
+    Part = tuple[str, int]
+
+    def held(part: Part, binding: int) -> str:
+        return part[0] if part[1] >= binding else f"({part[0]})"
+
+    def both(operator: str, left: Part, right: Part) -> Part:
+        binds = _BINDS[operator]
+        return f"{held(left, binds)} {operator} {held(right, binds)}", binds
+
+    return fold(program, lambda token: (token, 4), lambda part: (f"NOT {held(part, 3)}", 3), both)[0]
+
+
+def occurrences(program: Program) -> dict[NodeId, set[int]]:
+    """Per variable the signs with which it occurs: +1 under an even number of NOT, -1 under an odd one.
+
+    A variable with one sign moves the formula one way only.
+    """
+    signs: dict[NodeId, set[int]] = {}
+    # backwards, a program reads operator before operands: pass the sign down
+    pending = [1]
+    for token in reversed(program):
+        sign = pending.pop()
+        if token == NOT:
+            pending.append(-sign)
+        elif token in _BINDS:
+            pending += [sign, sign]
+        else:
+            signs.setdefault(token, set()).add(sign)
+    return signs
