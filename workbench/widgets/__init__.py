@@ -6,7 +6,7 @@ __all__ = ["TreeWidget", "dashboard", "open_dashboard", "proof_document", "tree_
 
 _HOMES = {
     "TreeWidget": "tree",
-    "dashboard": "dashboard",
+    "dashboard": "board",
     "open_dashboard": "start",
     "proof_document": "proof",
     "tree_html": "static_tree",

@@ -15,6 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pygments import highlight  # type: ignore[import-untyped]
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
+
 from workbench.errors import UsageError
 from workbench.widgets.sanitize import clean_html
 
@@ -93,8 +97,6 @@ def _page(body: str, *, dark: bool) -> str:
 
 @lru_cache(maxsize=2)
 def _style(dark: bool) -> str:
-    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-
     colours = HtmlFormatter(style="github-dark" if dark else "friendly", nobackground=True).get_style_defs(
         ".code"
     )
@@ -133,10 +135,6 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _code(source: str) -> str:
-    from pygments import highlight  # type: ignore[import-untyped]
-    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-    from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
-
     return str(highlight(source, PythonLexer(), HtmlFormatter(cssclass="code")))
 
 

@@ -18,7 +18,7 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
     The run is ``?run=...`` of the page's address (Voila passes it as ``QUERY_STRING``), else ``WORKBENCH_RUN``; its home is
     ``WORKBENCH_HOME``. Without a run, or with one that is not there, the page lists the runs.
     """
-    from workbench.widgets.dashboard import dashboard, page
+    from workbench.widgets.board import dashboard, page
 
     home = home_from(environ)
     asked = parse_qs(environ.get("QUERY_STRING", "")).get("run", [environ.get("WORKBENCH_RUN", "")])[0]

@@ -1,0 +1,201 @@
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
+
+from tests.fakes.screens import RUN, demo_tree
+from workbench.engine import load_run
+from workbench.synthesis import resynthesize
+from workbench.widgets import dashboard
+from workbench.widgets.board import Dashboard
+from workbench.widgets.start import list_runs, open_dashboard
+from workbench.widgets.wording import percent
+
+
+def opened(home: Path) -> Dashboard:
+    return dashboard(load_run(home, RUN))
+
+
+def comm_of(shown: Dashboard, comms: list[Any]) -> Any:
+    return next(comm for comm in comms if comm.comm_id == shown.tree.comm.comm_id)
+
+
+def text_of(html: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", " ", html))
+
+
+def test_the_headline_names_the_claim_its_probability_and_how_it_was_made(home: Path) -> None:
+    text = text_of(opened(home).header.value)
+    for part in (
+        "The S&P 500 closes higher",
+        "65.8%",
+        "74.2%",
+        "2018-06-30",
+        "offline/analyst",
+        "sealed by namespaces",
+        RUN,
+    ):
+        assert part in text
+
+
+def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    comm = comm_of(shown, comms)
+    for p in ("0.0", "0.9"):
+        comm.deliver({"type": "edit", "id": "P2.1", "text": p})
+        wanted = percent(resynthesize(demo_tree(), {"P2.1": float(p)}).after)
+        assert f'data-field="root">{wanted}<' in shown.header.value
+        assert f"<td>65.8%</td><td>{wanted}</td>" in shown.table.value
+        assert f"Root, now {wanted}" in shown.swings.value
+    assert "65.8% before your edits" in shown.header.value
+    assert f"workbench whatif {RUN} --set P2.1=0.9" in shown.table.value
+
+
+def test_reset_all_brings_the_run_back(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    assert shown.reset.disabled
+    before = (shown.header.value, shown.table.value, shown.swings.value)
+    comm_of(shown, comms).deliver({"type": "edit", "id": "P1", "text": "0.1"})
+    assert not shown.reset.disabled and shown.header.value != before[0]
+    shown.reset.click()
+    assert (shown.header.value, shown.table.value, shown.swings.value) == before and shown.reset.disabled
+
+
+def test_an_edit_changes_nothing_that_is_stored(home: Path, comms: list[Any]) -> None:
+    before = load_run(home, RUN).document()
+    comm_of(opened(home), comms).deliver({"type": "edit", "id": "P3", "text": "0"})
+    assert load_run(home, RUN).document() == before
+
+
+def test_a_selected_leaf_shows_its_notebook_in_a_closed_frame(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    comm_of(shown, comms).deliver_state(selected="P2.1")
+    assert shown.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
+    assert "VIX closes at or below 20" in shown.detail.value
+    assert "data:image/png;base64," in shown.proof.value
+
+
+def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    comm_of(shown, comms).deliver_state(selected="P2")
+    text = " ".join(text_of(shown.proof.value).split())
+    assert "P2 = 0.10 + 0.80 × P2.1 − 0.15 × P2.2 − 0.10 × P2.3" in text
+    assert "0.80 50.0% 40.0%" in text and "−0.15 33.0% −5.0%" in text
+
+
+def test_the_sum_follows_an_edit(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    comm = comm_of(shown, comms)
+    comm.deliver_state(selected="P2")
+    comm.deliver({"type": "edit", "id": "P2.1", "text": "1"})
+    assert "0.80 100.0% 80.0%" in " ".join(text_of(shown.proof.value).split())
+
+
+def test_a_leaf_without_a_notebook_says_so(home: Path, comms: list[Any]) -> None:
+    run = load_run(home, RUN)
+    (run.folder / "proofs" / "P3.ipynb").unlink()
+    shown = opened(home)
+    comm_of(shown, comms).deliver_state(selected="P3")
+    assert "P3 has no proof notebook yet." in shown.proof.value
+
+
+def test_a_broken_notebook_is_one_line_not_a_broken_page(home: Path, comms: list[Any]) -> None:
+    (load_run(home, RUN).folder / "proofs" / "P3.ipynb").write_text("{")
+    shown = opened(home)
+    comm_of(shown, comms).deliver_state(selected="P3")
+    assert "P3.ipynb cannot be read as a notebook" in shown.proof.value
+
+
+def test_a_hostile_notebook_reaches_the_page_only_as_an_attribute(home: Path, comms: list[Any]) -> None:
+    path = load_run(home, RUN).folder / "proofs" / "P3.ipynb"
+    nbformat.write(new_notebook(cells=[new_markdown_cell('"></iframe><script>alert(1)</script>')]), path)
+    shown = opened(home)
+    comm_of(shown, comms).deliver_state(selected="P3")
+    assert "<script" not in shown.proof.value and shown.proof.value.count("<iframe") == 1
+
+
+def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    comm = comm_of(shown, comms)
+    comm.deliver_state(selected="P3")
+    assert "&lt;body class=&quot;light&quot;" in shown.proof.value
+    comm.deliver({"type": "ready", "dark": True})
+    assert "&lt;body class=&quot;dark&quot;" in shown.proof.value
+
+
+def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
+    from workbench.propositions import Belief, Tree
+    from workbench.synthesis import LinearRule, settle, tornado
+    from workbench.widgets import panels
+
+    evil = '"><img src=x onerror=alert(1)>'
+    tree = Tree.root_only(f"root {evil}").expand("P0", {"P1": f"leaf {evil}"}, causality=evil)
+    tree = tree.with_belief("P1", Belief(p=0.5, key_factor=evil))
+    tree = settle(
+        tree.with_rule("P0", LinearRule(0.0, {"P1": 0.5}), Belief(p=0.2, key_factor=evil, report=evil))
+    )
+    now = resynthesize(tree, {"P1": 0.1})
+    document = {
+        **load_run(home, RUN).document(),
+        "statement": evil,
+        "model": evil,
+        "run_id": evil,
+        "cutoff": evil,
+        "status": evil,
+    }
+    pieces = [
+        panels.header(document, now, 1, 0.5),
+        panels.what_if(evil, now, {"P1": 0.1}, tree),
+        panels.sensitivity(tornado(tree), tree, 0.25),
+        panels.selected("P0", tree, tree),
+        panels.selected("P1", tree, tree),
+        panels.combination("P0", tree),
+        panels.runs_table([{**document, "p": 0.5}], note=evil),
+    ]
+    for piece in pieces:
+        assert "<img" not in piece and "&lt;img" in piece
+
+
+def test_unsealed_kernels_are_said_loudly(home: Path) -> None:
+    from workbench.widgets import panels
+
+    now = resynthesize(demo_tree(), {})
+    document = {**load_run(home, RUN).document(), "isolation": "none"}
+    assert (
+        '<div class="wb-fact wb-loud"><span class="wb-label">Kernels</span>NOT SEALED</div>'
+        in panels.header(document, now, 0, None)
+    )
+
+
+def environ(home: Path, **more: str) -> dict[str, str]:
+    return {"WORKBENCH_HOME": str(home), **more}
+
+
+def test_the_page_opens_the_run_of_the_environment(home: Path) -> None:
+    assert isinstance(open_dashboard(environ(home, WORKBENCH_RUN=RUN)), Dashboard)
+
+
+def test_the_address_wins_over_the_environment(home: Path) -> None:
+    page = open_dashboard(environ(home, WORKBENCH_RUN="missing", QUERY_STRING=f"token=x&run={RUN}"))
+    assert isinstance(page, Dashboard)
+
+
+@pytest.mark.parametrize("asked", ["nobody", "../../etc/passwd", "<script>alert(1)</script>", "%00"])
+def test_an_unknown_run_in_the_address_lists_the_runs_and_says_so(home: Path, asked: str) -> None:
+    page = open_dashboard(environ(home, QUERY_STRING=f"run={asked}"))
+    html = page.children[1].value
+    assert 'role="alert"' in html and f'href="?run={RUN}"' in html and "<script" not in html
+
+
+def test_without_a_run_the_page_lists_them(home: Path) -> None:
+    page = open_dashboard(environ(home))
+    assert f'href="?run={RUN}"' in page.children[1].value and "65.8%" in page.children[1].value
+
+
+def test_an_empty_folder_says_how_to_start(tmp_path: Path) -> None:
+    assert "No runs yet" in open_dashboard(environ(tmp_path)).children[1].value
+    assert list_runs(tmp_path) == []

@@ -1,0 +1,115 @@
+import json
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.fakes.screens import RUN
+from workbench.cli import screens
+from workbench.errors import UsageError
+from workbench.widgets import server
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    made = typer.Typer()
+    screens.register(made)
+    return made
+
+
+@pytest.fixture
+def voila(home: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    from voila.app import Voila
+
+    Voila.clear_instance()
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # Voila takes over SIGTERM
+    made = server.make_app(home, RUN, port=None, token="a-token")
+    yield made
+    type(made).clear_instance()
+
+
+def test_the_server_listens_on_loopback_with_a_token(voila: Any) -> None:
+    assert (voila.ip, voila.token, voila.open_browser) == ("127.0.0.1", "a-token", False)
+
+
+def test_idle_kernels_are_stopped(voila: Any) -> None:
+    settings = voila.config.MappingKernelManager
+    assert settings.cull_idle_timeout == server.IDLE_SECONDS and settings.cull_interval <= 60
+
+
+def test_the_dashboard_kernel_is_this_python_whatever_python3_is_installed(
+    voila: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    other = tmp_path / "jupyter" / "kernels" / "python3"
+    other.mkdir(parents=True)
+    (other / "kernel.json").write_text(
+        json.dumps({"argv": ["/bin/other"], "display_name": "other", "language": "python"})
+    )
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    manager = voila.voila_configuration.kernel_spec_manager_class(parent=voila)
+    spec = manager.get_all_specs()["python3"]["spec"]
+    assert spec["argv"][0] == sys.executable
+    assert spec["env"] == {"WORKBENCH_HOME": str(home), "WORKBENCH_RUN": RUN}
+    assert list(manager.get_all_specs()) == ["python3"]
+
+
+def test_our_page_template_comes_first_and_names_nothing_outside(voila: Any) -> None:
+    folder = Path(voila.template_paths[0])
+    for name in ("index.html.j2", "page.html"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "//" not in text.replace("{{", "").replace("data:;", "")
+
+
+def test_the_served_notebook_is_valid_and_uses_public_names_only() -> None:
+    import nbformat
+
+    notebook = nbformat.read(server.dashboard_notebook(), as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert all(not cell.outputs for cell in notebook.cells)
+
+
+def test_a_taken_port_is_one_line(home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(UsageError, match=r"cannot be used .* choose another with --port"):
+            server.make_app(home, RUN, port=taken.getsockname()[1], token="t")
+
+
+def test_an_impossible_port_is_one_line(home: Path) -> None:
+    with pytest.raises(UsageError, match="port 700000 cannot be used"):
+        server.make_app(home, RUN, port=700_000, token="t")
+
+
+def test_serving_an_unknown_run_exits_2_with_one_line(
+    app: typer.Typer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    result = runner.invoke(app, ["serve", "nobody"])
+    assert result.exit_code == 2 and result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1 and "nobody" in result.stderr
+
+
+def test_lab_without_jupyterlab_exits_2_and_names_the_extra(
+    app: typer.Typer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = runner.invoke(app, ["lab"])
+    assert result.exit_code == 2 and "analyst-workbench[lab]" in result.stderr
+
+
+def test_lab_sees_the_analyst_kernel_of_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    found = screens.lab_environment()["JUPYTER_PATH"]
+    assert found.startswith(str(tmp_path))
+    monkeypatch.setenv("JUPYTER_PATH", found)
+    assert "analyst" in KernelSpecManager().find_kernel_specs()
