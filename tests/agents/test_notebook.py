@@ -217,6 +217,15 @@ async def test_documentation_is_a_tool_and_costs_no_step() -> None:
     assert ask.calls[3].request.tools
 
 
+async def test_cells_beside_a_documentation_call_are_not_run_and_that_is_said() -> None:
+    session = fake_session(printed("one"))
+    ask = ScriptedAsker(doc_call("a/b", text=py("early")), py("a"), END, END_TEXT)
+    await grounded(ask, session)
+    assert sources(session) == ["a"]
+    answer = ask.calls[1].request.messages[-1]
+    assert answer.content.startswith("docs of a/b\n\nThe cells that came with this call were not run.")
+
+
 async def test_the_tool_is_not_offered_for_a_conclusion_that_never_saw_it() -> None:
     ask = ScriptedAsker(py("a"), END, END_TEXT)
     await grounded(ask, fake_session(printed("one")))

@@ -181,6 +181,7 @@ def group(parent: str, causality: str, **children: str) -> dict[str, Any]:
         "Demand drives it (P1, Positive), but rates weigh (P1.1, Negative). (P10, Negative)",
         "P1, Positive; P1.1, Negative; P10, Negative",
         "P10: negative\nP1.1: negative\nP1: positive",
+        "P1 (Positive), P1.1 (Negative), P10 = Negative",
         "**P1**, **Positive** and `P1.1`, Negative; 'P10', Negative",
     ],
 )
@@ -329,7 +330,7 @@ def test_bad_steps_say_what_to_mend(text: str, why: str) -> None:
 
 def test_terminate() -> None:
     assert replies.parse_step("Done.\n<TERMINATE_NOTEBOOK>").end
-    assert replies.parse_step("`<TERMINATE_NOTEBOOK>`").end
+    assert replies.parse_step("That is all: `<TERMINATE_NOTEBOOK>`").end
     closing = replies.parse_step("<markdown_cell>\nSummary\n</markdown_cell>\n<TERMINATE_NOTEBOOK>")
     assert closing.end and len(closing.cells) == 1
     with_code = replies.parse_step("<python_cell>\nx\n</python_cell>\n<TERMINATE_NOTEBOOK>")

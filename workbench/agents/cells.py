@@ -64,8 +64,9 @@ def find_cells(text: str) -> Found:
         position = after
     prose.append(text[position:])
     outside = "\n".join(prose)
-    bare = outside.strip().strip("`").strip() == TERMINATE
-    return Found(cells=tuple(cells), terminate=bare or bool(_TERMINATE_IN_PROSE.search(outside)))
+    # in backticks it may be only spoken of, unless there is nothing else the reply could be for
+    said = TERMINATE in outside if not cells else bool(_TERMINATE_IN_PROSE.search(outside))
+    return Found(cells=tuple(cells), terminate=said)
 
 
 def _opens(text: str, opening: re.Match[str], *, after: int | None) -> bool:

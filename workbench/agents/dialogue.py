@@ -100,7 +100,7 @@ class Dialogue:
                     value = parse(reply.text)
                     self._step += 1
                     return value
-                self._serve(reply.tool_calls, left=self._settings.max_interrupt_times - interrupts)
+                self._serve(reply, left=self._settings.max_interrupt_times - interrupts)
             except MalformedReply as malformed:
                 if faults == self._settings.max_exception_retry:
                     raise AgentGaveUp(stage, malformed.reason) from malformed
@@ -136,14 +136,16 @@ class Dialogue:
         used = any(message.role == "tool" for message in self.messages)
         return self._desk.tools if stage != "conclude" or used else ()
 
-    def _serve(self, calls: Sequence[ToolCall], *, left: int) -> None:
-        for call in calls:
+    def _serve(self, reply: ModelReply, *, left: int) -> None:
+        for call in reply.tool_calls:
             if self._desk is None:
                 answer = "There is no such tool here."
             elif left <= 0:
                 answer = "Not answered: you have used up the documentation requests of this turn."
             else:
                 answer = self._desk.answer(call)
+            if "_cell>" in reply.text and call is reply.tool_calls[-1]:
+                answer += "\n\nThe cells that came with this call were not run. Send them again if you still want them."
             self.messages.append(Message(role="tool", content=answer, tool_call_id=call.id))
         if self._desk is None:
             raise MalformedReply("it called a tool, and there is none here; answer in text")

@@ -302,7 +302,7 @@ def _polarities(causality: str, children: Sequence[str]) -> dict[NodeId, Polarit
     found: dict[NodeId, Polarity] = {}
     for child in children:
         # P1 must match neither in P10 nor in P1.1; emphasis or quotes may stand around id and word
-        pattern = rf"(?<![\w.]){re.escape(child)}[*_`\"']*\s*[,:]\s*[*_`\"']*(positive|negative)\b"
+        pattern = rf"(?<![\w.]){re.escape(child)}[*_`\"']*\s*[,:(=–-]\s*[*_`\"']*(positive|negative)\b"
         words = {match[1].lower() for match in re.finditer(pattern, causality, re.IGNORECASE)}
         if len(words) > 1:
             raise MalformedReply(f"the causality note calls {child} both Positive and Negative; choose one")
