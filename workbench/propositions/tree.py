@@ -304,8 +304,14 @@ class Tree:
         )
         index.pop(checks.normal_statement(old.statement), None)
         checks.add_statement(index, node, statement)
+        other_sense = not keep_belief
         changed = [
-            replace(old, statement=statement, stale=old.stale or (old.belief is not None and not keep_belief))
+            replace(
+                old,
+                statement=statement,
+                stale=old.stale or (other_sense and old.belief is not None),
+                refit_due=old.refit_due or (other_sense and old.rule is not None),
+            )
         ]
         parent = self.parent(node)
         if parent is not None and not keep_belief:

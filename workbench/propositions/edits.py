@@ -1,0 +1,143 @@
+"""What an analyst can do to a tree, as plain records: they can be stored, replayed and undone by leaving them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from workbench.propositions.errors import TreeFormatError
+from workbench.propositions.ids import NodeId, require_id
+from workbench.propositions.values import Override, Polarity, check_keys, check_probability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetValue:
+    """A soft truth value of the analyst's; ``override`` says whose, why and until when. An inner node is pinned."""
+
+    kind: ClassVar[str] = "set"
+    node: NodeId
+    p: float
+    override: Override | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", check_probability(self.p, of=f"p of {self.node}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Hold an inner node at the value it has."""
+
+    kind: ClassVar[str] = "pin"
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin:
+    """Give a node back to the model: a leaf to its grounding, an inner node to its children."""
+
+    kind: ClassVar[str] = "unpin"
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddChild:
+    """A new proposition under a node, with a value if there is one; it has no say until the rule gives it one."""
+
+    kind: ClassVar[str] = "add"
+    node: NodeId
+    statement: str
+    polarity: Polarity | None = None
+    child: NodeId | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveNode:
+    """A branch taken out; the parent's rule keeps its other coefficients."""
+
+    kind: ClassVar[str] = "remove"
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restate:
+    """Other words for a proposition; its value turns stale unless only the wording changed (``keep_belief``)."""
+
+    kind: ClassVar[str] = "restate"
+    node: NodeId
+    statement: str
+    keep_belief: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetReport:
+    """Another text and key factor at a proposition that has a value."""
+
+    kind: ClassVar[str] = "report"
+    node: NodeId
+    report: str
+    key_factor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetRule:
+    """A synthesis rule of the analyst's at an inner node, as JSON."""
+
+    kind: ClassVar[str] = "rule"
+    node: NodeId
+    rule: Mapping[str, Any] = field(default_factory=dict)
+
+
+Edit = SetValue | Pin | Unpin | AddChild | RemoveNode | Restate | SetReport | SetRule
+
+_KINDS: dict[str, type[Any]] = {
+    kind.kind: kind for kind in (SetValue, Pin, Unpin, AddChild, RemoveNode, Restate, SetReport, SetRule)
+}
+
+
+def edit_to_json(edit: Edit) -> dict[str, Any]:
+    """The edit as a plain JSON object with its kind; what is at its default is left out.
+
+    >>> edit_to_json(SetValue(node="P2.1", p=0.0))
+    {'kind': 'set', 'node': 'P2.1', 'p': 0.0}
+    """
+    data: dict[str, Any] = {"kind": edit.kind}
+    for entry in fields(edit):
+        value = getattr(edit, entry.name)
+        if value is None or value is False:
+            continue
+        data[entry.name] = (
+            value.to_json()
+            if isinstance(value, Override)
+            else str(value)
+            if isinstance(value, Polarity)
+            else value
+        )
+    return data
+
+
+def edit_from_json(data: Mapping[str, Any]) -> Edit:
+    """Read what :func:`edit_to_json` wrote.
+
+    Raises
+    ------
+    TreeFormatError, ProbabilityOutOfRange, IdMismatch
+    """
+    if not isinstance(data, Mapping) or data.get("kind") not in _KINDS:
+        raise TreeFormatError(f"an edit is an object with a kind, one of {', '.join(_KINDS)}")
+    kind = _KINDS[data["kind"]]
+    names = {entry.name for entry in fields(kind)}
+    needed = names & {"node", "p", "statement", "report", "rule"} - ({"p"} if kind is AddChild else set())
+    check_keys(data, needed | {"kind"}, names, what=f"a {data['kind']} edit")
+    values = {key: value for key, value in data.items() if key != "kind"}
+    require_id(values["node"])
+    if values.get("override") is not None:
+        values["override"] = Override.from_json(values["override"])
+    if values.get("polarity") is not None:
+        try:
+            values["polarity"] = Polarity(values["polarity"])
+        except ValueError:
+            raise TreeFormatError(f"a polarity is Positive or Negative, not {values['polarity']!r}") from None
+    made: Edit = kind(**values)
+    return made
