@@ -181,6 +181,7 @@ def group(parent: str, causality: str, **children: str) -> dict[str, Any]:
         "Demand drives it (P1, Positive), but rates weigh (P1.1, Negative). (P10, Negative)",
         "P1, Positive; P1.1, Negative; P10, Negative",
         "P10: negative\nP1.1: negative\nP1: positive",
+        "GDP1, Negative, is another matter. P1, Positive. P1.1, Negative; 4.P10, Positive? No: P10, Negative",
         "P1 (Positive), P1.1 (Negative), P10 = Negative",
         "**P1**, **Positive** and `P1.1`, Negative; 'P10', Negative",
     ],

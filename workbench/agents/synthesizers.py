@@ -194,8 +194,8 @@ class LogicSynthesizer(RuleSynthesizer):
         return render("logic_rule").text
 
     def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
-        """The answer."""
-        return render("logic_reply").text
+        """The answer, with this node's children as variables."""
+        return render("logic_reply", variables=", ".join(child.id for child in children)).text
 
     def parse(self, text: str) -> Stated:
         """Rule of a reply; it states no probability."""
