@@ -70,6 +70,9 @@ PRESETS: dict[str, dict[str, Any]] = {
             "max_interrupt_times": 5,
             "abs_intercept_max": 0.1,
             "stated_p_tolerance": 0.02,
+            "require_pa": True,
+            "temperature": 0.1,
+            "truncate_debug": True,
         },
     },
     # Paper B, section 3: five independent trials, pooled in logit space.
