@@ -17,6 +17,7 @@ TIES: tuple[str, ...] = ("no", "yes", "half", "abstain")
 
 #: Forecast and price within this are a tie: decimals such as 0.365 reach us as 0.36500000000000005.
 TIE_WIDTH = 1e-9
+_ROUNDING = 1e-12
 
 
 def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> FloatArray:
@@ -159,7 +160,7 @@ def crra_allocation(
     --------
     >>> crra_allocation([0.7], [0.5], 0.5).round(6).tolist()
     [0.844828]
-    >>> crra_allocation([0.7], [0.5], 1.0).tolist()
+    >>> crra_allocation([0.7], [0.5], 1.0).round(12).tolist()
     [0.7]
     """
     p, q = _prices(forecast, price)
@@ -170,8 +171,6 @@ def crra_allocation(
     if risk_aversion == 0.0:
         on_tie = {"no": 0.0, "yes": 1.0, "half": 0.5, "abstain": np.nan}[tie]
         return np.where(ties(p, q), on_tie, (p > q).astype(np.float64))
-    if risk_aversion == 1.0:
-        return p.copy()
     inverse = 1.0 / risk_aversion
     with np.errstate(divide="ignore"):
         log_p = np.log(p) - np.log1p(-p)
@@ -242,7 +241,10 @@ def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
     r = np.asarray(payoff, dtype=np.float64)
     if len(r) <= ddof or np.ptp(r) == 0.0:
         return None
-    return float((r.mean() - 1.0) / r.std(ddof=ddof))
+    excess, deviation = float(r.mean()) - 1.0, float(r.std(ddof=ddof))
+    if abs(excess) < _ROUNDING and deviation < _ROUNDING:
+        return 0.0  # betting the price itself: both are rounding errors, their ratio would be noise
+    return excess / deviation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from workbench.evaluation.checks import checked, checked_weights
 from workbench.evaluation.errors import ScoreDomainError
 from workbench.forecasting.arrays import FloatArray, codes_of
 
+_MACHINE = float(np.finfo(np.float64).eps)
+
 
 def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """Squared error of each forecast.
@@ -252,7 +254,7 @@ def metaculus_baseline(forecast: ArrayLike, outcome: ArrayLike) -> float:
     return float(metaculus_scores(forecast, outcome).mean())
 
 
-def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-4) -> FloatArray:
+def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE) -> FloatArray:
     """Negative log likelihood of each forecast, in nats.
 
     Parameters
@@ -262,7 +264,7 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-4) -
     outcome : array_like, shape (n,)
         1 resolved Yes, 0 resolved No.
     clip : float
-        Forecasts are clipped to [clip, 1 - clip], else one certain miss would cost infinity. 0 turns that off.
+        Forecasts are clipped to [clip, 1 - clip]: one certain miss costs 36 nats, not infinity (as scikit-learn).
 
     Returns
     -------
@@ -285,7 +287,7 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-4) -
         return np.where(o == 1.0, -np.log(q), -np.log1p(-q))
 
 
-def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-4) -> float:
+def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE) -> float:
     """Mean negative log likelihood, in nats; lower is better, always-0.5 gives 0.693.
 
     Parameters

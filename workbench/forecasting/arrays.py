@@ -41,7 +41,7 @@ def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
     """
     clipped = np.clip(np.asarray(p, dtype=np.float64), eps, 1.0 - eps)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(clipped) - np.log1p(-clipped))
+        return np.asarray(np.log(clipped / (1.0 - clipped)))
 
 
 def sigmoid(y: ArrayLike) -> FloatArray:

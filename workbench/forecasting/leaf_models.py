@@ -22,12 +22,13 @@ a probability then moves with the last close instead of in steps. Nothing here r
 
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtr
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -56,7 +57,8 @@ class LeafSpec:
     ``start`` (endpoint, relative, drawdown along a path), levels of the series (``levels`` True), ratios to the
     200-day average (average), annualised volatility as a fraction (volatility); for monthly series in differences,
     changes in the unit of the series. ``start`` None is the last visible value. ``last_day`` is the last day of
-    the visible calendar. ``extreme`` says which end of a path counts, ``never`` asks for the complement.
+    the visible calendar. ``extreme`` says which end of a path counts, ``never`` asks for the complement,
+    ``strict`` leaves equality with a bound out.
     """
 
     method: Method
@@ -69,6 +71,7 @@ class LeafSpec:
     logs: bool = True
     extreme: Literal["max", "min"] = "max"
     never: bool = False
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +108,13 @@ def trading_days(first: date, last: date) -> int:
     if last < first:
         return -trading_days(last, first)
     one = np.timedelta64(1, "D")
-    closed = exchange_holidays(first, last)
+    closed = exchange_holidays(first.year, last.year)
     return int(np.busday_count(np.datetime64(first) + one, np.datetime64(last) + one, holidays=closed))
 
 
-def exchange_holidays(first: date, last: date) -> npt.NDArray[np.datetime64]:
-    """Days between two dates on which the New York Stock Exchange is closed by rule."""
+@lru_cache(maxsize=64)
+def exchange_holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
+    """Days of the years ``first`` to ``last`` on which the New York Stock Exchange is closed by rule."""
     from pandas.tseries.holiday import (
         AbstractHolidayCalendar,
         GoodFriday,
@@ -136,7 +140,11 @@ def exchange_holidays(first: date, last: date) -> npt.NDArray[np.datetime64]:
         Holiday("Christmas", month=12, day=25, observance=nearest_workday),
     ]
     calendar = AbstractHolidayCalendar(name="NYSE", rules=rules)
-    return calendar.holidays(pd.Timestamp(first), pd.Timestamp(last)).to_numpy().astype("datetime64[D]")
+    return (
+        calendar.holidays(pd.Timestamp(first, 1, 1), pd.Timestamp(last, 12, 31))
+        .to_numpy()
+        .astype("datetime64[D]")
+    )
 
 
 def estimate(spec: LeafSpec, series: pd.Series, other: pd.Series | None = None) -> LeafEstimate:
@@ -192,7 +200,7 @@ def positions(index: pd.DatetimeIndex, days: pd.DatetimeIndex) -> Ints:
 def smooth_share(values: Floats, low: float, high: float, weights: Floats | None = None) -> float:
     """Share of values in an interval, each spread by a normal kernel of a tenth of their standard deviation."""
     width = 0.1 * float(np.std(values)) or 1e-9
-    inside = norm.cdf((high - values) / width) - norm.cdf((low - values) / width)
+    inside = ndtr((high - values) / width) - ndtr((low - values) / width)
     return float(np.average(inside, weights=weights))
 
 
@@ -238,10 +246,10 @@ class _Daily:
         self.spec = spec
         self.series = series
         values = series.to_numpy(dtype=float)
-        self.x = np.log(values)
+        self.x: Floats = np.log(values)
         if other is not None:
             self.x = self.x - np.log(other.to_numpy(dtype=float))
-        self.returns = np.diff(self.x)
+        self.returns: Floats = np.diff(self.x)
         index = pd.DatetimeIndex(series.index)
         self.today = index[-1].date()
         self.now = len(self.x) - 1
@@ -266,7 +274,7 @@ class _Daily:
                 f"only {self.effective:.1f} separate windows of {self.days} trading days lie in the visible history"
             )
         self.index = index
-        self.low, self.high = self._bounds()
+        self.low, self.high = _nudged(spec, *self._bounds())
 
     # --- the interval, in units of the statistic -------------------------------------------------------------
 
@@ -308,7 +316,7 @@ class _Daily:
             return self.x[at + b] - (0.0 if spec.levels else self.x[at + a])
         if spec.method == "average":
             means = np.log(self.series.rolling(AVERAGE_DAYS).mean().to_numpy())
-            return self.x[at + b] - means[at + b]
+            return np.asarray(self.x[at + b] - means[at + b])
         steps = self.returns[at[:, None] + np.arange(b)[None, :]]
         if spec.method == "reverting-path" and spec.levels:
             return self._of_steps(steps) + self.x[at]
@@ -317,7 +325,7 @@ class _Daily:
     def _of_steps(self, steps: Floats) -> Floats:
         """Statistic of windows given as daily log returns, shape (n, days), seen from the present."""
         spec, a = self.spec, self.begin
-        path = np.cumsum(steps, axis=1)
+        path: Floats = np.cumsum(steps, axis=1)
         if spec.method in ("endpoint", "relative"):
             return path[:, -1] - (path[:, a - 1] if a else 0.0)
         if spec.method == "average":
@@ -325,11 +333,11 @@ class _Daily:
             full = np.concatenate(
                 [np.broadcast_to(recent, (len(path), len(recent))), self.x[self.now] + path], axis=1
             )
-            return full[:, -1] - np.log(np.exp(full[:, -AVERAGE_DAYS:]).mean(axis=1))
+            return np.asarray(full[:, -1] - np.log(np.exp(full[:, -AVERAGE_DAYS:]).mean(axis=1)))
         if spec.method == "volatility":
-            return 0.5 * np.log(252 * np.mean(steps[:, a:] ** 2, axis=1))
+            return np.asarray(0.5 * np.log(252 * np.mean(steps[:, a:] ** 2, axis=1)))
         walk = path[:, a:] - (path[:, [a - 1]] if a else 0.0)
-        return walk.max(axis=1) if spec.extreme == "max" else walk.min(axis=1)
+        return np.asarray(walk.max(axis=1) if spec.extreme == "max" else walk.min(axis=1))
 
     # --- models ----------------------------------------------------------------------------------------------
 
@@ -368,8 +376,9 @@ class _Daily:
             models["vol-scaled"] = self._share(self._scaled())
         if method in ("endpoint", "average", "relative"):
             models["season"] = self._season(base)
-        if method in ("endpoint", "average", "relative", "path"):
-            models[{"average": "distance", "path": "calm"}.get(method, "momentum")] = self._alike(hits, base)
+        if method in ("endpoint", "average", "relative", "path", "reverting"):
+            name = {"average": "distance", "path": "calm", "reverting": "analogues"}.get(method, "momentum")
+            models[name] = self._alike(hits, base)
         if method in ("endpoint", "average", "path", "volatility"):
             models["GJR-GARCH"] = self._share(self._of_steps(simulate_garch(self.series, self.days)))
         return models, self._comparators(base)
@@ -412,15 +421,17 @@ class _Daily:
         return (alike * share + 10 * base) / (alike + 10)
 
     def _state(self) -> Floats:
-        """What the present is compared by: trailing return, distance to the average, or volatility."""
+        """What the present is compared by: level, trailing return, distance to the average, or volatility."""
+        if self.spec.method == "reverting":
+            return self.x
         if self.spec.method == "average":
-            return self.x - np.log(self.series.rolling(AVERAGE_DAYS).mean().to_numpy())
+            return np.asarray(self.x - np.log(self.series.rolling(AVERAGE_DAYS).mean().to_numpy()))
         volatility = np.sqrt(np.concatenate([[np.nan], ewma_variance(self.returns)]))
         if self.spec.method == "path":
-            return np.log(volatility)
+            return np.asarray(np.log(volatility))
         trailing = np.full(len(self.x), np.nan)
         trailing[HALF_YEAR:] = self.x[HALF_YEAR:] - self.x[:-HALF_YEAR]
-        return trailing / (volatility * np.sqrt(HALF_YEAR))
+        return np.asarray(trailing / (volatility * np.sqrt(HALF_YEAR)))
 
     def _har(self, past: Floats) -> float:
         squares = pd.Series(np.concatenate([[np.nan], self.returns**2]))
@@ -462,7 +473,7 @@ class _Daily:
         spread = float(np.std(y - intercept - slope * np.arange(width), ddof=2))
         reached = self.spec.method == "reverting" and self.spec.levels
         ahead = intercept + slope * (width - 1 + self.days) - (0.0 if reached else self.x[self.now])
-        linear = float(norm.cdf((self.high - ahead) / spread) - norm.cdf((self.low - ahead) / spread))
+        linear = float(ndtr((self.high - ahead) / spread) - ndtr((self.low - ahead) / spread))
         safe = 0.1 * linear + 0.9 * 0.5
         return {"linear": linear, "safe-linear": safe, "hybrid": 0.5 * safe + 0.5 * self._knn_levels()}
 
@@ -478,6 +489,12 @@ class _Daily:
             count += int(np.sum((values >= self.low) & (values <= self.high)))
             total += len(values)
         return (count + 1) / (total + 2)
+
+
+def _nudged(spec: LeafSpec, low: float, high: float) -> tuple[float, float]:
+    """Bounds moved by 1e-9, so that equality counts or does not, whatever the last bit of a float says."""
+    nudge = 1e-9 if spec.strict else -1e-9
+    return low + nudge, high - nudge
 
 
 def _monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = False) -> LeafEstimate:
@@ -514,6 +531,7 @@ def _monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = False) -> L
         low, high = low - x[now], high - x[now]
     elif begin < 0:
         low, high = low + x[now + begin] - x[now], high + x[now + begin] - x[now]
+    low, high = _nudged(spec, low, high)
     past = x[at + end] - x[at + start]
     hits = (past >= low) & (past <= high)
     base = float(hits.mean())

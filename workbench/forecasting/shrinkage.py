@@ -222,12 +222,12 @@ def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Prob
 
 
 def _cell_briers(problem: _Problem, cells: list[tuple[float, float]]) -> FloatArray:
-    """Brier scores, shape (cells, n); only for few cells or few events."""
-    floors = np.array([f for f, _ in cells])[:, None]
-    slopes = np.array([c for _, c in cells])[:, None]
-    weight = np.maximum(floors, 1.0 - slopes * problem.spread)
-    p = sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior)
-    return (p - problem.outcome) ** 2
+    """Brier scores, shape (n, cells); only for few cells or few events."""
+    floors = np.array([f for f, _ in cells])
+    slopes = np.array([c for _, c in cells])
+    weight = np.maximum(floors, 1.0 - slopes * problem.spread[:, None])
+    p = sigmoid(weight * problem.mean[:, None] + (1.0 - weight) * problem.prior[:, None])
+    return (p - problem.outcome[:, None]) ** 2
 
 
 def _part(problem: _Problem, rows: slice) -> _Problem:
@@ -240,10 +240,14 @@ def _part(problem: _Problem, rows: slice) -> _Problem:
 
 
 def _grid_totals(problem: _Problem, cells: list[tuple[float, float]]) -> FloatArray:
-    """Summed Brier score of every cell, block by block so that memory does not grow with the events."""
+    """Summed Brier score of every cell, block by block so that memory does not grow with the events.
+
+    Events are added one after the other (axis 0), the plain order of summation: cells that tie exactly are told apart
+    by rounding alone, and so the same one wins here as in any straightforward loop.
+    """
     totals = np.zeros(len(cells))
     for start in range(0, len(problem.mean), _CHUNK):
-        totals += _cell_briers(_part(problem, slice(start, start + _CHUNK)), cells).sum(axis=1)
+        totals += _cell_briers(_part(problem, slice(start, start + _CHUNK)), cells).sum(axis=0)
     return totals
 
 
@@ -343,7 +347,7 @@ def choose_leave_out(
     rival_cells = [cells[i] for i in rivals]
     for start in range(0, n, _CHUNK):
         rows = slice(start, start + _CHUNK)
-        briers = _cell_briers(_part(problem, rows), rival_cells)
+        briers = _cell_briers(_part(problem, rows), rival_cells).T
         if folds is None:
             held_out[:, rows] = briers
         else:

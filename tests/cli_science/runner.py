@@ -1,0 +1,43 @@
+"""The science commands on an app of their own, and JSON back."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.testing import CliRunner, Result
+
+from workbench.cli import science
+
+
+@cache
+def app() -> typer.Typer:
+    made = typer.Typer()
+    science.register(made)
+    return made
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app(), [str(word) for word in words])
+
+
+def run_json(*words: object) -> Any:
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    return json.loads(result.stdout)
+
+
+def refused(*words: object) -> str:
+    """The one line of a refusal: exit 2, nothing on stdout, no traceback."""
+    result = run(*words)
+    assert result.exit_code == 2, (result.exit_code, result.output, result.exception)
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,12 @@
+"""The forecasting science on the command line: score, compare, returns, calibrate, exam, and their companions."""
+
+import typer
+
+from workbench.cli.science_returns import returns
+from workbench.cli.science_score import score
+
+
+def register(app: typer.Typer) -> None:
+    """Add the science commands to an app."""
+    app.command()(score)
+    app.command()(returns)
