@@ -65,6 +65,7 @@ class Endpoint:
     open_rows: bool
     recount: Mapping[str, str]
     page: Page
+    codec: str
     as_of: AsOf
 
     @property
@@ -231,6 +232,7 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
         open_rows=row.open_rows,
         recount=row.recount,
         page=row.page,
+        codec=row.codec,
         as_of=row.as_of,
     )
 
@@ -242,6 +244,8 @@ def _check_as_of(row: EndpointRow) -> None:
     needed += [(f"guard {guard}", GUARD_NEEDS.get(guard, ())) for guard in as_of.guards]
     for who, names in needed:
         for name in names:
+            if name == "stamp" and as_of.nested:
+                continue
             if not getattr(as_of, name) and getattr(as_of, name) != 0:
                 raise CatalogueError(f"{row.path}: {who} needs {name}")
     if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:

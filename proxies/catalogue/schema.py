@@ -71,6 +71,8 @@ class StampRow:
     zone: str = "America/New_York"
     grain: str = "instant"
     close: str = ""
+    plus_days: int = 0
+    soft: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ class Nested:
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     rows: str
-    keep: tuple[str, ...]
+    keep: tuple[str, ...] = ()
     stamp: StampRow | None = None
 
 
@@ -127,11 +129,13 @@ class AsOf:
     join: Join | None = None
     keep: tuple[str, ...] = ()
     nested: tuple[Nested, ...] = ()
+    beside: tuple[Nested, ...] = ()
+    alive: str = ""
     drop: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     forbid_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     force: Mapping[str, Any] = field(default_factory=dict)
-    adjust: Literal["", "prices", "dividends", "recompute", "chart"] = ""
+    adjust: Literal["", "prices", "total", "drop", "chart", "actions"] = ""
     text_fields: tuple[str, ...] = ()
     instead: str = ""
 
@@ -168,6 +172,7 @@ class EndpointRow:
     recount: Mapping[str, str] = field(default_factory=dict)
     page: Page = field(default_factory=Page)
     host: str = ""
+    codec: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
