@@ -15,6 +15,16 @@ is not an error of the model: the agent that asked sends it back with the reason
 """
 
 from workbench.errors import ProviderError, UsageError
+from workbench.questions.errors import ClaimRefused
+
+__all__ = [
+    "ClaimRefused",
+    "MissingProviderKey",
+    "ModelError",
+    "ModelRefused",
+    "ModelUnavailable",
+    "UnknownModel",
+]
 
 
 class ModelError(ProviderError):
@@ -35,7 +45,3 @@ class UnknownModel(UsageError):
 
 class MissingProviderKey(UsageError):
     """The provider wants a key and none is set."""
-
-
-class ClaimRefused(UsageError):
-    """The offline analyst cannot treat this claim; the message is one sentence for the analyst."""

@@ -1,6 +1,7 @@
 """From a claim to numbers: whether it can be asked at a cutoff, what the models need, and how it came out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from workbench.forecasting.leaf_models import (
     estimate,
     trading_days,
 )
-from workbench.questions.claims import Claim, amount
+from workbench.questions.claims import Claim, amount, settled
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series import SERIES, data_end
 
@@ -94,9 +95,10 @@ def spec_of(claim: Claim, last_day: date) -> LeafSpec:
     method = _method(claim)
     logs = not (claim.about.monthly and claim.about.kind == "yield")
     low, high = _interval(claim)
-    if not logs and claim.pattern == "compare":
-        low, high = (0.0 if low == 1 else low), (0.0 if high == 1 else high)
-        low, high = (-np.inf if claim.side == "below" else low), (np.inf if claim.side == "above" else high)
+    if not logs:  # differences, not ratios: no change is 0, and nothing bounds a fall
+        low, high = (0.0, np.inf) if claim.pattern == "compare" and claim.side == "above" else (low, high)
+        low, high = (-np.inf, 0.0) if claim.pattern == "compare" and claim.side == "below" else (low, high)
+        low = -np.inf if claim.pattern == "level" and claim.side == "below" else low
     return LeafSpec(
         method=method,
         end=claim.end,
@@ -108,6 +110,7 @@ def spec_of(claim: Claim, last_day: date) -> LeafSpec:
         logs=logs,
         extreme="max" if claim.side == "above" else "min",
         never=claim.never,
+        strict=claim.strict,
     )
 
 
@@ -153,9 +156,7 @@ def appraise(
         The visible history holds fewer than two separate windows of the claim's length.
     """
     series, other = series_of(claim, rows)
-    if claim.about.monthly and claim.about.kind == "yield" and claim.pattern == "change":
-        # a percentage change of a yield or a spread is a level, seen from its value at the start
-        claim = _as_level(claim, series)
+    claim = settle(claim, rows)
     spec = spec_of(claim, last_day)
     try:
         return base_outcomes(spec, series, other) if only_base else estimate(spec, series, other)
@@ -163,7 +164,18 @@ def appraise(
         raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
 
 
-def _as_level(claim: Claim, series: pd.Series) -> Claim:
+def unsettled(claim: Claim) -> bool:
+    """Whether the claim's reading needs a visible value: a touched level, a yield's change in percent."""
+    return claim.side == "toward" or (claim.pattern == "change" and claim.about.kind == "yield")
+
+
+def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
+    """The claim with a touch's side chosen and a yield's percentage turned into a level, from visible rows."""
+    if not unsettled(claim):
+        return claim
+    series, _ = series_of(claim, rows)
+    if claim.side == "toward":
+        return settled(claim, float(series.iloc[-1]))
     start = series.index[-1].date() if claim.start is None else claim.start
     value = value_on(claim.series, series, start)
     if value is None:
@@ -171,9 +183,7 @@ def _as_level(claim: Claim, series: pd.Series) -> Claim:
             f"the value of {claim.about.article} for {start} is not visible yet; ask in levels instead of percent"
         )
     level = round(value * (1 + amount(claim) / 100), 4)
-    return Claim(
-        pattern="level", series=claim.series, end=claim.end, side=claim.side, strict=claim.strict, level=level
-    )
+    return replace(claim, pattern="level", start=None, level=level)
 
 
 def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
@@ -203,6 +213,11 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
     ClaimRefused
         A value that the claim needs is missing, or older than five days.
     """
+    visible_rows = {
+        name: [row for row in part if date.fromisoformat(str(row["date"])[:10]) <= last_day]
+        for name, part in rows.items()
+    }
+    claim = settle(claim, visible_rows)
     series, other = series_of(claim, rows)
     end = _needed(claim.series, series, claim.end)
     if claim.pattern == "range":

@@ -232,11 +232,11 @@ def _level(found: _Found) -> Claim:
 
 
 def _average(found: _Found) -> Claim:
-    side, strict = _relation(found)
+    side, _ = _relation(found)
     level = float(found["level"]) if found["level"] else None
     if level and found["neg"]:
         raise ClaimRefused(f"say it without the negation, as N % above or below the average; {CAN_DO}")
-    return _series(found, "average", side=side, strict=True if not level else strict, level=level)
+    return _series(found, "average", side=side, strict=not level, level=level)
 
 
 def _range(found: _Found) -> Claim:

@@ -1,0 +1,109 @@
+"""``offline/analyst`` as a custom provider of LiteLLM, so that any program that speaks LiteLLM can ask it.
+
+    response = await litellm.acompletion(model="offline/analyst", messages=[...])
+
+Stage, propositions and cutoff are read from the messages; ``stage=``, ``cutoff=`` and ``nodes=`` (a list of
+``{"id", "statement"}``) may be given beside them and go first.
+"""
+
+import asyncio
+from typing import Any
+
+from workbench.models.base import Message, Model, ModelRequest, NodeRef, ToolCall
+from workbench.models.errors import ClaimRefused
+from workbench.models.wording import cutoff_of, nodes_of, stage_of
+
+PROVIDER = "offline"
+_PRICE = {
+    "litellm_provider": PROVIDER,
+    "mode": "chat",
+    "input_cost_per_token": 0.0,
+    "output_cost_per_token": 0.0,
+    "max_input_tokens": 1_000_000,
+    "max_output_tokens": 100_000,
+}
+
+
+def register(litellm: Any, model: Model | None = None) -> None:
+    """Make ``offline/...`` known to LiteLLM; once per process, or again to put another model behind it."""
+    known = [entry for entry in litellm.custom_provider_map if entry["provider"] != PROVIDER]
+    if len(known) < len(litellm.custom_provider_map) and model is None:
+        return
+    handler = _handler(litellm, model)
+    litellm.custom_provider_map = [*known, {"provider": PROVIDER, "custom_handler": handler}]
+    litellm.utils.custom_llm_setup()
+    litellm.register_model({"offline/analyst": _PRICE})
+
+
+def request_from(messages: list[dict[str, Any]], given: dict[str, Any]) -> ModelRequest:
+    """A request as in-process models take it, from chat messages and what was given beside them.
+
+    Raises
+    ------
+    ClaimRefused
+        The messages state no cutoff.
+    """
+    turns = tuple(_turn(message) for message in messages)
+    nodes = tuple(NodeRef(id=node["id"], statement=node["statement"]) for node in given.get("nodes") or ())
+    cutoff = given.get("cutoff") or cutoff_of(turns)
+    if not cutoff:
+        raise ClaimRefused(
+            'offline/analyst needs a line "Knowledge cutoff: YYYY-MM-DD" in the last user message'
+        )
+    return ModelRequest(
+        messages=turns,
+        stage=given.get("stage") or stage_of(turns),
+        nodes=nodes or nodes_of(turns),
+        cutoff=cutoff,
+    )
+
+
+def _turn(message: dict[str, Any]) -> Message:
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        content = "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
+    calls = tuple(
+        ToolCall(id=call["id"], name=call["function"]["name"], arguments={})
+        for call in message.get("tool_calls") or ()
+    )
+    return Message(
+        role=message["role"], content=content, tool_calls=calls, tool_call_id=message.get("tool_call_id")
+    )
+
+
+def _handler(litellm: Any, model: Model | None) -> Any:
+    class Offline(litellm.CustomLLM):  # type: ignore[misc]
+        """Answers LiteLLM's calls from the in-process model."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
+            if self.model is None:
+                from workbench.models.offline.model import open_offline
+
+                self.model = open_offline()
+            name = kwargs["model"]
+            if name not in ("analyst", "offline/analyst"):
+                raise litellm.exceptions.NotFoundError(
+                    message=f"unknown model offline/{name}: there is offline/analyst",
+                    model=name,
+                    llm_provider=PROVIDER,
+                )
+            request = request_from(kwargs["messages"], kwargs.get("optional_params") or {})
+            reply = await self.model.complete(request)
+            response = kwargs["model_response"]
+            response.model = "offline/analyst"
+            response.choices = [
+                litellm.Choices(
+                    message=litellm.Message(content=reply.text, role="assistant"), finish_reason="stop"
+                )
+            ]
+            response.usage = litellm.Usage(prompt_tokens=0, completion_tokens=0, total_tokens=0)
+            return response
+
+        def completion(self, *args: Any, **kwargs: Any) -> Any:
+            return asyncio.run(self.acompletion(*args, **kwargs))
+
+    return Offline()

@@ -1,0 +1,89 @@
+"""The one JSON line that a notebook prints and a report carries: what later stages compute from."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MARK = "offline-analyst/1"
+_BEGIN = re.compile(r'\{"record": ?"' + re.escape(MARK) + '"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A proposition's number and its past outcomes.
+
+    ``outcomes`` are 1, 0 or -1 (unknown) for the weekly windows whose as-of days run from ``weeks_from`` in steps
+    of seven days. ``kind`` is ``leaf``, ``reference`` or ``inner``. ``data`` is the whole line, read.
+    """
+
+    kind: str
+    statement: str
+    p: float
+    base_rate: float
+    horizon_days: int
+    effective_windows: float
+    weeks_from: date
+    outcomes: npt.NDArray[np.int64]
+    data: Mapping[str, Any]
+
+
+def read_records(text: str) -> list[Record]:
+    """Every record in a text, in order; a line that is cut off or altered is left out."""
+    found = []
+    for match in _BEGIN.finditer(text):
+        try:
+            data, _ = json.JSONDecoder().raw_decode(text, match.start())
+            found.append(_record(data))
+        except (ValueError, KeyError, TypeError):
+            continue  # half a line is no record; the caller says that it found none
+    return found
+
+
+def _record(data: Mapping[str, Any]) -> Record:
+    bits = str(data["bits"])
+    if not re.fullmatch(r"[01x]+", bits):
+        raise ValueError("outcomes are written with 0, 1 and x")
+    p = float(data["p"])
+    if not 0 <= p <= 1:
+        raise ValueError("p lies outside [0, 1]")
+    return Record(
+        kind=str(data["kind"]),
+        statement=str(data["statement"]),
+        p=p,
+        base_rate=float(data["base_rate"]),
+        horizon_days=int(data["horizon_days"]),
+        effective_windows=float(data["effective_windows"]),
+        weeks_from=date.fromisoformat(data["weeks_from"]),
+        outcomes=np.array([{"0": 0, "1": 1, "x": -1}[bit] for bit in bits], dtype=np.int64),
+        data=data,
+    )
+
+
+def write_record(data: Mapping[str, Any]) -> str:
+    """The line of a record."""
+    return json.dumps({"record": MARK, **data}, ensure_ascii=False, allow_nan=False)
+
+
+def common_windows(records: Iterable[Record]) -> npt.NDArray[np.int64]:
+    """Outcomes of several records side by side, shape (weeks, records), for the weeks in which all are known.
+
+    Weeks are matched by their as-of days; grids that do not fall on the same weekday share none.
+    """
+    items = list(records)
+    known = [
+        {
+            record.weeks_from.toordinal() + 7 * week: int(value)
+            for week, value in enumerate(record.outcomes)
+            if value >= 0
+        }
+        for record in items
+    ]
+    shared = sorted(set.intersection(*(set(weeks) for weeks in known))) if known else []
+    table = [[weeks[day] for weeks in known] for day in shared]
+    return np.array(table, dtype=np.int64).reshape(len(shared), len(items))
