@@ -54,7 +54,7 @@ def _report() -> dict[str, Any]:
     names = {source.key.variable for source in load_catalogue().sources() if source.key}
     home = home_from(os.environ)
     cache = home / "cache.db"
-    specs = KernelSpecManager().find_kernel_specs()  # type: ignore[no-untyped-call]
+    specs = KernelSpecManager().find_kernel_specs()
     return {
         "workbench": __version__,
         "python": sys.version.split()[0],

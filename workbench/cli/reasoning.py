@@ -1,12 +1,15 @@
-"""``whatif``: what an edit of the tree does to the root."""
+"""``whatif``, ``sensitivity``, ``export`` and ``import``: what the tree says, and taking it elsewhere and back."""
 
 import asyncio
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.common import command, emit_json, say
 from workbench.cli.runs import open_store
+from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from workbench.engine.edits import WhatIfResult
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
     app.command()(whatif)
+    app.command()(sensitivity)
+    app.command("export")(export)
+    app.command("import")(import_file)
 
 
 @command
@@ -56,6 +62,78 @@ def whatif(
     typer.echo(
         f"root    {percent(result.whatif.before)} -> {percent(result.whatif.after)}   ({result.model_calls} model calls)"
     )
+
+
+@command
+def sensitivity(
+    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
+    from workbench.engine.edits import require_grounded
+    from workbench.engine.state import load_state
+    from workbench.engine.wording import percent
+    from workbench.synthesis import tornado
+
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    require_grounded(state)
+    rows = [row.to_json() for row in tornado(state.tree)]
+    if as_json:
+        emit_json(rows)
+        return
+    typer.echo(f"{'leaf':10}{'weight':>8}{'p':>9}{'root if false':>15}{'if true':>9}{'contribution':>14}")
+    for row in rows:
+        weight = "-" if row["path_weight"] is None else f"{row['path_weight']:+.4f}"
+        share = "-" if row["contribution"] is None else f"{100 * row['contribution']:+.1f} pts"
+        span = f"{percent(row['low']):>15}{percent(row['high']):>9}"
+        typer.echo(
+            f"{row['id']:10}{weight:>8}{percent(row['p']):>9}{span}{share:>14}  {state.tree[row['id']].statement}"
+        )
+
+
+@command
+def export(
+    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    to: Annotated[str, typer.Option("--to", help="html, json, csv, bif, problog, ipynb or zip.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write; stdout without it.")
+    ] = None,
+) -> None:
+    """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
+    from workbench.engine.files import write_bytes_atomically
+    from workbench.engine.package import export_run
+
+    store = open_store()
+    data, notes = export_run(store, store.resolve_run(run), to)
+    for note in notes:
+        say(note)
+    if output is not None:
+        write_bytes_atomically(output, data)
+    elif to == "zip" and sys.stdout.isatty():
+        raise UsageError("a zip is not for a terminal: name a file with -o")
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+
+
+@command
+def import_file(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A package (.zip), or a tree in JSON or CSV.")],
+    cutoff: Annotated[str | None, typer.Option(help="Knowledge cutoff of an imported tree.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Take in an exported run or a tree; it becomes a run of this home."""
+    from workbench.cli.render import run_lines
+    from workbench.engine.package import import_run
+    from workbench.engine.view import view
+
+    store = open_store()
+    found = view(store, import_run(store, path, cutoff=cutoff))
+    if as_json:
+        emit_json(found.document())
+    else:
+        typer.echo("\n".join(run_lines(found)))
 
 
 async def _full(store: "Store", state: "RunState", wanted: dict[str, float]) -> "WhatIfResult":

@@ -192,11 +192,8 @@ def demo(
     )
     store = open_store()
     found = view(store, run_id)
-    typer.echo(
-        asyncio.run(
-            _known_outcome(found.statement, found.tree.root.belief.p if found.tree.root.belief else None)
-        )
-    )
+    p = found.tree.root.p
+    typer.echo(asyncio.run(_known_outcome(found.statement, found.cutoff, p)))
     typer.echo("")
     typer.echo(f"tree       {found.folder / 'tree.json'}")
     typer.echo(
@@ -205,22 +202,22 @@ def demo(
     typer.echo(f"manifest   {found.folder / 'manifest.json'}")
     typer.echo(f"dashboard  .venv/bin/workbench serve {run_id}")
     leaf = next(iter(found.tree.leaves()))
-    belief = found.tree[leaf].belief
     typer.echo(
-        f"what if    .venv/bin/workbench whatif {run_id} --set {leaf}=0.0   (now {percent(belief.p if belief else None).strip()})"
+        f"what if    .venv/bin/workbench whatif {run_id} --set {leaf}=0.0   (now {percent(found.tree[leaf].p).strip()})"
     )
 
 
-async def _known_outcome(statement: str, p: float | None) -> str:
+async def _known_outcome(statement: str, cutoff: str, p: float | None) -> str:
     """Say, from the embedded data after the cutoff, how the claim turned out; only a finished run is told this."""
     from workbench.engine.outcome import known_outcome
 
-    outcome = await known_outcome(statement)
+    outcome = await known_outcome(statement, cutoff)
     if outcome is None or p is None:
         return "known outcome: not in the embedded data"
-    brier = (p - outcome) ** 2
-    said = "true" if outcome else "false"
-    return f"known outcome (read after the run, from rows after the cutoff): {said}; this answer's Brier score is {brier:.3f}, always 50 % scores 0.250"
+    return (
+        f"known outcome, read after the run from rows after the cutoff: {'true' if outcome else 'false'}"
+        f" (Brier score {(p - outcome) ** 2:.3f}; always 50 % scores 0.250, 0 is perfect)"
+    )
 
 
 def _work(
