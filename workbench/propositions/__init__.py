@@ -1,5 +1,18 @@
 """The proposition tree and what an analyst does to it: pure values, no input or output, no clock."""
 
+from workbench.propositions.edits import (
+    AddChild,
+    Edit,
+    Pin,
+    RemoveNode,
+    Restate,
+    SetReport,
+    SetRule,
+    SetValue,
+    Unpin,
+    edit_from_json,
+    edit_to_json,
+)
 from workbench.propositions.errors import (
     CycleError,
     DuplicateId,
@@ -14,6 +27,7 @@ from workbench.propositions.errors import (
     UnknownNode,
 )
 from workbench.propositions.graft import branch_of, graft
+from workbench.propositions.growth import next_leaf, recursion_round, trim
 from workbench.propositions.ids import (
     ROOT,
     NodeId,
@@ -29,40 +43,58 @@ from workbench.propositions.ids import (
     to_local,
 )
 from workbench.propositions.rule import Rule
+from workbench.propositions.scenarios import Scenario, ScenarioBook, ScenarioRecord
 from workbench.propositions.tree import Tree
 from workbench.propositions.values import Belief, Override, Polarity, Proposition, check_probability
 
 __all__ = [
     "ROOT",
+    "AddChild",
     "Belief",
     "CycleError",
     "DuplicateId",
     "DuplicateStatement",
+    "Edit",
     "EditConflict",
     "IdMismatch",
     "NodeId",
     "NotExpandable",
     "OrphanNode",
     "Override",
+    "Pin",
     "Polarity",
     "ProbabilityOutOfRange",
     "Proposition",
+    "RemoveNode",
+    "Restate",
     "Rule",
+    "Scenario",
+    "ScenarioBook",
+    "ScenarioRecord",
+    "SetReport",
+    "SetRule",
+    "SetValue",
     "Tree",
     "TreeError",
     "TreeFormatError",
     "UnknownNode",
+    "Unpin",
     "branch_of",
     "check_probability",
     "child_id",
     "child_ids",
     "depth_of",
+    "edit_from_json",
+    "edit_to_json",
     "graft",
     "is_id",
     "is_under",
     "natural_order",
+    "next_leaf",
     "parent_of",
     "parse_id",
+    "recursion_round",
     "to_global",
     "to_local",
+    "trim",
 ]

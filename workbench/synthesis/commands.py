@@ -1,0 +1,129 @@
+"""What the command line and the dashboard ask of a valued tree, ready to print: one function per question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench.propositions import NodeId, Tree
+from workbench.propositions.scenarios import ScenarioBook
+from workbench.synthesis.coherence import check_tree
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.information import ground_next, value_of_information
+from workbench.synthesis.paths import tornado
+from workbench.synthesis.ranges import reachable_ranges
+from workbench.synthesis.resynthesis import resynthesize
+from workbench.synthesis.scenarios import compare, mix, scenario_tree
+
+
+def sensitivity_rows(tree: Tree) -> list[dict[str, Any]]:
+    """Document of ``workbench sensitivity --json``: one row per leaf, the widest swing first."""
+    return [row.to_json() for row in tornado(tree)]
+
+
+def sensitivity_report(
+    tree: Tree,
+    trials: Mapping[NodeId, Sequence[float]] | None = None,
+    costs: Mapping[NodeId, float] | None = None,
+    sources: Mapping[NodeId, Collection[str]] | None = None,
+    *,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Everything the sensitivity page shows: tornado, the root's reachable range, its uncertainty, what to ground next.
+
+    Parameters
+    ----------
+    tree : Tree
+    trials : mapping, optional
+        Per leaf the p of every trial; where some leaf has two or more, the root's uncertainty is given.
+    costs : mapping, optional
+        Dollars per trial of a leaf.
+    sources : mapping, optional
+        Per leaf the sources it read; leaves that share some err together.
+    """
+    from workbench.synthesis.uncertainty import root_uncertainty, source_correlation, trial_moments
+
+    spread = None
+    moments = trial_moments(trials or {})
+    if moments and tree.root.p is not None:
+        usable = {
+            leaf: v for leaf, v in moments.items() if (p := tree[leaf].p) is not None and v <= p * (1 - p)
+        }
+        correlation = source_correlation(
+            {leaf: used for leaf, used in (sources or {}).items() if leaf in usable}
+        )
+        spread = root_uncertainty(tree, usable, correlation, seed=seed).to_json()
+    low, high = reachable_ranges(tree)[tree.root.id]
+    return {
+        "root": tree.root.p,
+        "reachable": [low, high],
+        "tornado": sensitivity_rows(tree),
+        "uncertainty": spread,
+        "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
+    }
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[NodeId, float]:
+    """Edits from texts like ``P2.1=0.0``, as ``--set`` takes them; the last one for a node counts.
+
+    Raises
+    ------
+    SensitivityError
+        A text of another shape.
+
+    Examples
+    --------
+    >>> parse_settings(["P2.1=0.0", "P1=.5"])
+    {'P2.1': 0.0, 'P1': 0.5}
+    """
+    found = {}
+    for pair in pairs:
+        node, equals, value = pair.partition("=")
+        try:
+            found[node.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not node.strip():
+            raise SensitivityError(f"{pair!r} is no setting; write a proposition and a number, P2.1=0.0")
+    return found
+
+
+def whatif_document(tree: Tree, edits: Mapping[NodeId, float]) -> dict[str, Any]:
+    """Document of ``workbench whatif --json`` for a numeric edit; 0 model calls."""
+    return resynthesize(tree, edits).to_json()
+
+
+def scenario_table(base: Tree, book: ScenarioBook, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Scenarios side by side (all, or those named), and their mix where any has a probability."""
+    chosen = {name: book[name] for name in names or book.scenarios}
+    trees = {name: scenario_tree(base, scenario).tree for name, scenario in chosen.items()}
+    weighed = {
+        name: (scenario.probability, trees[name])
+        for name, scenario in chosen.items()
+        if scenario.probability is not None
+    }
+    mixture = mix(base, weighed) if weighed else None
+    return {
+        "scenarios": [
+            {
+                "name": name,
+                "rationale": scenario.rationale,
+                "author": scenario.author,
+                "at": scenario.at,
+                "probability": scenario.probability,
+                "edits": len(scenario.edits),
+                "can_undo": bool(scenario.edits),
+                "can_redo": bool(scenario.undone),
+                "root": trees[name].root.p,
+                "stale": [node for node in trees[name].ids() if trees[name][node].stale],
+            }
+            for name, scenario in chosen.items()
+        ],
+        "nodes": [row.to_json() for row in compare(base, trees)],
+        "mix": None if mixture is None else {"root": mixture.root, "weights": dict(mixture.weights)},
+    }
+
+
+def coherence_rows(tree: Tree) -> list[dict[str, Any]]:
+    """Findings over the tree, for ``workbench audit``."""
+    return [finding.to_json() for finding in check_tree(tree)]
