@@ -2,6 +2,8 @@
 
 import typer
 
+from workbench.cli.science_compare import compare
+from workbench.cli.science_paper import paper_tables
 from workbench.cli.science_returns import returns
 from workbench.cli.science_score import score
 
@@ -9,4 +11,6 @@ from workbench.cli.science_score import score
 def register(app: typer.Typer) -> None:
     """Add the science commands to an app."""
     app.command()(score)
+    app.command()(compare)
     app.command()(returns)
+    app.command("paper-tables")(paper_tables)
