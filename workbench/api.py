@@ -48,7 +48,7 @@ async def analyze(
     async with open_engine(
         store, settings, environ=os.environ, listener=None if quiet else progress
     ) as engine:
-        await engine.check(statement, instant)
+        await engine.check(statement, instant, settings)
         run_id = new_run(store, statement, instant, settings)
         await engine.work(run_id)
     return Analysis(view(store, run_id))

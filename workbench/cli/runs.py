@@ -296,7 +296,7 @@ async def _drive(
     async with open_engine(store, settings, environ=os.environ, listener=progress) as engine:
         if opening is not None:
             statement, cutoff = opening
-            await engine.check(statement, cutoff)
+            await engine.check(statement, cutoff, settings)
             box["run"] = new_run(store, statement, cutoff, settings)
             say(f"run {box['run']}  {settings.model}  cutoff {cutoff.text}")
         await engine.work(box["run"], plan_only=plan_only)

@@ -43,8 +43,8 @@ MAX_STATEMENT = 600
 class Preflight(Protocol):
     """A model that can say, before a run is opened, that it will not treat a claim."""
 
-    async def preflight(self, statement: str, cutoff: str) -> None:
-        """Return if the claim can be treated; raise a ``UsageError`` with one sentence if not."""
+    async def preflight(self, statement: str, cutoff: str, *, rule: str) -> None:
+        """Return if the claim can be treated by this rule; raise a ``UsageError`` with one sentence if not."""
         ...
 
 
@@ -118,14 +118,16 @@ class Engine:
         self._limits = limits or Limits()
         self._api_ledger = ApiLedger(store)
 
-    async def check(self, statement: str, cutoff: Cutoff) -> None:
-        """Refuse a claim before a run is opened for it: in form, and where the model can tell beforehand.
+    async def check(self, statement: str, cutoff: Cutoff, settings: RunSettings) -> None:
+        """Refuse a claim before a run is opened for it: by its form, by the names it uses, by what the model can treat.
 
         Raises ``UsageError``.
         """
-        check_statement(statement)
+        text = check_statement(statement)
+        open_grounder(settings.grounder, settings.agent)
+        open_synthesizer(settings.rule, settings.agent)
         if isinstance(self._model, Preflight):
-            await self._model.preflight(" ".join(statement.split()), cutoff.text)
+            await self._model.preflight(text, cutoff.text, rule=settings.rule)
 
     async def work(self, run_id: str, *, plan_only: bool = False) -> RunState:
         """Bring a run as far as it goes and return its state.

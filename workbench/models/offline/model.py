@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from proxies.broker import Broker
 
 NAME = "offline/analyst"
+RULES = ("linear", "vanilla")
 _COMPANIONS = ("SP500", "VIX", "WTI", "AAA", "BAA")
 
 
@@ -70,6 +71,12 @@ class OfflineAnalyst:
             raise ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}") from problem
         return ModelReply(text=text, model=NAME, usage=Usage(input_tokens=0, output_tokens=0), cost_usd=0.0)
 
+    async def preflight(self, statement: str, cutoff: str, *, rule: str) -> None:
+        """Refuse, before a run is opened, what :meth:`complete` would refuse in it; raises ``ClaimRefused``."""
+        if rule not in RULES:
+            raise ClaimRefused(_no_stage(rule))
+        _read(statement, cutoff)
+
     async def _answer(self, request: ModelRequest) -> str:
         if not request.nodes:
             raise ClaimRefused(f"the request names no proposition; {CAN_DO}")
@@ -77,12 +84,9 @@ class OfflineAnalyst:
             return await self._analyze(request)
         if request.stage in ("step", "debug", "conclude"):
             return await self._ground(request)
-        if request.stage in ("linear", "vanilla"):
+        if request.stage in RULES:
             return _synthesize(request)
-        raise ClaimRefused(
-            f"{NAME} has no answer for the stage {request.stage!r}: it combines by --rule linear or vanilla; "
-            "for other rules and stages set a real model with --model PROVIDER/NAME (--api-base URL)"
-        )
+        raise ClaimRefused(_no_stage(request.stage))
 
     async def _analyze(self, request: ModelRequest) -> str:
         root = request.nodes[0]
@@ -109,6 +113,13 @@ class OfflineAnalyst:
 
     def _steps(self, node: NodeRef, claim: Claim, cutoff: str, last_day: date) -> list[list[Cell]]:
         return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
+
+
+def _no_stage(name: str) -> str:
+    return (
+        f"{NAME} has no answer for {name!r}: it combines by --rule {' or '.join(RULES)}; for other rules and stages "
+        "set a real model with --model PROVIDER/NAME (--api-base URL)"
+    )
 
 
 def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
