@@ -190,3 +190,29 @@ def figure_png() -> bytes:
     stream = io.BytesIO()
     figure.savefig(stream, format="png")
     return stream.getvalue()
+
+
+def make_big_run(home: Path, run_id: str = "20180629-sixty") -> str:
+    """Write a planned run of sixty ungrounded propositions, above the fifty that open unfolded."""
+    tree = Tree.root_only("Growth of the euro area exceeds 2% in 2018")
+    tree = tree.expand(
+        "P0", {f"P{n}": f"Member state {n} contributes as in the year before" for n in range(1, 6)}
+    )
+    for n in range(1, 6):
+        tree = tree.expand(
+            f"P{n}", {f"P{n}.{k}": f"Sector {k} of member state {n} grows" for k in range(1, 12)}
+        )
+    store = Store(home)
+    try:
+        settings = RunSettings().to_json()
+        instant = "2018-06-30T04:00:00+00:00"
+        store.append(
+            run_id,
+            ev.RunStarted(
+                statement=tree.root.statement, cutoff=CUTOFF, cutoff_instant=instant, settings=settings
+            ),
+        )
+        store.append(run_id, ev.TreePlanned(tree=store.put_body(orjson.dumps(tree.to_json()))))
+    finally:
+        store.close()
+    return run_id

@@ -116,6 +116,7 @@ def _answers(port: int) -> bool:
 def _application_class(environment: dict[str, str]) -> Any:
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from voila.app import Voila
+    from voila.tornado.handler import TornadoVoilaHandler
 
     class OwnKernel(KernelSpecManager):
         """Knows one kernel: the Python this process runs on, whatever else is installed under ``python3``."""
@@ -135,6 +136,13 @@ def _application_class(environment: dict[str, str]) -> Any:
             spec["env"] = environment
             return KernelSpec(resource_dir=RESOURCES, **spec)
 
+    class Page(TornadoVoilaHandler):  # type: ignore[misc]
+        """Voila's page, with the cookie that its own farewell needs: without it the kernel outlives the page."""
+
+        async def prepare(self) -> None:
+            await super().prepare()
+            assert self.xsrf_token  # asking for it sets the cookie
+
     class Dashboards(Voila):  # type: ignore[misc]
         """Voila with a page template of ours, and kernels that need no port."""
 
@@ -153,6 +161,12 @@ def _application_class(environment: dict[str, str]) -> Any:
             # a shell that starts us in the background has Ctrl-C ignored, and this would be inherited
             signal.signal(signal.SIGINT, signal.default_int_handler)
             super().listen()
+
+        def init_handlers(self) -> Any:
+            return [
+                (route, Page if handler is TornadoVoilaHandler else handler, *options)
+                for route, handler, *options in super().init_handlers()
+            ]
 
         def init_settings(self) -> Any:
             if (

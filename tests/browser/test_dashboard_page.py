@@ -1,0 +1,199 @@
+"""The dashboard in a real browser, served by the real command."""
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import WORKBENCH, Served, Watched, shot
+from tests.fakes.screens import RUN
+from workbench.engine import load_run
+from workbench.synthesis import resynthesize
+from workbench.widgets.wording import percent
+
+pytestmark = pytest.mark.browser
+
+ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'
+
+
+def opened(watched: Watched, url: str) -> Any:
+    watched.page.goto(url)
+    watched.page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+    return watched.page
+
+
+def editor(page: Any, node: str) -> Any:
+    return page.get_by_label(f"probability of {node}", exact=True)
+
+
+def wait_for_text(page: Any, selector: str, text: str) -> None:
+    page.wait_for_function(
+        "([selector, text]) => document.querySelector(selector)?.textContent === text",
+        arg=[selector, text],
+        timeout=30_000,
+    )
+
+
+def by_command(served: Served, node: str, p: float) -> float:
+    """The root's value as ``workbench whatif`` prints it."""
+    done = subprocess.run(
+        [*WORKBENCH, "whatif", RUN, "--set", f"{node}={p}", "--json"],
+        env={**os.environ, "WORKBENCH_HOME": str(served.home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    after: float = json.loads(done.stdout)["after"]
+    return after
+
+
+def by_hand(served: Served, node: str, p: float) -> str:
+    return percent(resynthesize(load_run(served.home, RUN).tree, {node: p}).after)
+
+
+def test_two_edits_of_a_leaf_move_the_root_to_the_numbers_that_whatif_prints(
+    served: Served, watched: Watched
+) -> None:
+    page = opened(watched, served.url)
+    assert page.locator(ROOT).inner_text() == "65.8%"
+    texts = []
+    for p in (0.0, 0.9):
+        expected = by_hand(served, "P2.1", p)
+        editor(page, "P2.1").fill(str(p))
+        editor(page, "P2.1").press("Enter")
+        wait_for_text(page, ROOT, expected)
+        wait_for_text(page, '.wb-header [data-field="root"]', expected)
+        assert expected == percent(by_command(served, "P2.1", p))
+        texts.append(expected)
+    assert texts == ["55.8%", "73.8%"]
+    assert page.locator('[data-id="P0"] [data-field="base"]').inner_text() == "65.8%"
+    page.locator('[data-id="P2.1"] .wb-statement').click()
+    page.frame_locator("iframe.wb-frame").locator("img").wait_for()
+    shot(page, "dashboard")
+    watched.clean()
+
+
+def test_a_value_set_by_a_program_is_committed_on_change_without_a_click(
+    served: Served, watched: Watched
+) -> None:
+    page = opened(watched, served.url)
+    editor(page, "P3").evaluate(
+        "(input) => { input.value = '0.1'; input.dispatchEvent(new Event('change')); }"
+    )
+    wait_for_text(page, ROOT, by_hand(served, "P3", 0.1))
+    watched.clean()
+
+
+def test_bad_input_is_refused_in_a_visible_line_and_the_old_value_comes_back(
+    served: Served, watched: Watched
+) -> None:
+    page = opened(watched, served.url)
+    for typed in ("1.2", "text"):
+        editor(page, "P2.1").fill(typed)
+        editor(page, "P2.1").press("Enter")
+        line = page.locator(".wb-line.wb-bad", has_text=f"'{typed}' is not a probability")
+        line.wait_for(state="visible")
+        assert editor(page, "P2.1").input_value() == "0.5"
+        assert page.locator(ROOT).inner_text() == "65.8%"
+    watched.clean()
+
+
+def test_an_inner_node_is_pinned_and_unpinned(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url)
+    editor(page, "P1").fill("0.9")
+    editor(page, "P1").press("Enter")
+    wait_for_text(page, ROOT, by_hand(served, "P1", 0.9))
+    assert page.locator('[data-id="P1"] .wb-mark').inner_text() == "pinned"
+    assert page.locator('[data-id="P1.1"]').get_attribute("data-inert") == "true"
+    page.get_by_label("unpin P1", exact=True).click()
+    wait_for_text(page, ROOT, "65.8%")
+    assert page.locator('[data-id="P1"] .wb-mark').count() == 0
+    watched.clean()
+
+
+def test_reset_all_empties_the_what_if_table(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url)
+    for node, p in (("P3", "0.2"), ("P2.2", "0.9")):
+        editor(page, node).fill(p)
+        editor(page, node).press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.wb-what-if tbody tr').length === 4")
+    page.locator(".wb-reset").click()
+    wait_for_text(page, ROOT, "65.8%")
+    page.wait_for_selector(".wb-what-if .wb-empty")
+    watched.clean()
+
+
+def test_dragging_a_bar_edits_and_a_click_on_it_does_not(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url)
+    page.locator('[data-id="P3"]').scroll_into_view_if_needed()
+    box = page.locator('[data-id="P3"] .wb-track').bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.click(box["x"] + 5, middle)
+    page.mouse.move(box["x"] + 0.74 * box["width"], middle)
+    page.mouse.down()
+    for share in (0.6, 0.4, 0.25):
+        page.mouse.move(box["x"] + share * box["width"], middle)
+    page.mouse.up()
+    page.wait_for_selector('[data-id="P3"][data-edited="true"]')
+    page.wait_for_function(
+        "() => Math.abs(document.querySelector('[aria-label=\"probability of P3\"]').value - 0.25) < 0.02"
+    )
+    watched.clean()
+
+
+def test_the_tree_is_worked_from_the_keyboard(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url)
+    focused = "() => document.activeElement.dataset.id ?? document.activeElement.getAttribute('aria-label')"
+    page.locator('[data-id="P0"]').focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == "P1"
+    page.keyboard.press("ArrowLeft")
+    assert page.locator('[data-id="P1"]').get_attribute("aria-expanded") == "false"
+    assert not page.locator('[data-id="P1.1"]').is_visible()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == "P2"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("F2")
+    assert page.evaluate(focused) == "probability of P2.1"
+    page.keyboard.press("ArrowDown")
+    wait_for_text(page, '[data-id="P2.1"] [data-field="probability"]', "49.0%")
+    page.keyboard.press("Escape")
+    assert page.evaluate(focused) == "P2.1"
+    page.keyboard.press("Delete")
+    wait_for_text(page, ROOT, "65.8%")
+    watched.clean()
+
+
+def test_a_tree_of_sixty_opens_folded_and_one_of_nine_unfolded(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url + "&run=20180629-sixty")
+    visible = "() => [...document.querySelectorAll('[role=treeitem]')].filter((row) => !row.hidden).length"
+    assert page.locator('[role="treeitem"]').count() == 61
+    assert page.evaluate(visible) == 6
+    page.get_by_role("button", name="Expand all").click()
+    assert page.evaluate(visible) == 61
+    opened(watched, served.url)
+    assert page.evaluate(visible) == 9
+    watched.clean()
+
+
+def test_the_list_of_runs_opens_one(served: Served, watched: Watched) -> None:
+    page = watched.page
+    page.goto(served.url + "&run=nobody")
+    page.get_by_role("alert").wait_for(timeout=60_000)
+    assert "nobody" in page.get_by_role("alert").inner_text()
+    page.get_by_role("link", name="The S&P 500 closes higher").click()
+    page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+    watched.clean()
+
+
+def test_a_dark_theme_reaches_tree_and_notebook(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url + "&theme=dark")
+    page.locator('[data-id="P2.1"] .wb-statement').click()
+    body = page.frame_locator("iframe.wb-frame").locator("body.dark")
+    body.wait_for()
+    light = "(element) => getComputedStyle(element).color.match(/\\d+/g).slice(0, 3).every((part) => Number(part) > 150)"
+    assert page.locator('[data-id="P1"] .wb-statement').evaluate(light) and body.evaluate(light)
+    shot(page, "dashboard-dark")
+    watched.clean()

@@ -1,0 +1,103 @@
+"""``workbench serve`` as a process: its line, its door, its end."""
+
+import os
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Served, start
+from tests.fakes.screens import RUN
+
+pytestmark = pytest.mark.browser
+
+
+def children_of(pid: int) -> list[int]:
+    found = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(line) for line in found.stdout.split()]
+
+
+def status(url: str) -> tuple[int, str]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=60) as answer:
+            return answer.status, answer.geturl()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, url
+
+
+def test_it_prints_one_line_with_the_full_address_once_it_answers(served: Served) -> None:
+    address = urllib.parse.urlsplit(served.url)
+    assert address.hostname == "127.0.0.1" and len(urllib.parse.parse_qs(address.query)["token"][0]) >= 32
+    assert served.lines == [served.url + "\n"]
+
+
+def test_without_the_token_there_is_no_dashboard_and_no_kernel(served: Served) -> None:
+    base = served.url.split("?")[0]
+    before = children_of(served.process.pid)
+    code, url = status(base)
+    assert code == 403 or "/login" in url
+    assert status(base + "?token=wrong")[0] == 403 or "/login" in status(base + "?token=wrong")[1]
+    kernel = "api/kernels/00000000-0000-0000-0000-000000000000"
+    assert status(base + kernel)[0] == 403
+    assert children_of(served.process.pid) == before
+
+
+def test_files_beside_the_notebook_are_not_served(served: Served) -> None:
+    base, _, query = served.url.partition("?")
+    for name in ("dashboard.ipynb", "../pyproject.toml", "tutorial.ipynb"):
+        assert status(f"{base}voila/files/{name}?{query}")[0] in (403, 404)
+
+
+def test_the_token_is_on_no_command_line(served: Served) -> None:
+    token = urllib.parse.parse_qs(urllib.parse.urlsplit(served.url).query)["token"][0]
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert token not in listed
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_and_its_kernels(run_home: Path, signum: int) -> None:
+    served = start(run_home, RUN)
+    assert status(served.url)[0] == 200  # a page was opened, so a kernel runs
+    kernels = children_of(served.process.pid)
+    assert kernels
+    assert served.stop(signum) == 0
+    end = time.monotonic() + 10
+    while any(map(alive, kernels)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(alive, kernels))
+    with pytest.raises(urllib.error.URLError):
+        status(served.url)
+    assert served.process.stdout is not None
+    served.process.stdout.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_leaving_the_page_stops_its_kernel(served: Served, chromium: Any) -> None:
+    before = set(children_of(served.process.pid))
+    page = chromium.new_page()
+    page.goto(served.url)
+    page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+    (kernel,) = set(children_of(served.process.pid)) - before
+    page.goto("about:blank")
+    end = time.monotonic() + 15
+    while kernel in children_of(served.process.pid) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert kernel not in children_of(served.process.pid)
+    page.close()
