@@ -46,14 +46,14 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> McNemar:
     >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])
     McNemar(only_a=6, only_b=1, p=0.125)
     """
-    from scipy.stats import binomtest
+    from scipy.special import bdtr
 
     a, b = np.asarray(right_a, dtype=bool), np.asarray(right_b, dtype=bool)
     if a.size == 0 or a.shape != b.shape:
         raise ScoreDomainError(f"hits of shape {a.shape} and {b.shape} cannot be paired")
     only_a, only_b = int((a & ~b).sum()), int((~a & b).sum())
     total = only_a + only_b
-    p = float(binomtest(only_a, total, 0.5).pvalue) if total else 1.0
+    p = 2.0 * float(bdtr(min(only_a, only_b), total, 0.5)) if total else 1.0  # both tails: p = 1/2 is symmetric
     return McNemar(only_a=only_a, only_b=only_b, p=min(p, 1.0))
 
 

@@ -147,12 +147,12 @@ def wilson_interval(
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.2366], [0.7634])
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     n, k = np.asarray(count, dtype=np.float64), np.asarray(yes, dtype=np.float64)
     if (n < 1).any() or not 0.0 < level < 1.0:
         raise ScoreDomainError("an interval needs counts of at least 1 and a level between 0 and 1")
-    z = float(norm.ppf(0.5 + level / 2))
+    z = float(ndtri(0.5 + level / 2))
     share = k / n
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))

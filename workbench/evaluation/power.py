@@ -62,7 +62,7 @@ def sample_size_hint(
     >>> sample_size_hint([0.1, -0.1, 0.1, 0.1, -0.1, 0.1]).sentence()
     'you would need 76 questions, you have 6 (power 0.12)'
     """
-    from scipy.stats import norm
+    from scipy.special import ndtr, ndtri
 
     from workbench.forecasting.arrays import codes_of
 
@@ -75,14 +75,14 @@ def sample_size_hint(
     if not (0.0 < level < 1.0 and 0.0 < power < 1.0):
         raise ScoreDomainError("level and power must lie between 0 and 1")
     mean, deviation = float(d.mean()), float(d.std(ddof=1))
-    z = float(norm.ppf(1 - level / 2))
+    z = float(ndtri(1 - level / 2))
     if mean == 0.0:
         return SampleSize(needed=None, have=len(d), power=level)
     if deviation == 0.0:
         return SampleSize(needed=2, have=len(d), power=1.0)
     signal = abs(mean) / deviation * np.sqrt(len(d))
     return SampleSize(
-        needed=max(2, ceil(((z + float(norm.ppf(power))) * deviation / mean) ** 2)),
+        needed=max(2, ceil(((z + float(ndtri(power))) * deviation / mean) ** 2)),
         have=len(d),
-        power=float(norm.sf(z - signal) + norm.cdf(-z - signal)),
+        power=float(ndtr(signal - z) + ndtr(-z - signal)),
     )
