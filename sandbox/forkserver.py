@@ -146,7 +146,8 @@ class ForkServer:
             ours.send(json.dumps(view).encode())
         except OSError as error:
             self._end(f"it did not take its orders: {error}")
-        threading.Thread(target=self._listen, name="fork-server", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="fork-server", daemon=True)
+        self._listener.start()
 
     def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> "Future[KernelProcess]":
         """Ask for one kernel; the future holds its process."""
@@ -173,6 +174,8 @@ class ForkServer:
 
     def log(self) -> str:
         """The last 2000 characters that the fork server wrote on its error stream."""
+        if self._log < 0:
+            return ""
         size = os.fstat(self._log).st_size
         return os.pread(self._log, 2000, max(0, size - 2000)).decode(errors="replace")
 
@@ -185,6 +188,7 @@ class ForkServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._listener.join(timeout=5)
 
     def _listen(self) -> None:
         while True:
@@ -196,6 +200,10 @@ class ForkServer:
                 break
             self._take(json.loads(packet), descriptors)
         self._end("it ended")
+        with self._lock:
+            self._socket.close()
+            os.close(self._log)
+            self._log = -1
 
     def _take(self, message: dict[str, Any], descriptors: list[int]) -> None:
         if "up" in message:

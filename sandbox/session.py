@@ -154,10 +154,11 @@ class Session:
     async def _start_kernel(self, why: str) -> None:
         await self._stop_kernel()
         kernel = await self._kernels(self.spec)
+        client = KernelClient(kernel.endpoints.info)
         try:
-            client = KernelClient(kernel.endpoints.info)
             await client.connect(self.spec.limits.start_seconds)
         except BaseException:
+            await client.close()
             await kernel.kill()
             raise
         self._kernel, self._client = kernel, client

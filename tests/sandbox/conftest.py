@@ -1,0 +1,72 @@
+import dataclasses
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import Limits, Sandbox, Session, SessionSpec
+from sandbox.forkserver import close_servers
+
+LEVELS = ("namespaces", "landlock")
+
+Opener = Callable[..., Awaitable[Session]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    data: Any
+    meta: Mapping[str, Any]
+
+
+async def echo(path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Told:
+    """Answers every call with what was asked."""
+    data = {"path": path, "params": dict(params), "cell": cell, "nth": nth}
+    return Told(data=data, meta={"as_of": "2018-06-30", "content_hash": f"sha256:{path}-{nth}"})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_server_left() -> Any:
+    yield
+    close_servers()
+
+
+@pytest.fixture
+async def box() -> AsyncIterator[Sandbox]:
+    sandbox = Sandbox()
+    yield sandbox
+    await sandbox.aclose()
+
+
+@pytest.fixture
+def spec_for(tmp_path: Path) -> Callable[..., SessionSpec]:
+    def make(name: str = "P1.1.1", *, level: str = "namespaces", limits: Limits | None = None) -> SessionSpec:
+        return SessionSpec(
+            name=name,
+            journal=tmp_path / "sessions" / f"{name}.jsonl",
+            notebook=tmp_path / "proofs" / f"{name}.ipynb",
+            isolation=level,
+            limits=limits or Limits(),
+            title="A test",
+            metadata={"node": "P1"},
+        )
+
+    return make
+
+
+@pytest.fixture
+async def open_session(box: Sandbox, spec_for: Callable[..., SessionSpec]) -> Opener:
+    async def make(
+        name: str = "P1.1.1", *, level: str = "namespaces", limits: Limits | None = None, api: Any = echo
+    ) -> Session:
+        if level not in (await box.probe()).available:
+            pytest.skip(f"level {level} cannot be made here")
+        return await box.open(spec_for(name, level=level, limits=limits), api)
+
+    return make
+
+
+@pytest.fixture
+def is_root() -> bool:
+    return os.geteuid() == 0
