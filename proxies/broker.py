@@ -8,8 +8,8 @@ import asyncio
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,19 +17,22 @@ import orjson
 
 from proxies import paging, pipeline
 from proxies.cache import Raw, RawCache, may_serve, raw_name
-from proxies.catalogue.loader import Catalogue, Endpoint, load_catalogue
+from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue
 from proxies.clock import Cutoff
-from proxies.errors import CutoffRefused, NoCutoff, Refused, SourceRejected
+from proxies.errors import CutoffRefused, NoCutoff, NoSuch, Refused, SourceRejected
 from proxies.ledger import Address, Answer, Ledger, LedgerRow, canonical
 from proxies.pipeline import Settled
-from proxies.policies import POLICY_VERSION, Ask, Found, Plan
+from proxies.policies import POLICY_VERSION, Ask, AskAgain, Found, Plan
 from proxies.request import check
+from proxies.rows import count, steps_of
 from proxies.settings import ProxySettings
 from proxies.sources.base import Source
 from proxies.sources.registry import open_sources
+from proxies.transport import Wire
 
 log = logging.getLogger(__name__)
 _IN_THREAD = 200_000
+_MOST_AGAIN = 4
 _MEMO_BYTES = 96_000_000
 
 
@@ -123,7 +126,16 @@ class Broker:
         for lookup in plan.lookups:
             found[lookup.name] = await self._look_up(lookup.path, lookup.params, cutoff, sent)
         told = Found(sent=plan.params, lookups=found)
-        settled, raw = await self._pages(ask, cutoff, plan, told, sent)
+        try:
+            settled, raw = await self._pages(ask, cutoff, plan, told, sent)
+        except NoSuch:
+            if cutoff.live or not _many(ask.endpoint):
+                raise
+            # an empty list and "no such thing" must look alike: the difference can tell what came later
+            hinted = replace(pipeline.nothing(ask), notes=("no rows: check the parameters",))
+            return _Told(answer=_answer(ask, cutoff, plan, hinted, None), sent=sent)
+        if not cutoff.live and _many(ask.endpoint) and not count(settled.data, ask.endpoint.rows or ""):
+            settled = replace(settled, notes=(*settled.notes, "no rows: check the parameters"))
         answer = await _offload(len(raw.body), lambda: _answer(ask, cutoff, plan, settled, raw))
         return _Told(answer=answer, sent=sent)
 
@@ -131,6 +143,23 @@ class Broker:
         self, ask: Ask, cutoff: Cutoff, plan: Plan, found: Found, sent: list[dict[str, Any]]
     ) -> tuple[Settled, Raw]:
         """One page, or as many as it takes until enough rows survive the policy, bounded."""
+        try:
+            return await self._some_pages(ask, cutoff, plan, found, sent)
+        except AskAgain as again:
+            again_params = again.params
+        for _ in range(_MOST_AGAIN):
+            try:
+                asked = Found(sent=again_params, lookups=found.lookups)
+                return await self._some_pages(ask, cutoff, replace(plan, params=again_params), asked, sent)
+            except AskAgain as again:
+                again_params = again.params
+        raise CutoffRefused(
+            f"{ask.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
+        )
+
+    async def _some_pages(
+        self, ask: Ask, cutoff: Cutoff, plan: Plan, found: Found, sent: list[dict[str, Any]]
+    ) -> tuple[Settled, Raw]:
         pager = paging.pager(ask, cutoff, plan)
         raw: Raw | None = None
         while (params := pager.next()) is not None:
@@ -282,10 +311,22 @@ class BrokerSession:
         return answer
 
 
-def open_broker(settings: ProxySettings) -> Broker:
-    """A broker over the whole catalogue, with every source set up as the settings say."""
+def open_broker(settings: ProxySettings, *, wire: Callable[[SourceInfo], Wire] | None = None) -> Broker:
+    """A broker over the whole catalogue, with every source set up as the settings say.
+
+    ``wire`` makes another wire than each source's own, for tests.
+    """
     catalogue = load_catalogue()
-    return Broker(catalogue=catalogue, sources=open_sources(catalogue, settings), settings=settings)
+    return Broker(catalogue=catalogue, sources=open_sources(catalogue, settings, wire), settings=settings)
+
+
+def _many(endpoint: Endpoint) -> bool:
+    """Whether an endpoint gives rows rather than one thing."""
+    return (
+        endpoint.rows is not None
+        and endpoint.codec == ""
+        and any(s.kind != "key" for s in steps_of(endpoint.rows))
+    )
 
 
 def _order(cutoff: Cutoff) -> float:

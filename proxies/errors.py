@@ -10,6 +10,7 @@ ProxyError
 │   ├── ParameterInvalid    a value of the wrong type, form or choice
 │   ├── MissingParameter    a required parameter is absent
 │   ├── MissingKey          no key is set for the source
+│   ├── NoSuch              the upstream knows nothing under these parameters
 │   ├── NoCutoff            the session has not declared a cutoff
 │   └── CutoffRefused       cannot be told as of the cutoff, or the cutoff itself is wrong
 └── SourceError             the upstream's side
@@ -58,6 +59,15 @@ class MissingParameter(Refused):
 
 class MissingKey(Refused):
     """No key is set for the source."""
+
+
+class NoSuch(Refused):
+    """The upstream knows nothing of this name: never, no longer and not yet are not told apart."""
+
+
+def no_answer(source: str, path: str) -> NoSuch:
+    """The one neutral line for "not found", "no longer" and "not yet"."""
+    return NoSuch(f"{source} has no answer to this request: check the parameters of {path}")
 
 
 class NoCutoff(Refused):

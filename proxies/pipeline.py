@@ -1,18 +1,20 @@
 """From a checked request to what is sent, and from what came back to what may be told: pure, one dispatch."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from proxies import guards
 from proxies.clock import Cutoff
-from proxies.errors import CutoffRefused, Refused
-from proxies.policies import POLICIES, Ask, Found, Plan
+from proxies.codecs import CODECS
+from proxies.errors import CutoffRefused, Refused, no_answer
+from proxies.policies import POLICIES, Ask, AskAgain, Found, Plan
 from proxies.policies.base import Judge, by_stamp
 from proxies.readjust import adjust_lookups, adjuster
-from proxies.rows import DROP, empty_answer, rewrite
+from proxies.rows import DROP, empty_answer, get, rewrite, steps_of
 
+LIFELESS = "nothing in it had begun before the cutoff"
 UNLISTED = "holds nothing that may be told"
 
 
@@ -73,7 +75,8 @@ def plan(ask: Ask, cutoff: Cutoff, *, strict: bool = False) -> Plan:
 
 def nothing(ask: Ask) -> Settled:
     """The empty answer of a window that lies wholly after the cutoff."""
-    return Settled(data=empty_answer(ask.endpoint.rows or "[]"))
+    codec = CODECS[ask.endpoint.codec]
+    return Settled(data=codec.pack(empty_answer(ask.endpoint.rows or "[]"), ask.params))
 
 
 def settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
@@ -84,11 +87,16 @@ def settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
     CutoffRefused
         The answer is not built as the catalogue says, or the policy errs: nothing is told.
     """
-    if cutoff.live:
+    codec = CODECS[ask.endpoint.codec]
+    if cutoff.live and not codec.both:
         return Settled(data=payload)
     try:
-        return _settle(ask, cutoff, payload, found)
-    except Refused:
+        unpacked = codec.unpack(payload, ask.params)
+        settled = Settled(data=unpacked) if cutoff.live else _settle(ask, cutoff, unpacked, found)
+        return Settled(
+            data=codec.pack(settled.data, ask.params), dropped=settled.dropped, notes=settled.notes
+        )
+    except (Refused, AskAgain):
         raise
     except Exception as error:  # fail closed, whatever a hostile answer does to a policy
         raise CutoffRefused(
@@ -102,7 +110,10 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
         return Settled(data=payload)
     judge = POLICIES[as_of.policy].judge(ask, cutoff, found)
     adjust = adjuster(ask, cutoff, found)
-    nested = [(item, by_stamp(ask, cutoff, item.stamp) if item.stamp else None) for item in as_of.nested]
+    nested, beside = (
+        [(item, by_stamp(ask, cutoff, item.stamp) if item.stamp else None) for item in items]
+        for items in (as_of.nested, as_of.beside)
+    )
     dropped: Counter[str] = Counter()
 
     def one(row: Any) -> Any:
@@ -121,21 +132,32 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
             row = guards.listed_only(row, endpoint)
         for item, inner in nested:
             row = rewrite(row, item.rows, _inner(item.keep, inner, dropped))
+        if as_of.alive and not get(row, as_of.alive):
+            dropped[LIFELESS] += 1
+            return DROP
         return adjust(guards.strip(row, as_of.drop))
 
     data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, one)
-    if data is DROP:
-        data = {}
+    if dropped and not any(step.kind != "key" for step in steps_of(endpoint.rows)):
+        # one thing was asked for and it may not be told: the words of one that does not exist
+        raise no_answer(endpoint.source.name, endpoint.path)
+    for item, inner in beside:
+        data = rewrite(data, item.rows, _inner(item.keep, inner, dropped, adjust))
     return Settled(data=guards.recount(data, endpoint), dropped=dropped)
 
 
-def _inner(keep: tuple[str, ...], judge: Judge | None, dropped: Counter[str]) -> Any:
+def _inner(
+    keep: tuple[str, ...],
+    judge: Judge | None,
+    dropped: Counter[str],
+    adjust: Callable[[Any], Any] = lambda row: row,
+) -> Any:
     def one(row: Any) -> Any:
         reason = judge(row) if judge else None
         if reason is not None:
             dropped[reason] += 1
             return DROP
-        return guards.keep_only(row, keep)
+        return adjust(guards.keep_only(row, keep) if keep else row)
 
     return one
 

@@ -1,20 +1,194 @@
-"""The readjust guard: undoing what splits and dividends after the cutoff did to earlier prices."""
+"""The readjust guard: undoing what splits and dividends after the cutoff did to earlier prices.
 
-from collections.abc import Callable
+A vendor rescales all earlier bars at every split, so that old levels tell of later splits. Splits after the cutoff
+lie after every visible row; they scaled all of them by one and the same factor, and undoing them is one
+multiplication. The factor comes from the last bars before the cutoff, as traded beside as adjusted (FMP), or from
+the split events themselves, which the broker reads and never tells (Yahoo). Without either the answer is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from statistics import median
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.clock import NEW_YORK, Cutoff, parse_day
 from proxies.errors import CutoffRefused
 from proxies.policies.base import Ask, Found, Lookup
 
+RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
+ADJUSTED = "fmp/chart/end-of-day/historical-price-eod/light"
+TOTAL = "fmp/chart/end-of-day/historical-price-eod/dividend-adjusted"
+CHART = "yfinance/history"
+_BACK = timedelta(days=21)
+
+# which fields scale with the price, which against it
+_WITH = frozenset(
+    {"open", "high", "low", "close", "price", "vwap", "change", "adjOpen", "adjHigh", "adjLow", "adjClose"}
+    | {"sma", "ema", "wma", "dema", "tema", "standardDeviation"}
+)
+_AGAINST = frozenset({"volume"})
+
 
 def adjust_lookups(ask: Ask, cutoff: Cutoff) -> tuple[Lookup, ...]:
-    """The events that must be read before prices can be told."""
-    if not ask.endpoint.as_of.adjust:
+    """The bars and events that must be read before prices can be told."""
+    kind = ask.endpoint.as_of.adjust
+    if cutoff.live or kind in ("", "drop"):
         return ()
-    raise CutoffRefused(f"{ask.endpoint.path} cannot be told as of a cutoff yet")
+    if kind in ("chart", "actions"):
+        first = int((cutoff.instant - _BACK).timestamp())
+        # the later events are read inside the broker only; rounded to days so that equal questions share an answer
+        ahead = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp())
+        return (
+            Lookup(
+                name="chart",
+                path=CHART,
+                params={
+                    "symbol": ask.params["symbol"], "period1": first // 86400 * 86400, "period2": ahead,
+                    "interval": "1d", "events": "div,splits",
+                },
+            ),
+        )  # fmt: skip
+    last = cutoff.last_visible_day
+    window = {"symbol": ask.params["symbol"], "from": (last - _BACK).isoformat(), "to": last.isoformat()}
+    return (
+        Lookup(name="raw", path=RAW, params=window),
+        Lookup(name="adjusted", path=TOTAL if kind == "total" else ADJUSTED, params=window),
+    )
 
 
 def adjuster(ask: Ask, cutoff: Cutoff, found: Found) -> Callable[[Any], Any]:
-    """A function from a row to the row as it read at the cutoff."""
-    return lambda row: row
+    """A function from a row to the row as it read at the cutoff.
+
+    Raises
+    ------
+    CutoffRefused
+        The factor cannot be known.
+    """
+    kind = ask.endpoint.as_of.adjust
+    if cutoff.live or kind in ("", "drop"):
+        return lambda row: row
+    if kind in ("chart", "actions"):
+        splits, total = chart_factors(found.lookups.get("chart"), cutoff)
+        if splits is None:
+            raise _unknown(ask)
+        return lambda row: _scale_chart(row, splits, total)
+    factor = bar_factor(
+        found.lookups.get("raw"), found.lookups.get("adjusted"), cutoff, snap=kind == "prices"
+    )
+    if factor is None:
+        raise _unknown(ask)
+    return lambda row: scale(row, factor)
+
+
+def _unknown(ask: Ask) -> CutoffRefused:
+    return CutoffRefused(
+        f"{ask.endpoint.path} cannot be told as of the cutoff: there is no as-traded price beside it to undo later splits"
+    )
+
+
+def scale(row: Any, factor: float) -> Any:
+    """A row with its prices multiplied and its volume divided."""
+    if factor == 1 or not isinstance(row, dict):
+        return row
+    out = dict(row)
+    for name, value in row.items():
+        if _number(value):
+            if name in _WITH:
+                out[name] = scaled(value, factor)
+            elif name in _AGAINST:
+                out[name] = round(value / factor)
+    return out
+
+
+def scaled(value: float, factor: float) -> float:
+    """A price times a factor, without the dust of floating point."""
+    return float(f"{value * factor:.10g}")
+
+
+def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, *, snap: bool) -> float | None:
+    """As-traded over adjusted close on the last days before the cutoff, or None where no day has both.
+
+    Parameters
+    ----------
+    raw, adjusted : lists of rows
+        As the upstream gives them.
+    snap : bool
+        Split ratios are simple fractions: take the nearest one, so that rounding in the prices does no harm.
+    """
+    left, right = _closes(raw, cutoff), _closes(adjusted, cutoff)
+    days = sorted(set(left) & set(right))[-3:]
+    if not days:
+        return None
+    # a split among these days changes the as-traded level: only the last day's ratio holds at the cutoff
+    ratios = [left[day] / right[day] for day in days]
+    factor = ratios[-1] if max(ratios) > 1.02 * min(ratios) else median(ratios)
+    if not snap:
+        return 1.0 if abs(factor - 1) < 1e-6 else factor
+    if abs(factor - 1) < 0.005:
+        return 1.0
+    near = Fraction(factor if factor > 1 else 1 / factor).limit_denominator(20)
+    simple = float(near) if factor > 1 else 1 / float(near)
+    return simple if abs(simple / factor - 1) < 0.005 else factor
+
+
+def _closes(rows: Any, cutoff: Cutoff) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for row in rows if isinstance(rows, list) else ():
+        day = parse_day(str(row.get("date"))) if isinstance(row, dict) else None
+        if day is None or day > cutoff.last_visible_day:
+            continue
+        close = next(
+            (row[n] for n in ("close", "price", "adjClose") if _number(row.get(n)) and row[n] > 0), None
+        )
+        if close is not None:
+            out[day.isoformat()] = float(close)
+    return out
+
+
+def chart_factors(payload: Any, cutoff: Cutoff) -> tuple[float | None, float | None]:
+    """What undoes later splits, and what scales adjclose so that it meets the close on the last visible day."""
+    results = (payload.get("chart") or {}).get("result") if isinstance(payload, dict) else None
+    if not results:
+        return None, None
+    result = results[0]
+    factor = Fraction(1)
+    for event in ((result.get("events") or {}).get("splits") or {}).values():
+        when, up, down = event.get("date"), event.get("numerator"), event.get("denominator")
+        if not (_number(when) and _number(up) and _number(down)) or up <= 0 or down <= 0:
+            return None, None
+        # effective before the cutoff's day began: known and already in everyone's prices
+        day = datetime.fromtimestamp(when, tz=UTC).astimezone(NEW_YORK).date()
+        if day > cutoff.last_visible_day:
+            factor *= Fraction(up).limit_denominator(10_000) / Fraction(down).limit_denominator(10_000)
+    return float(factor), _total(result, cutoff)
+
+
+def _total(result: Mapping[str, Any], cutoff: Cutoff) -> float | None:
+    """Close over adjclose on the last day visible at the cutoff: undoes later dividends."""
+    indicators = result.get("indicators") or {}
+    closes = ((indicators.get("quote") or [{}])[0]).get("close") or []
+    adjusted = ((indicators.get("adjclose") or [{}])[0]).get("adjclose") or []
+    best: float | None = None
+    for stamp, close, adj in zip(result.get("timestamp") or [], closes, adjusted, strict=False):
+        if not (_number(stamp) and _number(close) and _number(adj)) or adj <= 0:
+            continue
+        if datetime.fromtimestamp(stamp, tz=UTC).astimezone(NEW_YORK).date() <= cutoff.last_visible_day:
+            best = close / adj
+    return best
+
+
+def _scale_chart(row: Any, splits: float, total: float | None) -> Any:
+    out: dict[str, Any] = scale(row, splits)
+    if _number(out.get("amount")):
+        out = {**out, "amount": scaled(out["amount"], splits)}
+    if "adjclose" in out:
+        if total is None:
+            return {name: value for name, value in out.items() if name != "adjclose"}
+        value = out["adjclose"]
+        out = {**out, "adjclose": scaled(value, splits * total) if _number(value) else None}
+    return out
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

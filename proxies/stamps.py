@@ -35,6 +35,8 @@ class Stamp:
         (``15min``, ``1hour``, ``1day``, ``1week``, ``1month``) whose start the stamp is.
     close : tuple of (hour, minute) or None
         With grain ``day``: when on that day it is known, in ``close_zone``; None: at the day's end.
+    plus_days : int
+        Days that pass on top before it is known.
     """
 
     form: str = "iso"
@@ -42,6 +44,7 @@ class Stamp:
     grain: str = "instant"
     close: tuple[int, int] | None = None
     close_zone: ZoneInfo = NEW_YORK
+    plus_days: int = 0
 
 
 def read(value: Any, stamp: Stamp) -> date | datetime | None:
@@ -71,7 +74,7 @@ def known_from(value: Any, stamp: Stamp) -> datetime | None:
     if moment is None:
         return None
     try:
-        return _known_from(moment, stamp)
+        return _known_from(moment, stamp) + timedelta(days=stamp.plus_days)
     except (OverflowError, ValueError):
         return None
 

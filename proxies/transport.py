@@ -162,7 +162,7 @@ class Courier:
     wire : Wire
     limits : Limits
     retry : Retry
-    also_retry : statuses a source uses for "busy" beside 429 and 5xx
+    quota, busy : what a reply of this source says beside its status
     sleep : awaitable function of seconds, for tests
     """
 
@@ -170,7 +170,7 @@ class Courier:
     wire: Wire
     limits: Limits
     retry: Retry
-    also_retry: frozenset[int] = frozenset()
+    busy: Callable[[Reply], bool] = lambda reply: False
     quota: Callable[[Reply], bool] = lambda reply: reply.status == 402
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _pace: AsyncLimiter | None = None
@@ -209,7 +209,7 @@ class Courier:
                     raise QuotaExhausted(
                         f"{self.source} says that the plan's calls are used up: wait, or use another key"
                     )
-                busy = reply.status == 429 or reply.status >= 500 or reply.status in self.also_retry
+                busy = reply.status == 429 or reply.status >= 500 or self.busy(reply)
                 if not busy:
                     return reply
                 wait = retry_after(reply.headers)

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from proxies.policies.base import Ask, Found, Judge, Lookup, Plan, Policy
+from proxies.policies.base import Ask, AskAgain, Found, Judge, Lookup, Plan, Policy
+from proxies.policies.joins import PUBLICATION_JOIN
 from proxies.policies.lags import PUBLICATION_LAG
+from proxies.policies.revisions import REVISION_AT
+from proxies.policies.search import SEARCH_DATE_FILTER
 from proxies.policies.simple import FILTER_ROWS, PUBLICATION_DATE, SNAPSHOT_REFUSED, STATIC, STRIP_FIELDS
+from proxies.policies.trends import WINDOW_END
 from proxies.policies.vintage import VINTAGE
 from proxies.policies.windows import REQUEST_POINT, REQUEST_RANGE
 
@@ -18,12 +22,16 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "request_point": REQUEST_POINT,
         "filter_rows": FILTER_ROWS,
         "publication_date": PUBLICATION_DATE,
+        "publication_join": PUBLICATION_JOIN,
         "publication_lag": PUBLICATION_LAG,
         "vintage": VINTAGE,
+        "window_end": WINDOW_END,
+        "search_date_filter": SEARCH_DATE_FILTER,
+        "revision_at": REVISION_AT,
     }
 )
 
 # part of every request's hash and of every cached answer's name: raise it when what a policy lets through changes
 POLICY_VERSION = 1
 
-__all__ = ["POLICIES", "POLICY_VERSION", "Ask", "Found", "Judge", "Lookup", "Plan", "Policy"]
+__all__ = ["POLICIES", "POLICY_VERSION", "Ask", "AskAgain", "Found", "Judge", "Lookup", "Plan", "Policy"]

@@ -62,6 +62,14 @@ class Found:
     lookups: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
+class AskAgain(Exception):
+    """The answer cannot be trimmed to the cutoff, but another request can be: the parameters to send instead."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        super().__init__("ask again")
+        self.params = dict(params)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """A policy's two halves."""
@@ -90,7 +98,9 @@ def stamp_of(row: StampRow, grain: str) -> Stamp:
         clock, _, name = row.close.partition(" ")
         hour, _, minute = clock.partition(":")
         close, close_zone = (int(hour), int(minute)), ZoneInfo(name or row.zone)
-    return Stamp(form=row.form, zone=zone, grain=grain, close=close, close_zone=close_zone)
+    return Stamp(
+        form=row.form, zone=zone, grain=grain, close=close, close_zone=close_zone, plus_days=row.plus_days
+    )
 
 
 def stamp_for(ask: Ask, row: StampRow) -> Stamp:
@@ -114,10 +124,17 @@ def by_stamp(ask: Ask, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Jud
             return UNDATED
         return None if cutoff.admits(known) else LATE
 
+    if row.field.startswith("param:"):
+        # the date is in the request: every row shares its verdict
+        shared = verdict(ask.params.get(row.field[6:]))
+        return lambda item: shared
+
     def judge(item: Any) -> str | None:
         value = get(item, row.field)
         if row.fallback and (value is None or value == ""):
             value = get(item, row.fallback)
+        if row.soft and (value is None or value == ""):
+            return None
         if not isinstance(value, (str, int, float)):
             return UNDATED
         # equal stamps are frequent and reading one costs more than looking it up

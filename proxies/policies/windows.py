@@ -6,7 +6,7 @@ from typing import Any
 from proxies.catalogue.schema import Window
 from proxies.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
 from proxies.errors import CutoffRefused, ParameterInvalid
-from proxies.policies.base import Ask, Plan, Policy, by_stamp
+from proxies.policies.base import Ask, Found, Judge, Plan, Policy, by_stamp
 
 
 def clamp(ask: Ask, cutoff: Cutoff) -> Plan:
@@ -107,5 +107,10 @@ def at_point(ask: Ask, cutoff: Cutoff) -> Plan:
     return Plan(params=dict(ask.params))
 
 
-REQUEST_RANGE = Policy(prepare=clamp, judge=lambda ask, cutoff, found: by_stamp(ask, cutoff))
+def _by_stamp_if_any(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+    """Some answers date only the rows inside their rows, which the pipeline judges."""
+    return by_stamp(ask, cutoff) if ask.endpoint.as_of.stamp else lambda row: None
+
+
+REQUEST_RANGE = Policy(prepare=clamp, judge=_by_stamp_if_any)
 REQUEST_POINT = Policy(prepare=at_point, judge=lambda ask, cutoff, found: by_stamp(ask, cutoff))

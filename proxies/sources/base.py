@@ -8,7 +8,7 @@ import orjson
 
 from proxies.cache import Raw
 from proxies.catalogue.loader import Endpoint, SourceInfo
-from proxies.errors import MissingKey, ProxyError, QuotaExhausted, Refused, SourceRejected
+from proxies.errors import MissingKey, ProxyError, SourceRejected, no_answer
 from proxies.settings import ProxySettings
 from proxies.transport import Courier, HttpxWire, Outgoing, Reply, Wire, redact
 
@@ -41,6 +41,8 @@ class HttpSource:
     """
 
     also_retry: frozenset[int] = frozenset()
+    # what an answer without a body stands for
+    empty: bytes = b""
 
     def __init__(self, info: SourceInfo, settings: ProxySettings, wire: Wire | None = None) -> None:
         self.name = info.name
@@ -49,11 +51,11 @@ class HttpSource:
         self._secret = settings.keys.get(info.name, "")
         self._courier = Courier(
             source=info.name,
-            wire=wire or HttpxWire(key=info.key, secret=self._secret, agent=info.agent or AGENT),
+            wire=wire or self.wire(),
             limits=info.limits,
             retry=settings.retry,
-            also_retry=self.also_retry,
             quota=self.quota,
+            busy=self.busy,
         )
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
@@ -68,18 +70,32 @@ class HttpSource:
         """
         if self.info.key and not self._secret:
             raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
-        reply = await self._courier.send(self.outgoing(endpoint, params))
-        payload, broken = _parse(reply.body)
+        _, body = await self.ask(endpoint, self.outgoing(endpoint, params))
+        return Raw(body=body, fetched_at=self._settings.now())
+
+    async def ask(self, endpoint: Endpoint, outgoing: Outgoing) -> tuple[Any, bytes]:
+        """One exchange: the parsed answer and its bytes, or the error it stands for."""
+        reply = await self._courier.send(outgoing)
+        body = reply.body if reply.body.strip() else self.empty
+        payload, broken = _parse(body)
         problem = self.complaint(endpoint, reply, payload)
         if problem is not None:
             raise problem
         if broken:
             raise SourceRejected(f"{self.name} answered with something that is not JSON")
-        return Raw(body=self.repack(endpoint, params, payload, reply.body), fetched_at=self._settings.now())
+        return payload, body
+
+    def wire(self) -> Wire:
+        """The wire this source speaks over."""
+        return HttpxWire(key=self.info.key, secret=self._secret, agent=self.info.agent or AGENT)
 
     def outgoing(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Outgoing:
         """The HTTP request of a call, without its key."""
-        url = endpoint.url
+        return self.build(endpoint, params)
+
+    def build(self, endpoint: Endpoint, params: Mapping[str, Any], *, url: str | None = None) -> Outgoing:
+        """A request with its parameters in their places; ``url`` stands in for the endpoint's own."""
+        url = endpoint.url if url is None else url
         query: dict[str, str] = {}
         body: dict[str, Any] = {}
         for name, value in params.items():
@@ -125,12 +141,12 @@ class HttpSource:
                 + (f": check {variable}" if variable else "")
             )
         if not 200 <= reply.status < 300:
-            return no_answer(self.name, endpoint)
+            return no_answer(self.name, endpoint.path)
         return None
 
-    def repack(self, endpoint: Endpoint, params: Mapping[str, Any], payload: Any, body: bytes) -> bytes:
-        """The answer's bytes as they are kept; a source may bring rows into the catalogue's shape here."""
-        return body
+    def busy(self, reply: Reply) -> bool:
+        """Whether a reply of another status than 429 and 5xx asks to come back later."""
+        return reply.status in self.also_retry
 
     def clean(self, text: str) -> str:
         """A text without this source's key."""
@@ -139,11 +155,6 @@ class HttpSource:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._courier.wire.aclose()
-
-
-def no_answer(source: str, endpoint: Endpoint) -> Refused:
-    """The one neutral line for "not found", "no longer" and "not yet": they must not be told apart."""
-    return Refused(f"{source} has no answer to this request: check the parameters of {endpoint.path}")
 
 
 def _query_text(value: Any) -> str:
@@ -163,4 +174,4 @@ def _parse(body: bytes) -> tuple[Any, bool]:
         return None, True
 
 
-__all__ = ["HttpSource", "QuotaExhausted", "Source", "no_answer"]
+__all__ = ["HttpSource", "Source"]

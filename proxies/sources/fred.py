@@ -3,8 +3,8 @@
 from typing import Any
 
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import CutoffRefused, ProxyError, SourceRejected
-from proxies.sources.base import HttpSource, no_answer
+from proxies.errors import CutoffRefused, ProxyError, SourceRejected, no_answer
+from proxies.sources.base import HttpSource
 from proxies.transport import Reply
 
 
@@ -28,5 +28,5 @@ class FredSource(HttpSource):
                     "fred has nothing under this request as it stood on the asked day (no vintage): "
                     "ask for another series or an earlier question"
                 )
-            return no_answer(self.name, endpoint)
+            return no_answer(self.name, endpoint.path)
         return super().complaint(endpoint, reply, payload)

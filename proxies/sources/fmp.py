@@ -1,0 +1,34 @@
+"""Financial Modeling Prep: lists of rows; complaints come as an object, with any status."""
+
+from typing import Any
+
+import orjson
+
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import ProxyError, QuotaExhausted, SourceRejected
+from proxies.sources.base import HttpSource
+from proxies.transport import Reply
+
+
+class FmpSource(HttpSource):
+    """FMP over HTTP. An empty body means no rows."""
+
+    empty = b"[]"
+
+    def quota(self, reply: Reply) -> bool:
+        """The daily plan answers 429 with its own words; a rate limit does not."""
+        return reply.status == 402 or (reply.status == 429 and b"limit reach" in reply.body[:2000].lower())
+
+    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+        """An object with ``Error Message`` where a list is due is a complaint, also under status 200."""
+        if isinstance(payload, dict) and {"Error Message", "error", "Error"} & payload.keys():
+            words = orjson.dumps(payload).lower()
+            if b"limit reach" in words:
+                return QuotaExhausted("fmp says that the plan's calls are used up: wait, or use another key")
+            if b"api key" in words or b"apikey" in words:
+                return SourceRejected("fmp does not accept the key: check FMP_API_KEY")
+            if reply.status == 200:
+                return SourceRejected(
+                    f"fmp answered with a complaint instead of rows: check the parameters of {endpoint.path}"
+                )
+        return super().complaint(endpoint, reply, payload)
