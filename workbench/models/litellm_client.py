@@ -152,11 +152,11 @@ class LiteLLMModel:
         if request.tools:
             wanted["tools"] = [_tool(tool) for tool in request.tools]
         supported = self._supported()
-        for key, value in wanted.items():
-            if supported is None or key in supported:
-                arguments[key] = value
+        for parameter, value in wanted.items():
+            if supported is None or parameter in supported:
+                arguments[parameter] = value
             else:
-                notes.append(f"{key} left out: {self._name} does not take it")
+                notes.append(f"{parameter} left out: {self._name} does not take it")
         if self._api_base is not None:
             arguments["api_base"] = self._api_base
         key = self._api_key
@@ -211,7 +211,7 @@ class LiteLLMModel:
 
     def _pause(self, problem: Exception, attempt: int) -> float:
         most = min(self._retries.first_wait * 2 ** (attempt - 1), self._retries.longest_wait)
-        drawn = most * (0.5 + 0.5 * self._jitter())
+        drawn: float = most * (0.5 + 0.5 * self._jitter())
         return min(max(drawn, _retry_after(problem)), self._retries.longest_wait)
 
     def _told(self, problem: Exception) -> ModelError | MissingProviderKey:

@@ -24,6 +24,8 @@ def last_words(messages: Sequence[Message]) -> str:
 def stage_of(messages: Sequence[Message]) -> str:
     """The stage whose reply format the last user message spells; ``unknown`` if none."""
     text = last_words(messages)
+    stated = list(_CUTOFF.finditer(text))
+    text = text[stated[-1].end() :] if stated else text  # the reply format stands behind the cutoff
     if "END_OF_ANALYSIS" in text:
         return "analyze"
     if "<TERMINATE_NOTEBOOK>" in text:

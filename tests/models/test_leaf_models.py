@@ -1,0 +1,121 @@
+"""Laws of the leaf models, and one worked number each."""
+
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench.forecasting.leaf_models import (
+    LeafSpec,
+    TooLittleHistory,
+    estimate,
+    ewma_variance,
+    positions,
+    smooth_share,
+    term_variance,
+    trading_days,
+    weekly_grid,
+)
+
+LAST = date(2018, 6, 29)
+
+
+def walk(seed: int, *, drift: float = 0.0, days: int = 2500) -> pd.Series:
+    rng = np.random.default_rng(seed)
+    index = pd.bdate_range(end=LAST, periods=days)
+    return pd.Series(100 * np.exp(np.cumsum(drift + 0.01 * rng.standard_normal(days))), index=index)
+
+
+def up(**changes: object) -> LeafSpec:
+    spec = LeafSpec(method="endpoint", start=LAST, end=date(2018, 9, 28), last_day=LAST, low=1.0)
+    return replace(spec, **changes)  # type: ignore[arg-type]
+
+
+def test_trading_days_follow_the_exchange() -> None:
+    # 2018-07-04, Labor Day, Thanksgiving and Christmas fall on weekdays; 2018-12-05 (mourning) was not foreseeable
+    assert trading_days(date(2018, 7, 3), date(2018, 7, 5)) == 1
+    assert trading_days(LAST, date(2018, 12, 31)) == 127
+    assert trading_days(date(2018, 12, 31), LAST) == -127
+    assert trading_days(LAST, date(2018, 7, 1)) == 0
+    assert trading_days(date(2014, 4, 17), date(2014, 4, 21)) == 1  # Good Friday
+
+
+def test_the_grid_ends_on_the_last_visible_day_and_is_weekly() -> None:
+    grid = weekly_grid(LAST, pd.Timestamp("2018-01-01"))
+    assert grid[-1] == pd.Timestamp(LAST)
+    assert set(np.diff(grid.to_numpy()).astype("timedelta64[D]").astype(int)) == {7}
+    assert len(weekly_grid(LAST, pd.Timestamp("1950-01-01"))) == 1201
+
+
+def test_a_position_is_the_last_row_at_most_five_days_old() -> None:
+    index = pd.DatetimeIndex(["2018-06-01", "2018-06-20"])
+    days = pd.DatetimeIndex(["2018-05-31", "2018-06-01", "2018-06-06", "2018-06-07", "2018-06-25"])
+    assert positions(index, days).tolist() == [-1, 0, 0, -1, 1]
+
+
+def test_smoothed_shares_of_an_interval_and_its_complement_add_up() -> None:
+    values = np.random.default_rng(1).standard_normal(500)
+    assert smooth_share(values, 0.3, np.inf) + smooth_share(values, -np.inf, 0.3) == pytest.approx(1)
+    assert smooth_share(values, 0.3, np.inf) == pytest.approx(float(np.mean(values > 0.3)), abs=0.02)
+
+
+def test_expected_variance_reverts_to_the_mean() -> None:
+    assert term_variance(4.0, 1.0, 1) == pytest.approx(4.0)
+    assert 1.0 < term_variance(4.0, 1.0, 250) < 1.7
+    assert term_variance(1.0, 1.0, 77) == pytest.approx(1.0)
+
+
+def test_ewma_of_constant_squares_is_that_constant() -> None:
+    assert ewma_variance(np.full(50, 0.02)) == pytest.approx(np.full(50, 0.0004))
+
+
+def test_a_fair_walk_is_a_coin_and_drift_tilts_it() -> None:
+    fair = np.mean([estimate(up(), walk(seed)).p for seed in range(6)])
+    tilted = np.mean([estimate(up(), walk(seed, drift=0.002)).p for seed in range(6)])
+    assert fair == pytest.approx(0.5, abs=0.15)
+    assert tilted > 0.8
+
+
+def test_a_higher_bar_is_never_more_likely() -> None:
+    series = walk(3)
+    found = [estimate(up(low=bar), series) for bar in (0.9, 0.97, 1.0, 1.03, 1.1)]
+    assert [item.p for item in found] == sorted((item.p for item in found), reverse=True)
+    assert [item.base_rate for item in found] == sorted((item.base_rate for item in found), reverse=True)
+
+
+def test_never_is_the_complement() -> None:
+    spec = up(method="path", low=0.0, high=0.95, extreme="min")
+    series = walk(4)
+    assert estimate(spec, series).p + estimate(replace(spec, never=True), series).p == pytest.approx(1)
+
+
+def test_probabilities_stay_within_their_bounds_and_windows_end_before_the_cutoff() -> None:
+    found = estimate(up(low=5.0), walk(5))
+    assert found.p == 0.02
+    assert found.base_rate == 0.0
+    assert trading_days(found.last, LAST) >= found.horizon - 1
+    assert set(np.unique(found.outcomes)) <= {0, 1, -1}
+
+
+def test_the_last_close_moves_the_estimate_a_little() -> None:
+    series = walk(6)
+    moved = series.copy()
+    moved.iloc[-1] *= 1.001
+    before, after = estimate(up(), series).p, estimate(up(), moved).p
+    assert before != after
+    assert abs(before - after) < 0.02
+
+
+def test_a_volatile_month_raises_expected_volatility() -> None:
+    spec = LeafSpec(method="volatility", start=LAST, end=date(2018, 7, 31), last_day=LAST, low=0.2)
+    calm = walk(7)
+    wild = calm.copy()
+    wild.iloc[-20:] = wild.iloc[-20:] * np.where(np.arange(20) % 2, 1.03, 0.97)
+    assert estimate(spec, wild).p > estimate(spec, calm).p + 0.1
+
+
+def test_too_short_a_history_is_named() -> None:
+    with pytest.raises(TooLittleHistory, match="separate windows"):
+        estimate(up(end=date(2019, 6, 28)), walk(8, days=300))
