@@ -95,8 +95,8 @@ def test_every_rule_equals_problog(tree: Tree) -> None:
     assert tree.root.p == pytest.approx(problog_root(export_tree(tree, "problog").text), abs=1e-9)
 
 
-@given(mixed_trees())
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(mixed_trees(7))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.filterwarnings("ignore")
 def test_every_rule_equals_pgmpy_on_the_bif(tree: Tree) -> None:
     assert tree.root.p == pytest.approx(pgmpy_root(export_tree(tree, "bif").text), abs=1e-9)

@@ -58,6 +58,11 @@ def test_columns_equal_one_evaluation_per_row(tree: Tree, data: st.DataObject) -
         assert root == pytest.approx(expected, abs=1e-9)
 
 
+def test_a_constant_formula_has_columns_too() -> None:
+    tree = two(LogicRule("P1 AND NOT P1"))
+    assert root_columns(tree, {"P1": np.array([0.1, 0.5])}).tolist() == [0.0, 0.0]
+
+
 def test_columns_of_a_strangers_rule_and_of_min_max() -> None:
     p = {"P1": np.array([0.2, 0.9]), "P2": np.array([0.5, 0.5])}
     assert rule_columns(LogicRule("P1 AND P2", norm="minmax"), p).tolist() == [0.2, 0.5]

@@ -21,7 +21,7 @@ Column = NDArray[np.float64]
 
 
 def rule_columns(rule: Rule, p: Mapping[NodeId, Column]) -> Column:
-    """The rule's raw value for every row of the children's columns."""
+    """The rule's raw value for every row of the children's columns; without a length where no child has a say."""
     if isinstance(rule, (LinearRule, AverageRule, RandomRule)):
         total: Any = np.full(len(next(iter(p.values()))) if p else 1, rule.intercept)
         for child, weight in rule.weights.items():
@@ -77,7 +77,7 @@ def root_columns(
             assert node.rule is not None
             below = {child: columns.pop(child) for child in node.children}
             made = rules[node_id](below) if rules and node_id in rules else rule_columns(node.rule, below)
-            columns[node_id] = np.clip(made, 0.0, 1.0)
+            columns[node_id] = np.atleast_1d(np.clip(made, 0.0, 1.0))  # a constant formula has no length
         else:
             for child in node.children:
                 columns.pop(child, None)
