@@ -7,6 +7,7 @@ makes a network call. Its own retries are off, because they are silent.
 import asyncio
 import base64
 import json
+import logging
 import os
 import random
 import re
@@ -40,6 +41,8 @@ def load_litellm() -> Any:
     from workbench.models.litellm_provider import register
 
     litellm.suppress_debug_info = True
+    # its warnings are about its own housekeeping; what matters to a caller comes as an exception
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     litellm.telemetry = False
     litellm.disable_aiohttp_transport = True
     register(litellm)
@@ -315,7 +318,8 @@ def _asks_for_key(text: str) -> bool:
 
 
 def _retry_after(problem: Exception) -> float:
-    headers = getattr(getattr(problem, "response", None), "headers", None) or {}
+    """Seconds the provider asked us to wait; 0 where it did not. LiteLLM keeps the real headers in an own field."""
+    headers = getattr(problem, "litellm_response_headers", None) or {}
     try:
         return max(0.0, float(headers.get("retry-after", 0)))
     except (TypeError, ValueError):

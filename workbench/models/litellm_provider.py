@@ -19,6 +19,8 @@ _PRICE = {
     "mode": "chat",
     "input_cost_per_token": 0.0,
     "output_cost_per_token": 0.0,
+    "cache_creation_input_token_cost": 0.0,
+    "cache_read_input_token_cost": 0.0,
     "max_input_tokens": 1_000_000,
     "max_output_tokens": 100_000,
 }

@@ -1,0 +1,321 @@
+"""The LiteLLM client against a small OpenAI-compatible server on loopback: no key, no outside network."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
+from workbench.models.cost import forecast_cost, price_of_call
+from workbench.models.errors import MissingProviderKey, ModelRefused, ModelUnavailable, UnknownModel
+from workbench.models.litellm_client import MALFORMED, LiteLLMModel, load_litellm, price_per_token, redact
+from workbench.models.registry import RetrySettings, open_model
+
+TOOL = ToolSpec(
+    name="retrieve_api_doc",
+    description="docs",
+    parameters={
+        "type": "object",
+        "properties": {"full_paths": {"type": "array", "items": {"type": "string"}}},
+    },
+)
+ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")
+
+
+class Provider:
+    """Answers from a queue of (status, body, headers); keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.queue: list[tuple[int, dict[str, Any], dict[str, str]]] = []
+        self.asked: list[tuple[dict[str, Any], str | None]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.asked.append((body, self.headers.get("Authorization")))
+                status, answer, headers = outer.queue.pop(0)
+                data = json.dumps(answer).encode()
+                self.send_response(status)
+                for name, value in {"Content-Type": "application/json", **headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *args: object) -> None:
+                return
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+
+    def says(
+        self, text: str | None = "hi", *, usage: bool = True, finish: str = "stop", **message: Any
+    ) -> None:
+        body: dict[str, Any] = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "x",
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": finish,
+                    "message": {"role": "assistant", "content": text, **message},
+                }
+            ],
+        }
+        if usage:
+            body["usage"] = {
+                "prompt_tokens": 11,
+                "completion_tokens": 5,
+                "total_tokens": 16,
+                "prompt_tokens_details": {"cached_tokens": 4},
+            }
+        self.queue.append((200, body, {}))
+
+    def fails(
+        self, status: int, text: str = "no", headers: dict[str, str] | None = None, code: str = "c"
+    ) -> None:
+        self.queue.append((status, {"error": {"message": text, "type": "t", "code": code}}, headers or {}))
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    fake = Provider()
+    yield fake
+    fake.server.shutdown()
+    fake.server.server_close()
+    fake.thread.join()
+
+
+class Waits:
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def client(provider: Provider, name: str = "openai/x", **options: Any) -> tuple[LiteLLMModel, Waits]:
+    waits = Waits()
+    retries = options.pop("retries", RetrySettings(attempts=3, first_wait=1.0, longest_wait=5.0, timeout=20))
+    model = LiteLLMModel(
+        name, api_base=provider.url, retries=retries, sleep=waits, jitter=lambda: 1.0, **options
+    )
+    return model, waits
+
+
+async def test_a_reply_with_usage_and_an_unknown_price(provider: Provider) -> None:
+    provider.says("hello back")
+    model, _ = client(provider)
+    reply = await model.complete(ASK)
+    assert reply.text == "hello back"
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens) == (11, 5, 4)
+    assert reply.cost_usd is None  # unknown is not free
+    body, authorization = provider.asked[0]
+    assert body["model"] == "x"
+    assert body["messages"] == [{"role": "user", "content": "hello"}]
+    assert authorization == "Bearer none-needed"
+    assert not {"stage", "nodes", "cutoff"} & set(body)
+
+
+async def test_missing_usage_is_unknown_not_zero_cost(provider: Provider) -> None:
+    provider.says("hi")
+    model, _ = client(provider, "openai/gpt-4o")
+    reply = await model.complete(ASK)
+    assert reply.cost_usd is not None and reply.cost_usd > 0
+
+
+async def test_a_key_that_is_set_is_used_and_the_placeholder_is_not(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-from-environment")
+    provider.says()
+    provider.says()
+    await client(provider)[0].complete(ASK)
+    await client(provider, api_key="sk-given")[0].complete(ASK)
+    assert [authorization for _, authorization in provider.asked] == [
+        "Bearer sk-from-environment",
+        "Bearer sk-given",
+    ]
+
+
+async def test_a_tool_call_there_and_its_answer_back(provider: Provider) -> None:
+    call = {
+        "id": "c9",
+        "type": "function",
+        "function": {"name": "retrieve_api_doc", "arguments": '{"full_paths": ["a/b"]}'},
+    }
+    provider.says(None, finish="tool_calls", tool_calls=[call])
+    provider.says("thanks")
+    model, _ = client(provider)
+    first = await model.complete(
+        ModelRequest(messages=ASK.messages, tools=(TOOL,), stage="step", cutoff="2018-06-30")
+    )
+    assert first.text == ""
+    assert first.tool_calls == (
+        ToolCall(id="c9", name="retrieve_api_doc", arguments={"full_paths": ["a/b"]}),
+    )
+    assert provider.asked[0][0]["tools"][0]["function"]["name"] == "retrieve_api_doc"
+    turns = (
+        *ASK.messages,
+        Message(role="assistant", content="", tool_calls=first.tool_calls),
+        Message(role="tool", content="the doc", tool_call_id="c9"),
+    )
+    await model.complete(ModelRequest(messages=turns, tools=(TOOL,), stage="step", cutoff="2018-06-30"))
+    sent = provider.asked[1][0]["messages"]
+    assert sent[1]["tool_calls"][0]["id"] == sent[2]["tool_call_id"] == "c9"
+    assert json.loads(sent[1]["tool_calls"][0]["function"]["arguments"]) == {"full_paths": ["a/b"]}
+
+
+@pytest.mark.parametrize("arguments", ["{not json", "[1]", ""])
+async def test_tool_arguments_that_are_no_object_are_handed_on_as_such(
+    provider: Provider, arguments: str
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "retrieve_api_doc", "arguments": arguments}}
+    provider.says(None, finish="tool_calls", tool_calls=[call])
+    (found,) = (await client(provider)[0].complete(ASK)).tool_calls
+    assert found.arguments == ({MALFORMED: arguments} if arguments else {})
+
+
+async def test_images_go_as_data_urls(provider: Provider) -> None:
+    provider.says()
+    turn = Message(role="user", content="look", images=(b"\x89PNG1",))
+    await client(provider)[0].complete(ModelRequest(messages=(turn,), stage="step", cutoff="2018-06-30"))
+    text, image = provider.asked[0][0]["messages"][0]["content"]
+    assert text == {"type": "text", "text": "look"}
+    assert image["image_url"]["url"].startswith("data:image/png;base64,iVBO")
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+async def test_transient_failures_are_tried_again_by_us_alone(provider: Provider, status: int) -> None:
+    provider.fails(status)
+    provider.fails(status)
+    provider.says("at last")
+    model, waits = client(provider)
+    reply = await model.complete(ASK)
+    assert reply.text == "at last"
+    assert len(provider.asked) == 3
+    assert waits.seconds == [1.0, 2.0]
+    assert "answered at attempt 3" in reply.notes
+
+
+async def test_retries_end(provider: Provider) -> None:
+    for _ in range(3):
+        provider.fails(503, "overloaded")
+    model, waits = client(provider)
+    with pytest.raises(ModelUnavailable, match=r"3 attempts.*overloaded"):
+        await model.complete(ASK)
+    assert len(provider.asked) == 3
+    assert len(waits.seconds) == 2
+
+
+async def test_retry_after_is_obeyed_up_to_our_limit(provider: Provider) -> None:
+    provider.fails(429, headers={"Retry-After": "4"})
+    provider.fails(429, headers={"Retry-After": "900"})
+    provider.says()
+    model, waits = client(provider)
+    await model.complete(ASK)
+    assert waits.seconds == [4.0, 5.0]
+
+
+async def test_a_server_that_is_not_there_is_unavailable(provider: Provider) -> None:
+    model, _ = client(provider, retries=RetrySettings(attempts=2, timeout=5))
+    provider.server.shutdown()
+    provider.server.server_close()
+    with pytest.raises(ModelUnavailable, match="2 attempts"):
+        await model.complete(ASK)
+    # the fixture closes it again; a closed server takes that
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(400, "refuses"), (401, "refuses the key"), (404, "knows no model")]
+)
+async def test_final_failures_are_not_tried_again_and_show_no_key(
+    provider: Provider, status: int, words: str
+) -> None:
+    provider.fails(status, "bad: sk-verysecret123 is wrong")
+    model, waits = client(provider, api_key="sk-verysecret123")
+    with pytest.raises(ModelRefused, match=words) as refused:
+        await model.complete(ASK)
+    assert "verysecret" not in str(refused.value)
+    assert "[key]" in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert (len(provider.asked), waits.seconds) == (1, [])
+    assert "verysecret" not in repr(model)
+
+
+async def test_an_empty_purse_is_not_tried_again(provider: Provider) -> None:
+    provider.fails(429, "You exceeded your current quota: insufficient_quota", code="insufficient_quota")
+    with pytest.raises(ModelRefused):
+        await client(provider)[0].complete(ASK)
+    assert len(provider.asked) == 1
+
+
+async def test_a_missing_key_is_the_callers_to_set(provider: Provider) -> None:
+    model = LiteLLMModel("openai/gpt-4o", retries=RetrySettings(attempts=1))
+    with pytest.raises(MissingProviderKey, match="OPENAI_API_KEY"):
+        await model.complete(ASK)
+
+
+async def test_parameters_a_model_does_not_take_are_left_out_and_said(provider: Provider) -> None:
+    provider.says()
+    model, _ = client(provider, "openai/o1-mini")
+    model._supported = lambda: {"max_tokens"}  # type: ignore[method-assign]
+    reply = await model.complete(
+        ModelRequest(messages=ASK.messages, stage="step", cutoff="2018-06-30", temperature=0.3, max_tokens=7)
+    )
+    assert "temperature" not in provider.asked[0][0]
+    assert any("temperature left out" in note for note in reply.notes)
+
+
+async def test_a_reply_that_was_cut_off_says_so(provider: Provider) -> None:
+    provider.says("half", finish="length")
+    assert any("cut off" in note for note in (await client(provider)[0].complete(ASK)).notes)
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "offline/other", "/x", "x/", "", "nosuchprovider/x"])
+def test_unknown_models_are_one_line_that_names_what_works(name: str) -> None:
+    with pytest.raises(UnknownModel, match="offline/analyst") as unknown:
+        open_model(name)
+    assert "\n" not in str(unknown.value)
+
+
+def test_keys_are_taken_out_of_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "abcdef123456")
+    text = redact(
+        "x sk-abc12345 Bearer tok.en-123456 https://h?key=ABCDEFGH1 abcdef123456 mine", extra=("mine",)
+    )
+    for secret in ("sk-abc", "tok.en", "ABCDEFGH1", "abcdef123456", "mine"):
+        assert secret not in text
+
+
+def test_the_price_list_is_read_from_the_package() -> None:
+    import os
+
+    load_litellm()
+    assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"
+
+
+def test_prices_and_forecasts() -> None:
+    assert price_per_token("openai/some-model-nobody-lists") is None
+    assert price_of_call("openai/some-model-nobody-lists") is None
+    known = price_per_token("openai/gpt-4o")
+    assert known is not None and known[0] > 0
+    one = forecast_cost("openai/gpt-4o", leaves=9, inner=3)
+    three = forecast_cost("openai/gpt-4o", leaves=9, inner=3, trials=3)
+    assert one.cost_usd is not None and three.cost_usd is not None
+    assert one.cost_usd < three.cost_usd < 3 * one.cost_usd
+    assert forecast_cost("openai/some-model-nobody-lists", leaves=1, inner=1).cost_usd is None
+    assert forecast_cost("offline/analyst", leaves=1, inner=1).cost_usd == 0.0

@@ -1,0 +1,60 @@
+"""``offline/analyst`` through LiteLLM's own door gives the same words as in-process."""
+
+import pytest
+
+from proxies.clock import Cutoff
+from tests.models.inprocess import Desk, analyst, ground, grow
+from workbench.agents.analyzer import RoundsAnalyzer
+from workbench.models.base import NodeRef
+from workbench.models.litellm_client import load_litellm
+from workbench.models.litellm_provider import register
+from workbench.propositions import Tree
+
+DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+
+
+async def test_the_same_reply_through_litellm() -> None:
+    litellm = load_litellm()
+    model = analyst()
+    register(litellm, model)
+    desk = Desk(model)
+
+    async def ignore(tree: Tree) -> None:
+        return None
+
+    tree = await RoundsAnalyzer().analyze(
+        Tree.root_only(DEMO), cutoff=Cutoff.parse("2018-06-30"), ask=desk, on_round=ignore
+    )
+    await ground(model, NodeRef(id="P5", statement=tree["P5"].statement), "2018-06-30", desk=desk)
+    assert len(desk.replies) == 8
+    for request, reply in desk.replies:
+        messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        response = await litellm.acompletion(model="offline/analyst", messages=messages)
+        assert response.choices[0].message.content == reply.text
+        assert response.model == "offline/analyst"
+
+
+async def test_over_the_embedded_data_without_any_set_up() -> None:
+    litellm = load_litellm()
+    litellm.custom_provider_map = [e for e in litellm.custom_provider_map if e["provider"] != "offline"]
+    register(litellm)
+    text = (
+        f"- P0: {DEMO}\n\nKnowledge cutoff: 2018-06-30\n\nAnswer with one ```json list or <END_OF_ANALYSIS>."
+    )
+    response = await litellm.acompletion(
+        model="offline/analyst", messages=[{"role": "user", "content": text}]
+    )
+    assert "Reference class: the S&P 500 closes higher" in response.choices[0].message.content
+    run = await grow(analyst(), DEMO, "2018-06-30")
+    assert run.tree["P2"].statement in response.choices[0].message.content
+
+
+async def test_refusals_come_through_as_errors_of_litellm_or_ours() -> None:
+    litellm = load_litellm()
+    text = "- P0: It rains\n\nKnowledge cutoff: 2018-06-30\n\n<END_OF_ANALYSIS>"
+    with pytest.raises(Exception, match="names no series"):
+        await litellm.acompletion(model="offline/analyst", messages=[{"role": "user", "content": text}])
+    with pytest.raises(Exception, match="Knowledge cutoff"):
+        await litellm.acompletion(model="offline/analyst", messages=[{"role": "user", "content": "hello"}])
+    with pytest.raises(Exception, match="offline/analyst"):
+        await litellm.acompletion(model="offline/other", messages=[{"role": "user", "content": text}])
