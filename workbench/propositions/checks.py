@@ -12,7 +12,7 @@ from workbench.propositions.errors import (
     TreeFormatError,
     UnknownNode,
 )
-from workbench.propositions.ids import ROOT, NodeId, natural_order, parent_of, require_id
+from workbench.propositions.ids import ROOT, NodeId, is_child_id, natural_order, parent_of, require_id
 from workbench.propositions.values import Proposition
 
 
@@ -46,7 +46,9 @@ def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
     CycleError, OrphanNode, IdMismatch
     """
     for start, parent in parents.items():
-        require_id(start)
+        # a node right under a well-formed parent is well-formed: no need to read a long id from its start
+        if parent is None or not is_child_id(start, parent):
+            require_id(start)
         if parent is not None and parent not in parents:
             raise OrphanNode(f"{start} hangs under {parent}, which is not in the tree")
     cleared: set[NodeId] = set()
@@ -77,7 +79,7 @@ def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
     TreeError
         Of the kind that fits: see ``workbench.propositions.errors``.
     """
-    parents: dict[NodeId, NodeId | None] = {node: parent_of(require_id(node)) for node in nodes}
+    parents: dict[NodeId, NodeId | None] = {node: parent_of(node) for node in nodes}
     check_parents(parents)
     counted = 0
     for node, proposition in nodes.items():

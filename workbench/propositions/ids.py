@@ -15,6 +15,7 @@ NodeId = str
 
 ROOT: NodeId = "P0"
 
+_NUMBER = re.compile(r"[1-9][0-9]*")
 _ID = re.compile(r"P0|P[1-9][0-9]*(?:\.[1-9][0-9]*)*")
 
 
@@ -91,6 +92,18 @@ def child_id(parent: NodeId, number: int) -> NodeId:
     if number < 1:
         raise IdMismatch(f"children are numbered from 1, not {number}")
     return f"P{number}" if parent == ROOT else f"{parent}.{number}"
+
+
+def is_child_id(node: object, parent: NodeId) -> bool:
+    """Whether the text is an id right under this (well-formed) parent; looks at its last number only.
+
+    >>> is_child_id("P1.10", "P1"), is_child_id("P10", "P1"), is_child_id("P1.2.3", "P1"), is_child_id("P0", "P0")
+    (True, False, False, False)
+    """
+    if not isinstance(node, str):
+        return False
+    start = "P" if parent == ROOT else parent + "."
+    return node.startswith(start) and _NUMBER.fullmatch(node, len(start)) is not None
 
 
 def child_ids(parent: NodeId, count: int) -> list[NodeId]:

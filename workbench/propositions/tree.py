@@ -61,9 +61,10 @@ class Tree:
             if proposition.id in nodes:
                 raise DuplicateId(f"{proposition.id} is in the tree twice")
             checks.check_statement(proposition.id, proposition.statement)
-            ordered = tuple(sorted(map(require_id, proposition.children), key=_sibling_order))
-            if ordered != proposition.children:
-                proposition = replace(proposition, children=ordered)
+            if len(proposition.children) > 1:
+                ordered = tuple(sorted(map(require_id, proposition.children), key=_sibling_order))
+                if ordered != proposition.children:
+                    proposition = replace(proposition, children=ordered)
             nodes[proposition.id] = proposition
         self._statements = checks.check_nodes(nodes)
         self._nodes = nodes
