@@ -105,7 +105,7 @@ def _market_rows(name: str, p: Any, prices: Any, table: Any) -> Any:
         raise UsageError(f"{name}: no market event has a forecast")
     wrong = ~((prices[rows] > 0) & (prices[rows] < 1))
     if wrong.any():
-        event = table.event_id[rows][int(np.argmax(wrong))]
+        event = str(table.event_id[rows][int(np.argmax(wrong))])
         raise UsageError(f"{name}: event {event!r} has no price strictly between 0 and 1")
     return rows
 

@@ -53,7 +53,9 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> McNemar:
         raise ScoreDomainError(f"hits of shape {a.shape} and {b.shape} cannot be paired")
     only_a, only_b = int((a & ~b).sum()), int((~a & b).sum())
     total = only_a + only_b
-    p = 2.0 * float(bdtr(min(only_a, only_b), total, 0.5)) if total else 1.0  # both tails: p = 1/2 is symmetric
+    p = (
+        2.0 * float(bdtr(min(only_a, only_b), total, 0.5)) if total else 1.0
+    )  # both tails: p = 1/2 is symmetric
     return McNemar(only_a=only_a, only_b=only_b, p=min(p, 1.0))
 
 

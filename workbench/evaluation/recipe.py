@@ -105,14 +105,11 @@ def _calibrated(
 def _prior(events: Events, rows: IntArray, recipe: Recipe) -> FloatArray:
     if recipe.pool != "shrink-prior":
         return np.full(len(rows), 0.5)
-    if recipe.prior is None:
-        raise ScoreDomainError(
-            "shrink-prior needs --prior COLUMN, a column of the events file (such as prior_temporal)"
-        )
-    prior = events.probability(recipe.prior)[rows]
+    column = recipe.prior or DEFAULT_PRIOR
+    prior = events.probability(column)[rows]
     if np.isnan(prior).any():
-        event = events.event_id[rows][int(np.argmax(np.isnan(prior)))]
-        raise ScoreDomainError(f"event {event!r} has no {recipe.prior}: every scored event needs a prior")
+        event = str(events.event_id[rows][int(np.argmax(np.isnan(prior)))])
+        raise ScoreDomainError(f"event {event!r} has no {column}: every scored event needs a prior")
     return prior
 
 

@@ -6,7 +6,7 @@ like numbers.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,10 +93,10 @@ def _number(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False
     wrong = ~np.isfinite(values) & ~absent
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise TableError(path, f"{text[row]!r} is not a number", row=row + 1, column=column)
+        raise TableError(path, f"{str(text[row])!r} is not a number", row=row + 1, column=column)
     if not blank and absent.any():
         row = int(np.argmax(absent))
-        what = f"is {text[row]!r}" if text[row].strip() else "is empty"
+        what = f"is {str(text[row])!r}" if text[row].strip() else "is empty"
         raise TableError(path, f"{what}; a number is needed", row=row + 1, column=column)
     return values
 
@@ -303,7 +303,7 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
     positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
     if (positions < 0).any():
         row = int(np.argmax(positions < 0))
-        problem = f"event {event[row]!r} is not in {events.path}"
+        problem = f"event {str(event[row])!r} is not in {events.path}"
         raise TableError(path, problem, row=row + 1, column="event_id")
     p = _probability(path, frame, "p")
     variants: tuple[str, ...] = ()
@@ -335,3 +335,105 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
         _key=key,
         _p=p,
     )
+
+
+def read_series(path: Path, date_column: str = "date", value_column: str = "value") -> tuple[Any, FloatArray]:
+    r"""Days and values of a time series; empty values are ``nan``.
+
+    Parameters
+    ----------
+    path : Path
+        CSV (gzip too) or parquet.
+    date_column, value_column : str
+        ISO dates (a month counts as its first day) and numbers.
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "series.csv"
+    ...     _ = file.write_text("date,value\n2020-01-02,1.5\n")
+    ...     days, values = read_series(file)
+    >>> str(days[0]), values.tolist()
+    ('2020-01-02', [1.5])
+    """
+    frame = _raw(path)
+    _require(path, frame, [date_column, value_column])
+    text = _text(path, frame, date_column)
+    parsed = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(
+        dtype="datetime64[D]"
+    )
+    if np.isnat(parsed).any():
+        row = int(np.argmax(np.isnat(parsed)))
+        raise TableError(path, f"{str(text[row])!r} is not an ISO date", row=row + 1, column=date_column)
+    return parsed, _number(path, frame, value_column, blank=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What one model answered about one event, by the way it was asked."""
+
+    variants: list[float]
+    yes: float | None
+    no: float | None
+    votes: list[float]
+    confidence: list[float | None]
+
+
+def read_answers(path: Path) -> dict[str, Answers]:
+    r"""Answers per event: ``variant`` and ``yes`` ask for P(Yes), ``no`` for P(No), ``vote`` for Yes (1) or No (0).
+
+    Parameters
+    ----------
+    path : Path
+        Columns ``event_id, kind, value`` and, for votes, ``confidence``.
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "answers.csv"
+    ...     _ = file.write_text("event_id,kind,value\ne1,yes,0.7\ne1,no,0.5\n")
+    ...     read_answers(file)["e1"].no
+    0.5
+    """
+    frame = _raw(path)
+    _require(path, frame, ["event_id", "kind", "value"])
+    events, kinds = _text(path, frame, "event_id"), _text(path, frame, "kind")
+    values = _probability(path, frame, "value")
+    confidence = np.full(len(frame), np.nan)
+    if "confidence" in frame.columns:
+        confidence = _probability(path, frame, "confidence", blank=True)
+    found: dict[str, Answers] = {}
+    for row, (event, kind, value, sure) in enumerate(
+        zip(events, kinds, values, confidence, strict=True), start=1
+    ):
+        name = str(event)
+        at = found.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
+        if kind == "variant":
+            at.variants.append(float(value))
+        elif kind == "vote":
+            if value not in (0.0, 1.0):
+                raise TableError(path, f"{value:g} is no vote (1 Yes, 0 No)", row=row, column="value")
+            at.votes.append(float(value))
+            at.confidence.append(None if np.isnan(sure) else float(sure))
+        elif kind in ("yes", "no"):
+            if getattr(at, str(kind)) is not None:
+                raise TableError(
+                    path, f"event {name!r} has two answers of kind {str(kind)!r}", row=row, column="kind"
+                )
+            at = replace(at, yes=float(value)) if kind == "yes" else replace(at, no=float(value))
+        else:
+            raise TableError(path, f"{str(kind)!r} is none of variant, yes, no, vote", row=row, column="kind")
+        found[name] = at
+    return found

@@ -1,0 +1,238 @@
+"""A file that cannot be used ends in one line with file, row and column, exit 2, and nothing half-written."""
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.cli_science.runner import refused, run_json, write
+
+HEADER = "event_id,question_key,source,question_type,outcome,crowd,prior_temporal\n"
+EVENTS = HEADER + "".join(
+    f"{i:03d},q{i // 2},{'fred' if i % 2 else 'acled'},{'market' if i < 10 else 'dataset'},{i % 2},0.{i % 9 + 1},0.4\n"
+    for i in range(20)
+)
+FORECASTS = "method,event_id,trial,p\n" + "".join(
+    f"m,{i:03d},{trial},0.{(i * trial) % 9 + 1}\n" for i in range(20) for trial in (1, 2)
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    return write(tmp_path / "events.csv", EVENTS), write(tmp_path / "forecasts.csv", FORECASTS)
+
+
+def score(files: tuple[Path, Path], *words: object) -> tuple[object, ...]:
+    return ("score", "--events", files[0], "--forecasts", files[1], *words)
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value", "says"),
+    [
+        ("p", 3, "1.2", "1.2 is not a probability between 0 and 1"),
+        ("p", 3, "-0.1", "-0.1 is not a probability"),
+        ("p", 4, "nan", "is 'nan'; a number is needed"),
+        ("p", 4, "", "is empty; a number is needed"),
+        ("p", 1, "high", "'high' is not a number"),
+        ("p", 1, "inf", "'inf' is not a number"),
+        ("event_id", 2, "999", "event '999' is not in"),
+        ("event_id", 2, "1", "event '1' is not in"),
+        ("event_id", 2, " ", "is empty"),
+        ("method", 5, "", "is empty"),
+        ("trial", 2, "0", "0 is not a trial number"),
+        ("trial", 2, "1.5", "1.5 is not a trial number"),
+        ("trial", 2, "first", "'first' is not a number"),
+    ],
+)
+def test_a_bad_cell_of_the_forecasts(
+    files: tuple[Path, Path], column: str, row: int, value: str, says: str
+) -> None:
+    lines = [line.split(",") for line in FORECASTS.splitlines()]
+    lines[row][lines[0].index(column)] = value
+    write(files[1], "\n".join(",".join(line) for line in lines) + "\n")
+    line = refused(*score(files))
+    assert says in line and f"row {row}," in line and repr(column) in line and files[1].name in line
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value", "says"),
+    [
+        ("outcome", 7, "0.5", "0.5 is neither 0 nor 1"),
+        ("outcome", 7, "", "is empty"),
+        ("outcome", 7, "yes", "'yes' is not a number"),
+        ("event_id", 7, "", "is empty"),
+        ("source", 7, "", "is empty"),
+        ("question_type", 7, "", "is empty"),
+        ("question_key", 7, "", "is empty"),
+    ],
+)
+def test_a_bad_cell_of_the_events(
+    files: tuple[Path, Path], column: str, row: int, value: str, says: str
+) -> None:
+    lines = [line.split(",") for line in EVENTS.splitlines()]
+    lines[row][lines[0].index(column)] = value
+    write(files[0], "\n".join(",".join(line) for line in lines) + "\n")
+    line = refused(*score(files))
+    assert says in line and f"row {row}," in line and repr(column) in line and files[0].name in line
+
+
+@pytest.mark.parametrize("column", ["event_id", "question_key", "source", "question_type", "outcome"])
+def test_a_missing_column_of_the_events(files: tuple[Path, Path], column: str) -> None:
+    frame = pd.read_csv(files[0], dtype=str).drop(columns=column)
+    frame.to_csv(files[0], index=False)
+    assert f"column {column!r}: the column is missing" in refused(*score(files))
+
+
+@pytest.mark.parametrize("column", ["method", "event_id", "p"])
+def test_a_missing_column_of_the_forecasts(files: tuple[Path, Path], column: str) -> None:
+    frame = pd.read_csv(files[1], dtype=str).drop(columns=column)
+    frame.to_csv(files[1], index=False)
+    assert f"column {column!r}: the column is missing" in refused(*score(files))
+
+
+def test_a_duplicate_key_names_both_rows(files: tuple[Path, Path]) -> None:
+    write(files[1], FORECASTS + "m,003,2,0.4\n")
+    line = refused(*score(files))
+    assert "row 41" in line and "there twice, first in row 8" in line
+    write(files[0], EVENTS + "004,q2,acled,market,0,0.5,0.4\n")
+    line = refused(*score(files))
+    assert "event 004 is there twice, first in row 5" in line and "row 21" in line
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_an_empty_file(files: tuple[Path, Path], text: str) -> None:
+    write(files[1], text)
+    assert "is empty" in refused(*score(files))
+
+
+def test_only_a_header(files: tuple[Path, Path]) -> None:
+    write(files[1], "method,event_id,trial,p\n")
+    assert "has a header but no row" in refused(*score(files))
+
+
+def test_a_file_that_is_not_there_or_not_a_table(files: tuple[Path, Path], tmp_path: Path) -> None:
+    assert "cannot be read" in refused("score", "--events", tmp_path / "none.csv", "--forecasts", files[1])
+    assert "cannot be read" in refused("score", "--events", tmp_path, "--forecasts", files[1])
+    broken = tmp_path / "broken.csv.gz"
+    broken.write_bytes(gzip.compress(FORECASTS.encode())[:-40])
+    assert "is no CSV that can be read" in refused("score", "--events", files[0], "--forecasts", broken)
+    broken.write_bytes(b"PAR1 not parquet at all")
+    assert "is no parquet that can be read" in refused("score", "--events", files[0], "--forecasts", broken)
+    broken.write_bytes(b"\xff\xfe\x00\x01method")
+    assert "is no CSV that can be read" in refused("score", "--events", files[0], "--forecasts", broken)
+
+
+def test_rows_of_uneven_length(files: tuple[Path, Path]) -> None:
+    write(files[1], FORECASTS.replace("m,002,1,", "m,002,1,0.5,"))
+    assert "is no CSV that can be read" in refused(*score(files))
+    write(files[1], FORECASTS.replace("m,002,1,0.3", "m,002,1"))
+    assert "row 5, column 'p'" in refused(*score(files))
+
+
+def test_trials_and_variants_do_not_mix(files: tuple[Path, Path]) -> None:
+    write(files[1], "method,event_id,trial,variant,p\nm,001,1,forecast,0.2\n")
+    assert "both 'trial' and 'variant'" in refused(*score(files))
+
+
+def test_options_that_do_not_fit(files: tuple[Path, Path]) -> None:
+    assert "has no method 'x'; it has: m" in refused(*score(files, "--method", "x"))
+    assert "unknown metric 'luck'" in refused(*score(files, "--metrics", "luck"))
+    assert "unknown pooling 'vote'" in refused(*score(files, "--pool", "vote"))
+    assert "unknown tuning 'x'" in refused(*score(files, "--tune", "x"))
+    assert "ddof must be 0 or 1" in refused(*score(files, "--pool", "shrink-std", "--ddof", 2))
+    assert "the column is missing" in refused(*score(files, "--pool", "shrink-prior", "--prior", "nothing"))
+    assert "the column is missing" in refused(*score(files, "--by", "nothing"))
+    assert "3 trials were asked for" in refused(*score(files, "--subsets", 3))
+    published = files[1].with_name("published.csv")
+    write(
+        published,
+        FORECASTS.replace("trial", "variant").replace(",1,0", ",forecast,0").replace(",2,0", ",other,0"),
+    )
+    assert "no variant 'x'; the file has: forecast, other" in refused(
+        "score", "--events", files[0], "--forecasts", published, "--variant", "x"
+    )
+    assert "--subsets needs a file of trials" in refused(
+        "score", "--events", files[0], "--forecasts", published, "--subsets", 1
+    )
+
+
+def test_few_events_are_not_calibrated(files: tuple[Path, Path]) -> None:
+    write(files[1], "method,event_id,trial,p\n" + "".join(f"m,{i:03d},1,0.3\n" for i in range(6)))
+    assert "m: too few to use: 6 resolved forecasts" in refused(*score(files, "--calibrate", "platt"))
+    write(files[1], "method,event_id,trial,p\n" + "".join(f"m,{i:03d},1,0.3\n" for i in range(0, 20)))
+    events = EVENTS.splitlines()
+    write(
+        files[0],
+        "\n".join([events[0], *[",".join([*e.split(",")[:4], "0", "0.5", "0.5"]) for e in events[1:]]])
+        + "\n",
+    )
+    assert "0 Yes and 20 No" in refused(*score(files, "--calibrate", "platt"))
+
+
+def test_prices_that_cannot_be_bet_on(files: tuple[Path, Path]) -> None:
+    words = ("returns", "--events", files[0], "--forecasts", files[1])
+    write(files[0], EVENTS.replace("001,q0,fred,market,1,0.2", "001,q0,fred,market,1,"))
+    assert "event '001' has no price" in refused(*words)
+    write(files[0], EVENTS.replace("001,q0,fred,market,1,0.2", "001,q0,fred,market,1,1"))
+    assert "strictly between 0 and 1" in refused(*words)
+    write(files[0], EVENTS.replace("market", "dataset"))
+    assert "no event of question_type market" in refused(*words)
+    write(files[0], EVENTS)
+    assert "--tie must be one of" in refused(*words, "--tie", "maybe")
+    assert "--risk-aversion wants numbers" in refused(*words, "--risk-aversion", "low")
+    assert "at least 0" in refused(*words, "--risk-aversion", "-1")
+
+
+def test_gz_csv_and_parquet_read_alike(files: tuple[Path, Path], tmp_path: Path) -> None:
+    wanted = run_json(*score(files, "--pool", "mean"))
+    packed = [tmp_path / "e.data", tmp_path / "f.csv.gz"]
+    for path, target in zip(files, packed, strict=True):
+        target.write_bytes(gzip.compress(path.read_bytes()))
+    assert run_json(*score((packed[0], packed[1]), "--pool", "mean")) == wanted
+    typed = [tmp_path / "e.parquet", tmp_path / "f.parquet"]
+    events = pd.read_csv(files[0], dtype={"event_id": str})
+    forecasts = pd.read_csv(files[1], dtype={"event_id": str})
+    events.to_parquet(typed[0])
+    forecasts.to_parquet(typed[1])
+    assert run_json(*score((typed[0], typed[1]), "--pool", "mean")) == wanted
+
+
+def test_a_bad_cell_of_a_parquet_file_is_named_too(files: tuple[Path, Path], tmp_path: Path) -> None:
+    frame = pd.read_csv(files[1], dtype={"event_id": str})
+    frame.loc[4, "p"] = float("nan")
+    frame.to_parquet(tmp_path / "f.parquet")
+    assert "row 5, column 'p'" in refused(
+        "score", "--events", files[0], "--forecasts", tmp_path / "f.parquet"
+    )
+
+
+def test_ids_that_look_like_numbers_stay_text(files: tuple[Path, Path]) -> None:
+    """001 and 1 are two events."""
+    write(files[0], EVENTS + "1,q0,fred,market,0,0.5,0.4\n")
+    write(files[1], FORECASTS + "m,1,1,0.5\n")
+    found = run_json(*score(files))["methods"]["m"]
+    assert found["n"]["overall"] == 21 and found["n"]["trials"] == {"1": 1, "2": 20}
+
+
+def test_events_with_one_and_without_any_trial(files: tuple[Path, Path]) -> None:
+    kept = [line for line in FORECASTS.splitlines() if not line.startswith(("m,000,", "m,001,2"))]
+    write(files[1], "\n".join(kept) + "\n")
+    for pool in ("mean", "median", "logit-mean", "first", "shrink-std", "shrink-prior", "shrink-alpha"):
+        found = run_json(*score(files, "--pool", pool))["methods"]["m"]
+        assert found["n"]["overall"] == 19 and found["n"]["trials"] == {"0": 1, "1": 1, "2": 18}
+    averaged = run_json(*score(files, "--subsets", 1))["methods"]["m"]
+    assert averaged["n"]["overall"] == 18
+
+
+def test_nothing_half_written(files: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    write(files[1], FORECASTS.replace("m,019,2,0.3", "m,019,2,3"))
+    words = ("--events", files[0], "--forecasts", files[1])
+    refused("calibrate", "fit", *words, "-o", folder / "model.json")
+    refused("returns", *words, "--log", folder / "log.csv")
+    assert list(folder.iterdir()) == []
+    write(files[1], FORECASTS)
+    assert "cannot write" in refused("calibrate", "fit", *words, "-o", tmp_path / "nowhere" / "model.json")
+    assert "cannot write" in refused("returns", *words, "--log", tmp_path / "nowhere" / "log.csv")

@@ -1,0 +1,233 @@
+"""calibrate, exam, exceed, elicit, and what score and returns print for people."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli_science.runner import refused, run, run_json, write
+
+HEADER = "event_id,question_key,source,question_type,outcome,crowd,subtype,horizon_days,forecast_due_date,resolution_date\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(5)
+    lines, forecasts = [HEADER], ["method,event_id,variant,p\n"]
+    for i in range(120):
+        truth = rng.uniform(0.05, 0.95)
+        outcome = int(rng.random() < truth)
+        kind = "market" if i % 3 == 0 else "dataset"
+        day = f"2025-{1 + i % 12:02d}-15"
+        lines.append(
+            f"e{i:03d},q{i // 2:02d},{'fred' if i % 4 < 2 else 'acled'},{kind},{outcome},0.{i % 8 + 1},"
+            f"{'a' if i % 2 else 'b'},{[7, 30, 90][i % 3]},{day},2026-01-{1 + i % 28:02d}\n"
+        )
+        overconfident = 1 / (1 + np.exp(-2 * np.log(truth / (1 - truth))))
+        forecasts.append(f"m,e{i:03d},forecast,{overconfident:.6f}\n")
+    return write(tmp_path / "events.csv", "".join(lines)), write(
+        tmp_path / "forecasts.csv", "".join(forecasts)
+    )
+
+
+def words(files: tuple[Path, Path]) -> tuple[object, ...]:
+    return ("--events", files[0], "--forecasts", files[1])
+
+
+def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model, output = tmp_path / "model.json", tmp_path / "calibrated.csv.gz"
+    report = run_json(
+        "calibrate", "fit", *words(files), "--by", "source,topic,horizon", "--threshold", "-o", model
+    )
+    assert 0.3 < report["slope"] < 0.8  # the forecasts are twice too sure
+    assert set(report["deltas"]) == {"source", "topic", "horizon"}
+    assert set(report["deltas"]["horizon"]) == {"<=7", "<=30", "<=90"}
+    assert report["in_sample"]["log_loss_after"] < report["in_sample"]["log_loss_before"]
+    assert report["threshold_fit"]["accuracy"] >= report["threshold_fit"]["accuracy_at_half"]
+    applied = run_json("calibrate", "apply", model, *words(files), "-o", output)["forecasts"]
+    from workbench.evaluation.tables import read_events, read_forecasts
+    from workbench.forecasting.calibration import load_calibration
+
+    events = read_events(files[0])
+    again = load_calibration(model)
+    raw = read_forecasts(files[1], events).variant("m", "forecast")
+    wanted = again.apply(raw, {name: events.factor(name) for name in again.deltas})
+    written = read_forecasts(output, events).variant("m", "calibrated")
+    assert np.abs(written - wanted).max() < 1e-12
+    assert np.abs(np.array([row["p"] for row in applied]) - wanted).max() < 1e-12
+    assert {row["yes"] for row in applied} == {0, 1}
+    assert all(row["yes"] == (row["p"] > report["threshold_fit"]["threshold"]) for row in applied)
+    scored = run_json("score", "--events", files[0], "--forecasts", output, "--variant", "calibrated")
+    assert scored["methods"]["m"]["brier"]["overall"] > 0
+
+
+def test_a_calibration_meets_new_events(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    run_json("calibrate", "fit", *words(files), "--by", "source", "-o", model)
+    events = write(tmp_path / "new.csv", "event_id,question_key,source,question_type\nn1,n1,kalshi,market\n")
+    forecasts = write(tmp_path / "new_f.csv", "method,event_id,p\nm,n1,0.9\n")
+    result = run("calibrate", "apply", model, "--events", events, "--forecasts", forecasts)
+    assert result.exit_code == 0 and "not seen" in result.stderr and "kalshi" in result.stderr
+    (row,) = list(csv.DictReader(result.stdout.splitlines()))
+    saved = json.loads(model.read_text())
+    wanted = 1 / (1 + np.exp(-(saved["slope"] * np.log(9) + saved["offset"])))
+    assert abs(float(row["p"]) - wanted) < 1e-12
+
+
+def test_calibration_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    assert "too few to use" in refused("calibrate", "fit", *words(files), "--minimum", 500, "-o", model)
+    write(model, "{}")
+    assert "not a calibration" in refused("calibrate", "apply", model, *words(files))
+    write(model, "not json")
+    assert "is not JSON" in refused("calibrate", "apply", model, *words(files))
+    run_json("calibrate", "fit", *words(files), "--by", "source", "-o", model)
+    broken = json.loads(model.read_text())
+    write(model, json.dumps(broken | {"slope": None}))
+    assert "broken field" in refused("calibrate", "apply", model, *words(files))
+    write(model, json.dumps(broken | {"extra": 1}))
+    assert "unknown field 'extra'" in refused("calibrate", "apply", model, *words(files))
+    events = files[0].read_text().splitlines()
+    write(
+        files[0],
+        "\n".join(
+            [events[0], *[line.replace(f",{line.split(',')[4]},0.", ",,0.", 1) for line in events[1:]]]
+        ),
+    )
+    assert "nothing to learn from" in refused("calibrate", "fit", *words(files), "-o", model)
+
+
+def test_an_exam_is_built_listed_and_rebuilt(files: tuple[Path, Path], tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    build = (
+        "exam",
+        "build",
+        "first",
+        "--events",
+        files[0],
+        "--stratify",
+        "source",
+        "--per-stratum",
+        7,
+        "--seed",
+        3,
+    )
+    first = run_json(*build, "--home", home)
+    assert first["strata"] == {"acled": 7, "fred": 7} and first["questions"] == 14
+    assert run_json(*build, "--home", home) == first
+    second = run_json(*build[:2], "second", *build[3:], "--offset", 7, "--home", home)
+    assert not set(first["event_ids"]) & set(second["event_ids"])
+    shown = run_json("exam", "list", "--home", home)
+    assert [exam["name"] for exam in shown["exams"]] == ["first", "second"]
+    assert run("exam", "list", "--home", home).stdout.count("sha256:") == 2
+    path = home / "exams" / "first.json"
+    path.write_text(path.read_text().replace(first["event_ids"][0], "e999"))
+    assert "does not fit its digest" in run_json("exam", "list", "--home", home)["broken"][0]["problem"]
+
+
+def test_exam_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
+    build = ("exam", "build", "x", "--events", files[0], "--home", tmp_path)
+    assert "is no name" in refused("exam", "build", "../x", "--events", files[0], "--home", tmp_path)
+    assert "no training cutoff is known" in refused(*build, "--model", "mystery-9")
+    assert "would be empty" in refused(*build, "--due-from", "2030-01")
+    assert "were asked for" in refused(*build, "--size", 1000)
+    assert "not both" in refused(*build, "--size", 1, "--per-stratum", 1)
+    assert "neither a date" in refused(*build, "--due-from", "soon")
+    assert "has no source 'x'" in refused(*build, "--source", "x")
+    assert list(tmp_path.glob("exams/*")) == []
+
+
+def test_the_safety_filter(files: tuple[Path, Path], tmp_path: Path) -> None:
+    build = ("exam", "build", "x", "--events", files[0], "--home", tmp_path)
+    everything = run_json(*build)
+    safe = run_json(*build, "--model", "anthropic/claude-sonnet-4-6")
+    assert safe["questions"] + safe["unsafe"] == everything["questions"]
+    due = dict(line.split(",")[::8][:2] for line in files[0].read_text().splitlines()[1:])
+    assert min(due[event] for event in safe["event_ids"]) > "2025-04-30"
+    later = run_json(*build, "--model", "anthropic/claude-sonnet-4-6", "--margin-days", 40)
+    assert len(later["event_ids"]) < len(safe["event_ids"])
+    assert run_json(*build, "--model", "offline/analyst")["event_ids"] == everything["event_ids"]
+
+
+def test_exceedance_of_a_series(tmp_path: Path) -> None:
+    days = np.arange("2020-01-01", "2021-01-01", dtype="datetime64[D]")
+    walk = 100 + np.cumsum(np.random.default_rng(1).normal(size=len(days)))
+    rows = "".join(f"{day},{value:.6f}\n" for day, value in zip(days, walk, strict=True))
+    series = write(tmp_path / "series.csv", "date,value\n" + rows)
+    last = walk[days == np.datetime64("2020-11-30")][0]
+    ask = ("exceed", "--series", series, "--cutoff", "2020-12-01", "--on", "2020-12-05,2020-12-20")
+    found = run_json(*ask, "--above", f"{last:.6f},{last + 3:.6f}", "--model", "walk,linear,hybrid,base-rate")
+    assert found["last"] == {"day": "2020-11-30", "value": pytest.approx(last, abs=1e-6), "observations": 335}
+    chance = {(r["model"], r["day"], r["above"]): r["p"] for r in found["chances"]}
+    assert len(chance) == 16
+    walks = [p for (model, _, above), p in chance.items() if model == "walk" and abs(above - last) < 1]
+    assert all(abs(p - 0.5) < 1e-6 for p in walks)
+    assert "336" not in run(*ask, "--above", "100").stdout.splitlines()[0]
+    assert "gjr-garch" in run(*ask, "--above", "1", "--model", "list").stdout
+    assert "lies before the cutoff" in refused(*ask[:5], "--on", "2020-11-01", "--above", 1)
+    assert "unknown time-series model" in refused(*ask, "--above", 1, "--model", "oracle")
+    assert "row 2, column 'date'" in refused(
+        "exceed",
+        "--series",
+        write(tmp_path / "bad.csv", "date,value\n2020-01-01,1\nx,2\n"),
+        *ask[3:],
+        "--above",
+        1,
+    )
+
+
+def test_elicitation_by_hand(tmp_path: Path) -> None:
+    answers = write(
+        tmp_path / "answers.csv",
+        "event_id,kind,value,confidence\n"
+        "a,variant,0.6,\na,variant,0.7,\na,variant,0.5,\na,variant,0.8,\n"
+        "a,yes,0.7,\na,no,0.5,\n"
+        "a,vote,1,0.9\na,vote,1,0.8\na,vote,0,0.5\na,vote,1,0.3\n"
+        "b,vote,1,\nb,vote,0,\n",
+    )
+    found = run_json("elicit", "--answers", answers)["events"]
+    assert found["a"]["ensemble"] == pytest.approx(0.65, abs=1e-12)  # (0.6 + 0.7 + 0.5 + 0.8) / 4
+    assert found["a"]["both_directions"] == pytest.approx(0.6, abs=1e-12)  # (0.7 + 1 - 0.5) / 2
+    assert found["a"]["votes"] == pytest.approx(0.75, abs=1e-12)  # 3 of 4
+    assert found["a"]["weighted_votes"] == pytest.approx(0.8, abs=1e-12)  # 2.0 of 2.5
+    assert found["b"] == {"votes": 0.5}
+    assert "row 1, column 'value'" in refused(
+        "elicit", "--answers", write(tmp_path / "x.csv", "event_id,kind,value\na,vote,0.5\n")
+    )
+    assert "none of variant" in refused(
+        "elicit", "--answers", write(tmp_path / "y.csv", "event_id,kind,value\na,guess,0.5\n")
+    )
+    assert "two answers" in refused(
+        "elicit", "--answers", write(tmp_path / "z.csv", "event_id,kind,value\na,yes,0.5\na,yes,0.5\n")
+    )
+
+
+def test_tables_for_people(files: tuple[Path, Path], tmp_path: Path) -> None:
+    assert "brier overall" in run("score", *words(files)).stdout
+    log = tmp_path / "log.csv"
+    text = run("returns", *words(files), "--log", log, "--risk-aversion", "0,1").stdout
+    assert "return 0" in text
+    rows = list(csv.DictReader(log.read_text().splitlines()))
+    assert len(rows) == 80 and {row["side"] for row in rows} == {"yes", "no", "both"}
+    text = run("compare", *words(files), "--reference", "0.5", "--resamples", 50).stdout
+    assert "questions" in text and "by chance alone" in text
+
+
+def test_comparison_with_a_baseline(files: tuple[Path, Path]) -> None:
+    found = run_json("compare", *words(files), "--reference", "crowd", "--resamples", 200)
+    assert set(found) >= {
+        "paired_bootstrap",
+        "mcnemar",
+        "consensus",
+        "als",
+        "anova",
+        "mixed_model",
+        "sample_size",
+    }
+
+
+def test_compare_needs_two(files: tuple[Path, Path]) -> None:
+    assert "nothing to compare" in refused("compare", *words(files), "--reference", "m")
+    assert "--unit must be" in refused("compare", *words(files), "--reference", "0.5", "--unit", "day")

@@ -1,0 +1,337 @@
+"""Exams: named, frozen views of a file of questions.
+
+An exam is a list of events and the rules that chose them. Choice goes by whole questions, in the order of a hash of
+seed and question: the same on every machine, and adding questions to the file never reshuffles the old ones.
+"""
+
+import calendar
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, timedelta
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import UsageError
+from workbench.evaluation.tables import Events
+from workbench.forecasting.arrays import IntArray
+
+_FORMAT = "analyst-workbench/exam/1"
+
+
+class ExamError(UsageError):
+    """An exam cannot be built or read as asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamRules:
+    """How an exam is chosen from a file of events. Dates are ISO text, both ends inclusive; None sets no bound."""
+
+    name: str
+    due_from: str | None = None
+    due_to: str | None = None
+    resolved_from: str | None = None
+    resolved_to: str | None = None
+    sources: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    seed: int = 0
+    size: int | None = None
+    """Questions in all, shared among the strata by their sizes; None takes all."""
+    per_stratum: int | None = None
+    """Questions of each stratum instead of ``size``."""
+    stratify: str | None = None
+    """Column whose values are the strata."""
+    offset: int = 0
+    """Questions of each stratum to pass over first: offsets 0 and k split a file into exams that share nothing."""
+    model: str | None = None
+    """Leave out questions that this model may know by heart."""
+    model_cutoff: str | None = None
+    """Its training cutoff, where the table of cutoffs does not have it."""
+    margin_days: int = 0
+    """Days after the training cutoff that are still left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exam:
+    """A frozen list of events, the rules behind it, and what the safety filter left out."""
+
+    rules: ExamRules
+    event_ids: tuple[str, ...]
+    questions: int
+    unsafe: int
+    """Questions that passed the other filters but not the safety filter."""
+    strata: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Hash of the list of events."""
+        return "sha256:" + hashlib.sha256("\n".join(self.event_ids).encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """The exam as plain JSON values."""
+        return {
+            "format": _FORMAT,
+            "name": self.rules.name,
+            "rules": asdict(self.rules),
+            "events": len(self.event_ids),
+            "questions": self.questions,
+            "unsafe": self.unsafe,
+            "strata": self.strata,
+            "digest": self.digest,
+            "event_ids": list(self.event_ids),
+        }
+
+    @classmethod
+    def from_json(cls, document: Any) -> "Exam":
+        """The exam behind a document; its digest must fit its list.
+
+        Raises
+        ------
+        ExamError
+            Another format, a broken field, or a list that was changed.
+        """
+        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+            raise ExamError(f"not an exam: the field 'format' must be {_FORMAT!r}")
+        try:
+            rules = dict(document["rules"])
+            rules["sources"], rules["kinds"] = tuple(rules["sources"]), tuple(rules["kinds"])
+            exam = cls(
+                rules=ExamRules(**rules),
+                event_ids=tuple(str(event) for event in document["event_ids"]),
+                questions=int(document["questions"]),
+                unsafe=int(document["unsafe"]),
+                strata={str(k): int(v) for k, v in document["strata"].items()},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+            raise ExamError(f"an exam with a broken field: {wrong}") from wrong
+        if document.get("digest") != exam.digest:
+            raise ExamError(
+                f"exam {exam.rules.name!r}: its list of events does not fit its digest; build it again"
+            )
+        return exam
+
+
+def training_cutoff(model: str, given: str | None = None) -> date | None:
+    """Last day that may be in a model's training data; None for a model that has none.
+
+    Parameters
+    ----------
+    model : str
+        Name, with or without its provider (``openai/gpt-5.4``).
+    given : str, optional
+        ISO date or month that overrides the table.
+
+    Raises
+    ------
+    ExamError
+        The table does not have the model, or the date cannot be read.
+
+    Examples
+    --------
+    >>> training_cutoff("gemini/gemini-3-flash-preview")
+    datetime.date(2025, 1, 31)
+    >>> training_cutoff("anything", "2024-06-01")
+    datetime.date(2024, 6, 1)
+    """
+    text = given
+    if text is None:
+        rows = cutoff_table()
+        bare = model.rsplit("/", 1)[-1]
+        found = [row for row in rows if fnmatchcase(model, row["match"]) or fnmatchcase(bare, row["match"])]
+        if not found:
+            known = ", ".join(row["match"] for row in rows)
+            raise ExamError(
+                f"no training cutoff is known for {model!r}; give --model-cutoff DATE (known: {known})"
+            )
+        text = str(found[0]["cutoff"])
+    if text == "never":
+        return None
+    return _day(text, last=True)
+
+
+def cutoff_table() -> list[dict[str, str]]:
+    """Rows ``match, cutoff, source`` of the packaged table of training cutoffs.
+
+    Examples
+    --------
+    >>> sorted(cutoff_table()[0])
+    ['cutoff', 'match', 'source']
+    """
+    import yaml
+
+    text = files("workbench.questions").joinpath("exams_cutoffs.yaml").read_text(encoding="utf-8")
+    rows: list[dict[str, str]] = yaml.safe_load(text)
+    return rows
+
+
+def _day(text: str, *, last: bool = False) -> date:
+    try:
+        if len(text) == 7:
+            first = date.fromisoformat(f"{text}-01")
+            end = calendar.monthrange(first.year, first.month)[1]
+            return first.replace(day=end) if last else first
+        return date.fromisoformat(text)
+    except ValueError as wrong:
+        raise ExamError(f"{text!r} is neither a date (2025-10-26) nor a month (2025-10)") from wrong
+
+
+def _days(events: Events, column: str) -> Any:
+    text = events.text(column)
+    try:
+        return text.astype("datetime64[D]")
+    except ValueError as wrong:
+        for row, value in enumerate(text):
+            try:
+                np.datetime64(str(value), "D")
+            except ValueError:
+                raise ExamError(
+                    f"{events.path}, row {row + 1}, column {column!r}: {value!r} is not a date"
+                ) from wrong
+        raise
+
+
+def _within(events: Events, column: str, low: str | None, high: str | None) -> Any:
+    keep = np.ones(len(events), dtype=bool)
+    if low is None and high is None:
+        return keep
+    days = _days(events, column)
+    if low is not None:
+        keep &= days >= np.datetime64(_day(low))
+    if high is not None:
+        keep &= days <= np.datetime64(_day(high, last=True))
+    return keep
+
+
+def _rank(seed: int, question: str) -> bytes:
+    return hashlib.sha256(f"{seed}\x1f{question}".encode()).digest()
+
+
+def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
+    """Questions wanted of each stratum."""
+    left = {name: max(size - rules.offset, 0) for name, size in sizes.items()}
+    if rules.per_stratum is not None:
+        return {name: min(rules.per_stratum, size) for name, size in left.items()}
+    if rules.size is None:
+        return left
+    total = sum(sizes.values())
+    if rules.size > sum(left.values()):
+        raise ExamError(
+            f"{rules.size} questions were asked for, {sum(left.values())} are left after the filters"
+        )
+    exact = {name: rules.size * size / total for name, size in sizes.items()}
+    wanted = {name: min(int(value), left[name]) for name, value in exact.items()}
+    while sum(wanted.values()) < rules.size:  # largest remainder first, among strata that still have some
+        open_ones = [name for name in sorted(wanted) if wanted[name] < left[name]]
+        best = max(open_ones, key=lambda name: exact[name] - wanted[name])
+        wanted[best] += 1
+    return wanted
+
+
+def build_exam(events: Events, rules: ExamRules) -> Exam:
+    """The exam that the rules choose from a file of events.
+
+    Parameters
+    ----------
+    events : Events
+        Needs the columns its rules speak of (``forecast_due_date``, ``resolution_date``).
+    rules : ExamRules
+
+    Returns
+    -------
+    Exam
+        Events in the order of the file, all dates of a chosen question together (those that pass the date filters).
+
+    Raises
+    ------
+    ExamError
+        Nothing is left, more is asked for than there is, a negative number, or an unknown model.
+
+    Notes
+    -----
+    Source: BLF, App. H.2 (20 questions of each source, stratified); the safety filter is App. B.2.
+    """
+    if rules.offset < 0 or (rules.size or 0) < 0 or (rules.per_stratum or 0) < 0 or rules.margin_days < 0:
+        raise ExamError("size, offset and margin must be at least 0")
+    if rules.size is not None and rules.per_stratum is not None:
+        raise ExamError("give a size in all or a number per stratum, not both")
+    keep = _within(events, "forecast_due_date", rules.due_from, rules.due_to)
+    keep &= _within(events, "resolution_date", rules.resolved_from, rules.resolved_to)
+    keep &= _among(events.source, rules.sources, "source", events) & _among(
+        events.kind, rules.kinds, "type", events
+    )
+    safe = keep.copy()
+    if rules.model is not None or rules.model_cutoff is not None:
+        cutoff = training_cutoff(rules.model or "", rules.model_cutoff)
+        if cutoff is not None:
+            limit = np.datetime64(cutoff + timedelta(days=rules.margin_days))
+            safe &= _days(events, "forecast_due_date") > limit
+    unsafe = len(np.unique(events.question[keep])) - len(np.unique(events.question[safe]))
+    rows = _chosen(events, np.flatnonzero(safe), rules)
+    if not len(rows):
+        raise ExamError(
+            f"exam {rules.name!r} would be empty: no question passes its filters ({unsafe} are not safe)"
+        )
+    strata = events.text(rules.stratify)[rows] if rules.stratify else np.full(len(rows), "all")
+    counts = {str(s): len(np.unique(events.question[rows][strata == s])) for s in np.unique(strata)}
+    return Exam(
+        rules=rules,
+        event_ids=tuple(events.event_id[rows].tolist()),
+        questions=len(np.unique(events.question[rows])),
+        unsafe=unsafe,
+        strata=counts,
+    )
+
+
+def _among(values: Any, wanted: Sequence[str], what: str, events: Events) -> Any:
+    for name in wanted:
+        if name not in values:
+            raise ExamError(
+                f"{events.path} has no {what} {name!r}; it has: {', '.join(sorted(set(values.tolist())))}"
+            )
+    return np.isin(values, list(wanted)) if wanted else np.ones(len(values), dtype=bool)
+
+
+def _chosen(events: Events, rows: IntArray, rules: ExamRules) -> IntArray:
+    strata = events.text(rules.stratify) if rules.stratify else np.full(len(events), "all")
+    home: dict[str, str] = {}
+    for row in rows:
+        home.setdefault(str(events.question[row]), str(strata[row]))
+    members: dict[str, list[str]] = {}
+    for question, stratum in home.items():
+        members.setdefault(stratum, []).append(question)
+    wanted = _take({name: len(found) for name, found in sorted(members.items())}, rules)
+    picked: set[str] = set()
+    for stratum, found in members.items():
+        order = sorted(found, key=lambda question: _rank(rules.seed, question))
+        picked.update(order[rules.offset : rules.offset + wanted[stratum]])
+    chosen = [int(row) for row in rows if str(events.question[row]) in picked]
+    return np.array(chosen, dtype=np.int64)
+
+
+def rebuilt(exam: Exam, events: Events) -> Exam:
+    """The exam made again from its own rules; equal to it if the file holds the same questions.
+
+    Parameters
+    ----------
+    exam : Exam
+    events : Events
+    """
+    return build_exam(events, replace(exam.rules))
+
+
+def load_exam(text: str) -> Exam:
+    """The exam in a JSON text.
+
+    Raises
+    ------
+    ExamError
+        No JSON, or no exam.
+    """
+    try:
+        return Exam.from_json(json.loads(text))
+    except json.JSONDecodeError as wrong:
+        raise ExamError(f"not JSON: {wrong}") from wrong
