@@ -10,7 +10,7 @@ from workbench.propositions.errors import DuplicateId, TreeFormatError
 from workbench.propositions.ids import parent_of
 from workbench.propositions.rule import Rule
 from workbench.propositions.tree import Tree
-from workbench.propositions.values import Belief, Override, Polarity, Proposition, check_keys
+from workbench.propositions.values import Belief, Override, Polarity, Proposition, check_keys, check_kinds
 
 _OPTIONAL = {
     "parent", "children", "causality", "polarities", "belief", "model_belief", "override", "rule", "pinned", "stale",
@@ -64,6 +64,7 @@ def tree_from_json(
     parents: dict[str, str | None] = {}
     for row in rows:
         check_keys(row, {"id", "statement"}, _OPTIONAL, what="a node")
+        _check_row(row)
         if row["id"] in parents:
             raise DuplicateId(f"{row['id']} is in the tree twice")
         parents[row["id"]] = row["parent"] if "parent" in row else parent_of(str(row["id"]))
@@ -73,6 +74,18 @@ def tree_from_json(
         if parent is not None:
             listed.setdefault(parent, []).append(node)
     return Tree(_proposition(row, listed.get(row["id"], []), rule_from_json) for row in rows)
+
+
+def _check_row(row: Mapping[str, Any]) -> None:
+    check_kinds(row, str, "id", what="a node")
+    what = f"node {row['id'][:40]}"
+    check_kinds(row, str, "statement", what=what)
+    check_kinds(row, (str, type(None)), "parent", "causality", what=what)
+    check_kinds(row, (list, type(None)), "children", what=what)
+    check_kinds(row, (dict, type(None)), "polarities", what=what)
+    check_kinds(row, bool, "pinned", "stale", "refit_due", what=what)
+    if not all(isinstance(child, str) for child in row.get("children") or ()):
+        raise TreeFormatError(f"children of {what} must be ids, not {str(row['children'])[:80]!r}")
 
 
 def _proposition(

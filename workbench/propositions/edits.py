@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from workbench.propositions.errors import TreeFormatError
 from workbench.propositions.ids import NodeId, require_id
-from workbench.propositions.values import Override, Polarity, check_keys, check_probability
+from workbench.propositions.values import Override, Polarity, check_keys, check_kinds, check_probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +124,19 @@ def edit_from_json(data: Mapping[str, Any]) -> Edit:
     ------
     TreeFormatError, ProbabilityOutOfRange, IdMismatch
     """
-    if not isinstance(data, Mapping) or data.get("kind") not in _KINDS:
+    if not isinstance(data, Mapping) or not isinstance(data.get("kind"), str) or data["kind"] not in _KINDS:
         raise TreeFormatError(f"an edit is an object with a kind, one of {', '.join(_KINDS)}")
     kind = _KINDS[data["kind"]]
     names = {entry.name for entry in fields(kind)}
     needed = names & {"node", "p", "statement", "report", "rule"} - ({"p"} if kind is AddChild else set())
     check_keys(data, needed | {"kind"}, names, what=f"a {data['kind']} edit")
+    what = f"a {data['kind']} edit"
+    check_kinds(data, str, "node", "statement", "report", "key_factor", what=what)
+    check_kinds(data, (str, type(None)), "child", "polarity", what=what)
+    check_kinds(data, bool, "keep_belief", what=what)
+    check_kinds(data, dict, "rule", what=what)
+    if data.get("p") is not None:
+        check_probability(data["p"])
     values = {key: value for key, value in data.items() if key != "kind"}
     require_id(values["node"])
     if values.get("override") is not None:

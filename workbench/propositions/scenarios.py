@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from workbench.propositions.edits import Edit, edit_from_json, edit_to_json
 from workbench.propositions.errors import EditConflict, TreeFormatError
-from workbench.propositions.values import check_keys, check_probability
+from workbench.propositions.values import check_keys, check_kinds, check_probability
 
 Action = Literal["open", "edit", "undo", "redo", "weigh", "close"]
 
@@ -79,6 +79,8 @@ class ScenarioRecord:
         """Read what :meth:`to_json` wrote."""
         needed = {"action", "scenario", "author", "at"}
         check_keys(data, needed, {"base_seq", "edit", "rationale", "probability"}, what="a scenario record")
+        check_kinds(data, str, "action", "scenario", "author", "at", "rationale", what="a scenario record")
+        check_kinds(data, (int, type(None)), "base_seq", what="a scenario record")
         values = dict(data)
         if values.get("edit") is not None:
             values["edit"] = edit_from_json(values["edit"])

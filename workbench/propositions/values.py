@@ -71,6 +71,7 @@ class Belief:
     def from_json(cls, data: Mapping[str, Any]) -> Belief:
         """Read what :meth:`to_json` wrote."""
         check_keys(data, {"p"}, {"key_factor", "report", "source"}, what="a belief")
+        check_kinds(data, str, "key_factor", "report", "source", what="a belief")
         return cls(**data)
 
 
@@ -95,6 +96,8 @@ class Override:
     def from_json(cls, data: Mapping[str, Any]) -> Override:
         """Read what :meth:`to_json` wrote."""
         check_keys(data, {"author", "reason", "at"}, {"expires"}, what="an override")
+        check_kinds(data, str, "author", "reason", "at", what="an override")
+        check_kinds(data, (str, type(None)), "expires", what="an override")
         return cls(**data)
 
 
@@ -166,3 +169,22 @@ def check_keys(data: object, required: set[str], optional: set[str], *, what: st
     unknown = data.keys() - required - optional
     if unknown:
         raise TreeFormatError(f"{what} has unknown keys: {', '.join(sorted(map(str, unknown)))}")
+
+
+_KIND_NAMES = {str: "text", bool: "true or false", list: "a list", dict: "an object", int: "a whole number"}
+
+
+def check_kinds(data: Mapping[str, Any], kinds: type | tuple[type, ...], *keys: str, what: str) -> None:
+    """Refuse foreign data whose entries under these keys, where present, are of another kind.
+
+    Raises
+    ------
+    TreeFormatError
+    """
+    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+    for key in keys:
+        if key in data and (
+            not isinstance(data[key], wanted) or (isinstance(data[key], bool) and bool not in wanted)
+        ):
+            names = " or ".join(_KIND_NAMES.get(kind, "null") for kind in wanted)
+            raise TreeFormatError(f"{key} of {what} must be {names}, not {str(data[key])[:80]!r}")
