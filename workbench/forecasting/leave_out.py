@@ -18,6 +18,7 @@ from workbench.forecasting.platt import Arrow, PlattProblem, solve_newton
 
 _ORDER = 5  # highest power of the move kept in the gradient's series
 _FAR = 0.15  # largest move of any logit for which the series is trusted (its remainder is then below 1e-9)
+_LOST = 1e3
 _CHUNK = 1 << 13
 
 
@@ -231,7 +232,8 @@ class _Moves:
                 (intercept - own).sum(axis=1),
                 intercept - own + 2.0 * problem.penalty * dd,
             )
-            da, db, dd = da - step_a, db - step_b, dd - step_d
+            # a fold this far off is refitted exactly anyway: hold it where the powers stay finite
+            da, db, dd = (np.clip(move, -_LOST, _LOST) for move in (da - step_a, db - step_b, dd - step_d))
             size = np.maximum(np.maximum(np.abs(step_a), np.abs(step_b)), np.abs(step_d).max(axis=1))
             moving = size[np.isfinite(size) & (size < 1.0)]
             if not len(moving) or moving.max() < 1e-11:

@@ -85,4 +85,5 @@ class Volatility:
             random_state=np.random.RandomState(self.seed),
         )
         paths: Any = forecast.simulations.values
-        return np.asarray(np.cumsum(paths[-1], axis=1), dtype=np.float64)
+        steps = np.asarray(paths[-1], dtype=np.float64)
+        return np.cumsum(steps if self.drift else steps - float(fit.params.iloc[0]), axis=1)
