@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
-from workbench.store import ApiLedger, EditConflict, ModelLedger, Store, StoreCorrupt, UnknownRun
+from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, StoredEvent, UnknownRun
 from workbench.store import events as ev
 
 H = "sha256:" + "0" * 64
@@ -142,23 +142,18 @@ def test_a_body_is_kept_once_and_its_hash_is_checked(store: Store, tmp_path: Pat
         store.body(digest)
 
 
-def test_a_stale_edit_is_a_conflict_and_changes_nothing(store: Store) -> None:
-    base = store.append("r", started())
-    edit = ev.ScenarioEdited(
-        scenario="s", edits={"P1": 0.0}, mode="numeric", before=0.5, after=0.4, base_seq=base
-    )
-    store.append("r", edit, base_seq=base)
-    with pytest.raises(EditConflict, match="edited meanwhile"):
-        store.append("r", edit, base_seq=base)
+def test_a_guard_that_raises_refuses_the_event_and_changes_nothing(store: Store) -> None:
+    store.append("r", started())
+
+    def at_most_two(events: list[StoredEvent]) -> None:
+        if len(events) >= 2:
+            raise RuntimeError("full")
+
+    store.append("r", ev.RunResumed(), guard=at_most_two)
+    with pytest.raises(RuntimeError, match="full"):
+        store.append("r", ev.RunResumed(), guard=at_most_two)
     assert len(store.events("r")) == 2
-    store.append("r", edit, base_seq=store.last_seq("r"))
-
-
-def test_progress_of_the_run_is_no_conflict_for_an_edit(store: Store) -> None:
-    base = store.append("r", started())
     store.append("r", ev.RunResumed())
-    edit = ev.ScenarioEdited(scenario="s", edits={}, mode="numeric", before=None, after=None, base_seq=base)
-    store.append("r", edit, base_seq=base)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
     app.command()(whatif)
+    app.command()(scenarios)
     app.command()(sensitivity)
     app.command("export")(export)
     app.command("import")(import_file)
@@ -33,6 +34,11 @@ def whatif(
         bool, typer.Option("--full", help="Ask the synthesizer again for the ancestors.")
     ] = False,
     scenario: Annotated[str | None, typer.Option(help="Keep this what-if under a name.")] = None,
+    rationale: Annotated[str, typer.Option(help="What the scenario supposes, and why.")] = "",
+    author: Annotated[str, typer.Option(help="Whose scenario it is.")] = "",
+    probability: Annotated[
+        float | None, typer.Option(help="How likely the scenario is held, for the mix.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Set nodes to other probabilities and see which ancestors move; the run itself is not changed."""
@@ -46,9 +52,15 @@ def whatif(
     wanted = edits.parse_settings(settings)
     for node in wanted:
         state.tree[node]  # an unknown node is the caller's mistake, told before anything is asked
+    edits.require_grounded(state)
+    if full:
+        plan, _ = edits.plan_full(state, wanted)
+        say(f"asking {state.settings.model} for {plan.calls} nodes: {', '.join(plan.nodes) or 'none'}")
     result = asyncio.run(_full(store, state, wanted)) if full else edits.numeric_what_if(state, wanted)
     if scenario is not None:
-        edits.save_scenario(store, state, scenario, wanted, result, full=full)
+        edits.save_scenario(
+            store, run_id, scenario, wanted, author=author, rationale=rationale, probability=probability
+        )
     if result.whatif.after is None:
         say(
             f"{', '.join(result.whatif.stale)} cannot be recomputed without the model: ask it again with --full"
@@ -62,6 +74,43 @@ def whatif(
     typer.echo(
         f"root    {percent(result.whatif.before)} -> {percent(result.whatif.after)}   ({result.model_calls} model calls)"
     )
+
+
+@command
+def scenarios(
+    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    undo: Annotated[str | None, typer.Option(help="Take back the scenario's last edit.")] = None,
+    redo: Annotated[str | None, typer.Option(help="Put back the edit last undone.")] = None,
+    close: Annotated[
+        str | None, typer.Option(help="Close the scenario; its records stay on the log.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Put the saved what-ifs side by side, with their probability-weighted mix; undo, redo or close one."""
+    from workbench.engine.edits import change_scenario
+    from workbench.engine.state import load_state
+    from workbench.engine.wording import percent
+    from workbench.synthesis.commands import scenario_table
+
+    store = open_store()
+    run_id = store.resolve_run(run)
+    if undo is not None:
+        change_scenario(store, run_id, "undo", undo)
+    if redo is not None:
+        change_scenario(store, run_id, "redo", redo)
+    if close is not None:
+        change_scenario(store, run_id, "close", close)
+    state = load_state(store, run_id)
+    table = scenario_table(state.tree, state.scenarios)
+    if as_json:
+        emit_json(table)
+        return
+    typer.echo(f"{'base':24}{percent(state.tree.root.p)}")
+    for row in table["scenarios"]:
+        weight = "" if row["probability"] is None else f"  held {percent(row['probability']).strip()} likely"
+        typer.echo(f"{row['name']:24}{percent(row['root'])}{weight}  {row['rationale']}")
+    if not table["scenarios"]:
+        say(f"no scenario is open: `workbench whatif {run_id} --set NODE=P --scenario NAME` makes one")
 
 
 @command

@@ -9,12 +9,15 @@ import orjson
 from proxies.clock import Cutoff
 from workbench.agents.registry import open_synthesizer
 from workbench.engine.asking import ModelDesk
-from workbench.engine.state import RunState, load_state, put_tree
+from workbench.engine.state import RunState, fold, load_state, put_tree
 from workbench.errors import UsageError
-from workbench.propositions import NodeId, TreeError, depth_of
-from workbench.store import Store
+from workbench.propositions import EditConflict, NodeId, Tree, TreeError
+from workbench.propositions.edits import Edit, SetValue
+from workbench.propositions.scenarios import Action, ScenarioRecord
+from workbench.store import Store, StoredEvent, utc_now
 from workbench.store import events as ev
 from workbench.synthesis import Change, RuleError, WhatIf, resynthesize, tree_from_json
+from workbench.synthesis.scenarios import FullPlan, full_plan
 
 
 def adopt_tree_file(store: Store, run_id: str) -> bool:
@@ -34,7 +37,12 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
         ) from None
     if tree.to_json() == state.tree.to_json():
         return False
-    store.append(run_id, ev.TreeEdited(tree=put_tree(store, tree), base_seq=state.seq), base_seq=state.seq)
+
+    def unchanged(events: list[StoredEvent]) -> None:
+        if events[-1].seq != state.seq:
+            raise EditConflict(f"run {run_id} went on meanwhile: try again")
+
+    store.append(run_id, ev.TreeEdited(tree=put_tree(store, tree), base_seq=state.seq), guard=unchanged)
     return True
 
 
@@ -93,21 +101,18 @@ async def full_what_if(state: RunState, edits: Mapping[NodeId, float], desk: Mod
     """
     require_grounded(state)
     base = state.tree
-    tree = base
-    for node, p in edits.items():
-        tree = tree.set_p(node, p)
-    ancestors = {ancestor for node in edits for ancestor in base.ancestors(node)} - set(edits)
+    plan, tree = plan_full(state, edits)
     synthesizer = open_synthesizer(state.settings.rule, state.settings.agent)
     cutoff = Cutoff.parse(state.cutoff)
     asked = desk.asked
-    for node in sorted(ancestors, key=depth_of, reverse=True):
+    for node in plan.nodes:
         ask = desk.at(run=state.run_id, node=node, trial=0, attempt=state.seq)
         rule, belief = await synthesizer.synthesize(tree[node], tree.children(node), cutoff=cutoff, ask=ask)
         tree = tree.with_rule(node, rule, belief)
     moved = tuple(
         Change(id=node, before=base[node].p, after=tree[node].p)
         for node in base.ids()
-        if node in edits or (node in ancestors and base[node].p != tree[node].p)
+        if node in edits or base[node].p != tree[node].p
     )
     whatif = WhatIf(
         before=base.root.p, after=tree.root.p, changed=moved, stale=(), saturated=(), raw={}, tree=tree
@@ -115,29 +120,69 @@ async def full_what_if(state: RunState, edits: Mapping[NodeId, float], desk: Mod
     return WhatIfResult(whatif=whatif, model_calls=desk.asked - asked)
 
 
+def plan_full(state: RunState, edits: Mapping[NodeId, float]) -> tuple[FullPlan, Tree]:
+    """Return which nodes a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet."""
+    wanted = [SetValue(node=node, p=p) for node, p in edits.items()]
+    tree = resynthesize(state.tree, edits).tree
+    return full_plan(tree, wanted), tree
+
+
+def record_scenario(store: Store, run_id: str, record: ScenarioRecord) -> None:
+    """Keep what happened to a scenario; raises ``EditConflict`` where it was made on an older state of it."""
+
+    def fits(events: list[StoredEvent]) -> None:
+        fold(store, events).scenarios.apply(record, events[-1].seq + 1)
+
+    store.append(run_id, ev.ScenarioRecorded(record=record.to_json()), guard=fits)
+
+
 def save_scenario(
     store: Store,
-    state: RunState,
+    run_id: str,
     name: str,
     edits: Mapping[NodeId, float],
-    result: WhatIfResult,
     *,
-    full: bool,
     author: str = "",
     rationale: str = "",
+    probability: float | None = None,
 ) -> None:
-    """Keep a what-if under a name; raises ``EditConflict`` when somebody else edited the run meanwhile."""
-    store.append(
-        state.run_id,
-        ev.ScenarioEdited(
+    """Put edits into a scenario, opening it where there is none of that name."""
+    book = load_state(store, run_id).scenarios
+    if name not in book.scenarios:
+        opened = ScenarioRecord(
+            action="open",
             scenario=name,
-            edits=dict(edits),
-            mode="full" if full else "numeric",
-            before=result.whatif.before,
-            after=result.whatif.after,
             author=author,
+            at=utc_now(),
             rationale=rationale,
-            base_seq=state.seq,
-        ),
-        base_seq=state.seq,
+            probability=probability,
+        )
+        record_scenario(store, run_id, opened)
+    elif probability is not None:
+        change_scenario(store, run_id, "weigh", name, author=author, probability=probability)
+    for node, p in edits.items():
+        change_scenario(store, run_id, "edit", name, author=author, edit=SetValue(node=node, p=p))
+
+
+def change_scenario(
+    store: Store,
+    run_id: str,
+    action: Action,
+    name: str,
+    *,
+    author: str = "",
+    edit: Edit | None = None,
+    probability: float | None = None,
+) -> None:
+    """Edit, undo, redo, weigh or close a scenario as it now stands."""
+    scenario = load_state(store, run_id).scenarios[name]
+    record = ScenarioRecord(
+        action=action,
+        scenario=name,
+        author=author,
+        at=utc_now(),
+        base_seq=scenario.seq,
+        edit=edit,
+        probability=probability,
     )
+    record_scenario(store, run_id, record)

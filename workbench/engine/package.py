@@ -116,7 +116,7 @@ def _notebook(store: Store, state: RunState) -> str:
         for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
             cell.id = f"{leaf.replace('.', '-')}-{cell.id}"[:64]
             book.cells.append(cell)
-    nbformat.validate(book)  # type: ignore[no-untyped-call]
+    nbformat.validate(book)
     return str(nbformat.writes(book))  # type: ignore[no-untyped-call]
 
 

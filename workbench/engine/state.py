@@ -11,6 +11,7 @@ import orjson
 
 from workbench.engine.settings import RunSettings
 from workbench.propositions import Belief, NodeId, Tree
+from workbench.propositions.scenarios import ScenarioBook, ScenarioRecord
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import rule_from_json, tree_from_json
@@ -24,17 +25,6 @@ class TrialState:
     open: bool = False
     belief: Belief | None = None
     failure: str | None = None
-
-
-@dataclass(slots=True)
-class Scenario:
-    """A named what-if as last saved."""
-
-    name: str
-    edits: dict[NodeId, float]
-    before: float | None
-    after: float | None
-    seq: int
 
 
 @dataclass(slots=True)
@@ -55,7 +45,7 @@ class RunState:
     failures: dict[NodeId, list[str]] = field(default_factory=dict)
     stopped: ev.RunStopped | None = None
     finished: bool = False
-    scenarios: dict[str, Scenario] = field(default_factory=dict)
+    scenarios: ScenarioBook = field(default_factory=ScenarioBook)
     seq: int = 0
 
     def trial(self, node: NodeId, trial: int) -> TrialState:
@@ -146,10 +136,8 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
             state.stopped = event
         case ev.RunFinished():
             state.finished, state.stopped = True, None
-        case ev.ScenarioEdited():
-            state.scenarios[event.scenario] = Scenario(
-                event.scenario, dict(event.edits), event.before, event.after, stored.seq
-            )
+        case ev.ScenarioRecorded():
+            state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
         case ev.RunStarted():
             raise ValueError(f"run {stored.run_id} is started twice, at event {stored.seq}")
 

@@ -1,7 +1,7 @@
 """The event log and the ledgers: everything that happened, in one SQLite file."""
 
 from workbench.store.database import Store, StoredEvent, utc_now
-from workbench.store.errors import EditConflict, StoreCorrupt, UnknownRun
+from workbench.store.errors import StoreCorrupt, UnknownRun
 from workbench.store.ledgers import ApiLedger, ModelLedger
 
 __all__ = [

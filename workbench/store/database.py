@@ -7,7 +7,7 @@ committed before anyone is told of it: what a reader has seen survives ``kill -9
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
-from workbench.store.errors import EditConflict, StoreCorrupt, UnknownRun
+from workbench.store.errors import StoreCorrupt, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
 
 _SCHEMA = """
@@ -131,22 +131,18 @@ class Store:
 
     # -- events
 
-    def append(self, run_id: str, event: Event, *, base_seq: int | None = None) -> int:
+    def append(
+        self, run_id: str, event: Event, *, guard: Callable[[list["StoredEvent"]], None] | None = None
+    ) -> int:
         """Append an event and return its sequence number.
 
-        With ``base_seq``, the event is refused with ``EditConflict`` when the run's tree or scenarios changed after it.
+        ``guard`` is called inside the transaction with the run's events so far; what it raises refuses the event, so a
+        check and the append that rests on it are one step, whoever else writes.
         """
         data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
         with self.transaction() as db:
-            if base_seq is not None:
-                row = db.execute(
-                    "SELECT max(seq) FROM events WHERE run_id = ? AND (kind LIKE 'scenario.%' OR kind = 'tree.edited')",
-                    (run_id,),
-                ).fetchone()
-                if row[0] is not None and row[0] > base_seq:
-                    raise EditConflict(
-                        f"run {run_id} was edited meanwhile (event {row[0]}, yours builds on {base_seq}): reload and redo"
-                    )
+            if guard is not None:
+                guard(self.events(run_id))
             cursor = db.execute(
                 "INSERT INTO events (run_id, at_utc, kind, node, trial, v, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (

@@ -1,8 +1,7 @@
 """Errors of the store.
 
 UsageError
-├── UnknownRun      no such run in this home
-└── EditConflict    an edit was made against an older state of the run
+└── UnknownRun      no such run in this home
 WorkbenchError
 └── StoreCorrupt    the database does not hold what its own hashes say
 """
@@ -12,10 +11,6 @@ from workbench.errors import UsageError, WorkbenchError
 
 class UnknownRun(UsageError):
     """No run of that id lies in this home."""
-
-
-class EditConflict(UsageError):
-    """Somebody else edited the run since the state this edit was made against."""
 
 
 class StoreCorrupt(WorkbenchError):

@@ -146,18 +146,11 @@ class RunFinished(_Event):
     p: Probability
 
 
-class ScenarioEdited(_Event):
-    """A named what-if was saved: what was set, by whom, why, and against which state of the run."""
+class ScenarioRecorded(_Event):
+    """Something happened to a named what-if: ``record`` is a ``propositions.scenarios.ScenarioRecord`` as JSON."""
 
-    kind: Literal["scenario.edited"] = "scenario.edited"
-    scenario: str
-    edits: dict[str, float]
-    mode: Literal["numeric", "full"]
-    before: float | None
-    after: float | None
-    author: str = ""
-    rationale: str = ""
-    base_seq: int
+    kind: Literal["scenario.recorded"] = "scenario.recorded"
+    record: dict[str, Any]
 
 
 Event = Annotated[
@@ -175,7 +168,7 @@ Event = Annotated[
     | NodeFailed
     | RunStopped
     | RunFinished
-    | ScenarioEdited,
+    | ScenarioRecorded,
     Field(discriminator="kind"),
 ]
 
