@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
-from workbench.models.cost import forecast_cost, price_of_call
+from workbench.models.cost import forecast_cost
 from workbench.models.errors import MissingProviderKey, ModelRefused, ModelUnavailable, UnknownModel
 from workbench.models.litellm_client import MALFORMED, LiteLLMModel, load_litellm, price_per_token, redact
 from workbench.models.registry import RetrySettings, open_model
@@ -220,6 +220,16 @@ async def test_retries_end(provider: Provider) -> None:
     assert len(waits.seconds) == 2
 
 
+@pytest.mark.parametrize("body", [{"choices": []}, {"id": "1", "choices": None}, {"hello": 1}, [], "text"])
+async def test_an_answer_without_a_reply_is_tried_again_and_then_given_up(
+    provider: Provider, body: Any
+) -> None:
+    for _ in range(3):
+        provider.queue.append((200, body, {}))
+    with pytest.raises(ModelUnavailable, match="3 attempts"):
+        await client(provider)[0].complete(ASK)
+
+
 async def test_retry_after_is_obeyed_up_to_our_limit(provider: Provider) -> None:
     provider.fails(429, headers={"Retry-After": "4"})
     provider.fails(429, headers={"Retry-After": "900"})
@@ -310,7 +320,6 @@ def test_the_price_list_is_read_from_the_package() -> None:
 
 def test_prices_and_forecasts() -> None:
     assert price_per_token("openai/some-model-nobody-lists") is None
-    assert price_of_call("openai/some-model-nobody-lists") is None
     known = price_per_token("openai/gpt-4o")
     assert known is not None and known[0] > 0
     one = forecast_cost("openai/gpt-4o", leaves=9, inner=3)

@@ -61,11 +61,3 @@ def forecast_cost(model: str, *, leaves: int, inner: int, trials: int = 1) -> Co
     return CostForecast(
         model_calls=total, input_tokens=round(given), output_tokens=round(taken), cost_usd=cost
     )
-
-
-def price_of_call(model: str, *, input_tokens: int = 5_400, output_tokens: int = 600) -> float | None:
-    """US dollars for one call of a typical size at list price; None where the price is unknown."""
-    from workbench.models.litellm_client import price_per_token
-
-    prices = price_per_token(model)
-    return None if prices is None else input_tokens * prices[0] + output_tokens * prices[1]

@@ -125,6 +125,13 @@ class LiteLLMModel:
             attempt += 1
             try:
                 response = await self._litellm.acompletion(**arguments)
+                if not response.choices:
+                    raise self._litellm.exceptions.APIError(
+                        status_code=502,
+                        message="the answer holds no reply",
+                        llm_provider=self._provider,
+                        model=self._name,
+                    )
                 break
             except self._litellm.exceptions.APIError as problem:
                 await self._wait_or_raise(problem, attempt)

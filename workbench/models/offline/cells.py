@@ -46,8 +46,7 @@ def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dic
     return {
         "statement": statement,
         "statement_literal": json.dumps(statement, ensure_ascii=False),
-        "reading": claim.statement,
-        "notes": "".join(f" ({note})" for note in claim.notes),
+        "reading": _reading(claim, statement),
         "role": _REFERENCE_ROLE if claim.reference else "",
         "kind": "reference" if claim.reference else "leaf",
         "cutoff": cutoff,
@@ -61,6 +60,13 @@ def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dic
         "bounds": "\n".join(_bounds(claim)),
         "seen_from": "x[today]",
     }
+
+
+def _reading(claim: Claim, statement: str) -> str:
+    """The canonical sentence and notes on it, where they say more than the statement."""
+    said = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
+    said += [note[0].upper() + note[1:] for note in claim.notes]
+    return "".join(f"{line}.\n\n" for line in said)
 
 
 # --- the interval of the statistic, as code ------------------------------------------------------------------

@@ -138,7 +138,8 @@ def _report(record: Record, claim: Claim) -> str:
     )
     parts = [
         f"**{record.statement}**",
-        f"Read as: {claim.statement}." + "".join(f" Note: {note}." for note in claim.notes),
+        *([] if claim.statement == record.statement else [f"Read as: {claim.statement}."]),
+        *(f"Note: {note}." for note in claim.notes),
         f"In the {data.get('windows', '?')} weekly windows of {record.horizon_days} trading days whose end was known at the "
         f"cutoff it came true in {record.base_rate:.1%}; they overlap and count as {record.effective_windows:.1f} separate "
         f"ones. The estimate is the plain mean of {len(models)} models ({listed}), which lie {spread}: p = {record.p:.4f}.",
