@@ -15,6 +15,7 @@ from sandbox.notebook import clean_output
 
 _LARGEST_MESSAGE = 64 << 20
 _GRACE_FOR_OUTPUT = 2.0  # seconds to wait for the last output after the reply
+_ASK_AGAIN = 2.0  # seconds without welcome until we subscribe once more
 _SHOWN = frozenset({"stream", "display_data", "execute_result", "error"})
 
 
@@ -115,10 +116,16 @@ class KernelClient:
 
     async def connect(self, timeout: float) -> None:
         """Wait until outputs will reach us. Raises `KernelStartFailed`."""
-        try:
-            await asyncio.wait_for(self._welcome.wait(), timeout)
-        except TimeoutError as error:
-            raise KernelStartFailed(f"the kernel did not answer in {timeout:g} s") from error
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout
+        while loop.time() < end:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._welcome.wait(), _ASK_AGAIN)
+                return
+            # a subscription that got lost costs a second, not the kernel
+            self._iopub.setsockopt(zmq.UNSUBSCRIBE, b"")
+            self._iopub.setsockopt(zmq.SUBSCRIBE, b"")
+        raise KernelStartFailed(f"the kernel did not answer in {timeout:g} s")
 
     def start(self, source: str, *, cap: int) -> CellRun:
         """Send a cell; `finish` waits for its end."""

@@ -46,6 +46,7 @@ CLEAN_ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
     "NO_COLOR": "1",
+    "MALLOC_ARENA_MAX": "2",
 }
 
 
@@ -98,6 +99,8 @@ class ForkServer:
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
         self.level = level
+        #: whether kernels get a user id of their own when we are root
+        self.changes_user = level == "namespaces" or (level == "landlock" and files.open_to_all())
         self.up: Future[dict[str, Any]] = Future()
         self._socket = ours
         self._lock = threading.Lock()

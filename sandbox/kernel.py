@@ -36,6 +36,7 @@ class Endpoints:
     folder: Path
     info: dict[str, Any]
     listeners: list[socket.socket] = field(default_factory=list)
+    home: Path | None = None
 
     @classmethod
     def make(cls, *, key: str | None = None) -> "Endpoints":
@@ -62,6 +63,14 @@ class Endpoints:
             listener.listen(_BACKLOG)
             self.listeners.append(listener)
 
+    def make_home(self, uid: int | None) -> Path:
+        """Make the one folder of the host that a kernel without a private root may write."""
+        self.home = Path(tempfile.mkdtemp(prefix="home-", dir=run_folder()))
+        if uid is not None:
+            os.chown(self.home, uid, uid)
+            os.chmod(run_folder(), 0o711)  # the kernel's user must pass through; it can list nothing
+        return self.home
+
     def hand_over(self) -> None:
         """Close our copies of the listening descriptors."""
         for listener in self.listeners:
@@ -72,6 +81,8 @@ class Endpoints:
         """Remove the folder."""
         self.hand_over()
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.home is not None:
+            shutil.rmtree(self.home, ignore_errors=True)
 
 
 @dataclass(slots=True)
@@ -114,15 +125,14 @@ async def start_kernel(
     endpoints = endpoints or Endpoints.make()
     api, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    work = endpoints.folder / "home"
-    if server.level != "namespaces":
-        work.mkdir()
+    uid = next(_uids) if os.geteuid() == 0 and server.changes_user else None
+    home = endpoints.make_home(uid) if server.level != "namespaces" else None
     request = {
         "level": server.level,
         "connection": endpoints.info,
         "api": True,
-        "uid": next(_uids) if os.geteuid() == 0 else None,
-        "folder": str(work),
+        "uid": uid,
+        "folder": str(home),
         "env": CLEAN_ENVIRONMENT,
         "seed": seed,
         "memory_mb": limits.memory_mb,

@@ -30,17 +30,30 @@ _ATTRIBUTES = {
     "table": {"border"},
     "*": {"style"},
 }
-_STYLES = frozenset(
+_STYLES = (
     "color background-color text-align vertical-align font-weight font-style font-size text-decoration white-space "
     "width max-width height padding padding-left padding-right padding-top padding-bottom margin-left margin-top "
-    "margin-bottom border border-top border-bottom border-left border-right border-collapse".split()
+    "margin-bottom border border-top border-bottom border-left border-right border-collapse"
 )
 _CLASSES = {"table": {"dataframe"}}
-_DROPPED_WHOLE = {"script", "style", "iframe", "object", "embed", "template", "noscript", "svg", "math", "title"}
+_DROPPED_WHOLE = {
+    "script",
+    "style",
+    "iframe",
+    "object",
+    "embed",
+    "template",
+    "noscript",
+    "svg",
+    "math",
+    "title",
+}
 _IMAGE_URL = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*")
 _LINK = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
 # a style value that could fetch or cover something, or hides its letters
-_BAD_STYLE = re.compile(r"url|image|expression|import|var\s*\(|attr\s*\(|fixed|absolute|sticky|[\\<>@{}]", re.IGNORECASE)
+_BAD_STYLE = re.compile(
+    r"url|image|expression|import|var\s*\(|attr\s*\(|fixed|absolute|sticky|[\\<>@{}]", re.IGNORECASE
+)
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 SHOWN_TYPES = _IMAGES | {"text/plain", "text/html", "text/markdown", "image/svg+xml", "application/json"}
@@ -66,7 +79,7 @@ def clean_html(html: str) -> str:
         attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
         allowed_classes={tag: set(names) for tag, names in _CLASSES.items()},
         attribute_filter=_filter_attribute,
-        filter_style_properties=set(_STYLES),
+        filter_style_properties=set(_STYLES.split()),
         url_schemes={"http", "https", "mailto", "data"},
         link_rel="noopener noreferrer nofollow",
         strip_comments=True,
@@ -119,7 +132,11 @@ def clean_output(output: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return an nbformat output fit to be shown, or None when nothing of it may be."""
     kind = output.get("output_type")
     if kind == "stream":
-        return {"output_type": "stream", "name": str(output.get("name")), "text": _text(output.get("text")) or ""}
+        return {
+            "output_type": "stream",
+            "name": str(output.get("name")),
+            "text": _text(output.get("text")) or "",
+        }
     if kind == "error":
         frames = output.get("traceback")
         return {

@@ -207,6 +207,53 @@ def _read(path):
         return file.read()
 
 
+def grants_of(operations):
+    """What Landlock must grant so that a process sees the same files as in the private root, in the host's own tree."""
+    masks = {operation[-1]: operation[0] for operation in operations if operation[0] in ("hide", "code")}
+    holders = {parent for mask in masks for parent in _parents(mask)}
+
+    def below(path):
+        kind = masks.get(path)
+        if kind == "hide":
+            return
+        if kind == "code":
+            yield path, "l"
+            for name in code_files(path):
+                yield os.path.join(path, name), "f"
+        elif path in holders:
+            yield path, "l"
+            for entry in os.scandir(path):
+                yield from below(entry.path)
+        else:
+            yield path, "r"
+
+    for operation in operations:
+        if operation[0] == "bind":
+            yield from below(operation[1])
+        elif operation[0] == "copy":
+            yield operation[1], "f"
+            yield os.path.dirname(operation[1]), "l"
+
+
+def _parents(path):
+    while path != "/":
+        path = os.path.dirname(path)
+        yield path
+
+
+def processes_of_user():
+    """How many processes and threads this user has on the machine."""
+    uid, count = os.getuid(), 0
+    for pid in os.listdir("/proc"):
+        if pid.isdigit():
+            try:
+                if os.stat(f"/proc/{pid}").st_uid == uid:
+                    count += len(os.listdir(f"/proc/{pid}/task"))
+            except OSError:
+                continue
+    return count
+
+
 def seal_namespaces(request, user_namespace):
     """Give this kernel namespaces, /proc, /tmp and /dev/shm of its own, and a user id nobody else has."""
     unshare(NEWNS | NEWNET | NEWIPC | NEWUTS, "kernel")

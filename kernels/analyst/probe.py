@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 
+NEEDED_LANDLOCK = 6
 MINIMAL = {
     "disk_mb": 16,
     "memory_mb": 512,
@@ -73,7 +74,28 @@ def _namespaces(mountpoint, writer):
 
 
 def _landlock():
-    raise OSError("not built yet")
+    import isolation
+    import seccomp
+
+    version = isolation.landlock_version()
+    if version < NEEDED_LANDLOCK:
+        has = f"version {version}" if version else "no Landlock"
+        raise OSError(
+            f"this system has {has}; version {NEEDED_LANDLOCK} (Linux 6.12) keeps signals inside too"
+        )
+    if not seccomp.supported():
+        raise OSError("seccomp: no filter for this processor")
+    code = seccomp.build(sockets=False)
+    outside = os.getppid()
+    isolation.drop_rights()
+    isolation.set_limits(MINIMAL)
+    isolation.restrict_files([("/usr", "r"), ("/dev/null", "d")])
+    isolation.install_filter(code)
+    _expect_refused(lambda: os.listdir("/etc"), "files of the host can be read")
+    _expect_refused(lambda: os.kill(outside, 0), "processes of the host can be signalled")
+    _expect_refused(lambda: socket.socket(socket.AF_INET), "a network socket could be made")
+    _expect_refused(lambda: socket.socket(socket.AF_UNIX), "a unix socket could be made")
+    return ["landlock", "seccomp", "no-new-privileges", "capabilities", "limits"]
 
 
 def _expect(true, otherwise):

@@ -68,12 +68,12 @@ def guard(control, manager, view):
     os._exit(code & 0xFF)
 
 
-def kill_orphans():
-    """Kill what is left of the kernels where no process namespace does it for us."""
+def kill_orphans(spared=()):
+    """Kill what ended kernels left behind, where no process namespace does it: it was handed to us as its next parent."""
     while True:
         try:
             with open("/proc/thread-self/children") as file:
-                children = [int(pid) for pid in file.read().split()]
+                children = {int(pid) for pid in file.read().split()} - set(spared)
         except OSError:
             return
         if not children:
@@ -82,7 +82,7 @@ def kill_orphans():
             try:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-            except (ProcessLookupError, ChildProcessError, PermissionError):
+            except (ProcessLookupError, ChildProcessError):
                 continue
 
 
@@ -94,6 +94,8 @@ def serve(control, view):
 
     if view["level"] == "namespaces":
         isolation.enter_root(view["mountpoint"], view["operations"])
+    else:
+        isolation.prctl(isolation.PR_SET_CHILD_SUBREAPER, 1)
     sys.path[:] = [path for path in view["path"] if os.path.isdir(path)]
     sys.path_importer_cache.clear()
     os.chdir("/")
@@ -161,6 +163,12 @@ class Server:
         self.control = control
         self.view = view
         self.filters = filters
+        self.kernels = set()
+        self.grants = []
+        if view["level"] == "landlock":
+            import isolation
+
+            self.grants = sorted(set(isolation.grants_of(view["operations"])))
         self.home = (
             os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if view["level"] == "namespaces" else -1
         )
@@ -210,7 +218,11 @@ class Server:
                 return
             if pid == 0:
                 return
-            self.tell({"exit": pid, "code": os.waitstatus_to_exitcode(status)})
+            if pid in self.kernels:
+                self.kernels.discard(pid)
+                if self.view["level"] != "namespaces":
+                    kill_orphans(self.kernels)
+                self.tell({"exit": pid, "code": os.waitstatus_to_exitcode(status)})
 
     def spawn(self, request, descriptors):
         """Fork one kernel and hand its pidfd back."""
@@ -238,6 +250,7 @@ class Server:
         finally:
             for fd in descriptors:
                 os.close(fd)
+        self.kernels.add(pid)
         self.tell({"spawned": request["id"], "pid": pid}, [pidfd])
         os.close(pidfd)
 
@@ -282,7 +295,7 @@ class Server:
         """Apply the layers of the asked level, in the order that leaves each the rights it needs."""
         import isolation
 
-        request["address_mb"] = request["memory_mb"] + self.address_mb + 256
+        request["address_mb"] = request["memory_mb"] + self.address_mb + 384
         level = request["level"]
         home = isolation.HOME
         if level == "namespaces":
@@ -293,6 +306,15 @@ class Server:
             if isolation.landlock_version():
                 isolation.restrict_files(grants)
             isolation.install_filter(self.filters[True])
+        elif level == "landlock":
+            home = request["folder"]
+            if request["uid"] is None:
+                request["processes"] += isolation.processes_of_user()
+            isolation.drop_rights(request["uid"])
+            isolation.set_limits(request)
+            own = f"/proc/{os.getpid()}"
+            isolation.restrict_files([*self.grants, (home, "w"), (own, "w"), *_devices()])
+            isolation.install_filter(self.filters[False])
         elif level != "none":
             raise OSError(f"unknown isolation level {level!r}")
         else:

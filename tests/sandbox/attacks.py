@@ -99,13 +99,13 @@ for path in glob.glob('/proc/[0-9]*/environ'):
 
 
 def _parents_proc(t: Targets) -> str:
-    return f"""
+    return """
 import os
 found = []
 for pid in os.listdir('/proc'):
     if pid.isdigit():
         try:
-            found.append(open(f'/proc/{{pid}}/cmdline').read())
+            found.append(open(f'/proc/{pid}/cmdline').read())
         except OSError:
             pass
 print('saw-the-host' if any('time.sleep(600)' in line for line in found) else found)
@@ -197,11 +197,11 @@ print('found-ours', importlib.util.find_spec('pydantic').origin)
 
 def _ptrace(t: Targets) -> str:
     return f"""
-import ctypes
+import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
-if libc.ptrace(16, {t.victim}, 0, 0) == 0:
-    libc.ptrace(17, {t.victim}, 0, 0)
-    print('attached')
+if os.fork() == 0:
+    os._exit(7 if libc.ptrace(0x4206, {t.victim}, 0, 0) == 0 else 0)
+print('attached' if os.waitstatus_to_exitcode(os.wait()[1]) == 7 else 'refused')
 """
 
 

@@ -1,0 +1,109 @@
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox import JournalBroken, read_journal, render_notebook
+from sandbox.journal import Journal, read_lines, result_from_json, result_to_json
+from sandbox.notebook import clean_output
+from sandbox.types import CellError, CellResult, JournalCell
+
+
+def _write(path: Path) -> list[str]:
+    journal = Journal(path)
+    journal.append("open", name="P1.1.1", title="t", metadata={})
+    journal.append("markdown", id="cell-001", source="# ü")
+    journal.append("code", id="cell-002", source="1", fixes=None)
+    result = CellResult(cell_id="cell-002", status="ok", outputs=(), duration_s=0.1)
+    journal.append("result", id="cell-002", result=result_to_json(result))
+    journal.append("close")
+    journal.close()
+    return path.read_text().splitlines()
+
+
+def test_a_journal_reads_back(tmp_path: Path):
+    _write(tmp_path / "j.jsonl")
+    text, code = read_journal(tmp_path / "j.jsonl")
+    assert (text.source, code.result.status) == ("# ü", "ok")
+
+
+@pytest.mark.parametrize("line", range(5))
+def test_a_changed_line_breaks_the_chain(tmp_path: Path, line: int):
+    path = tmp_path / "j.jsonl"
+    lines = _write(path)
+    fields = json.loads(lines[line])
+    fields["at"] = "2020-01-01T00:00:00.000+00:00"
+    lines[line] = json.dumps(fields)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(JournalBroken, match=f"line {line + 1}"):
+        read_lines(path)
+
+
+def test_removed_and_swapped_lines_break_the_chain(tmp_path: Path):
+    path = tmp_path / "j.jsonl"
+    lines = _write(path)
+    for changed in ([*lines[:1], *lines[2:]], [lines[0], lines[2], lines[1], *lines[3:]]):
+        path.write_text("\n".join(changed) + "\n")
+        with pytest.raises(JournalBroken):
+            read_lines(path)
+
+
+def test_half_a_line_at_the_end_is_cut_when_the_journal_is_taken_up(tmp_path: Path):
+    path = tmp_path / "j.jsonl"
+    lines = _write(path)
+    path.write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:20])
+    with pytest.raises(JournalBroken, match="incomplete"):
+        read_lines(path)
+    journal = Journal(path)
+    journal.append("close")
+    journal.close()
+    assert [line["kind"] for line in read_lines(path)] == ["open", "markdown", "code", "result", "close"]
+
+
+def test_no_journal_at_all_is_said_so(tmp_path: Path):
+    (tmp_path / "j.jsonl").write_text("hello\n")
+    with pytest.raises(JournalBroken, match="no journal line"):
+        read_journal(tmp_path / "j.jsonl")
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(alphabet=st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+_kinds = st.sampled_from(["stream", "error", "display_data", "execute_result", "status", "comm_open"])
+
+
+@settings(deadline=None)
+@given(
+    _kinds,
+    st.dictionaries(st.sampled_from(["name", "text", "data", "metadata", "ename", "traceback"]), _json),
+)
+def test_whatever_a_kernel_sends_the_notebook_stays_valid(kind: str, content: dict):
+    if isinstance(content.get("data"), dict):
+        content["data"] |= {"text/plain": "x", "image/png": "\ud800", "application/json": {"a": [1]}}
+    output = clean_output(kind, content)
+    if output is None:
+        return
+    cell = JournalCell(
+        id="c", kind="code", source="1", result=CellResult(cell_id="c", status="ok", outputs=(output,))
+    )
+    notebook = render_notebook([cell])
+    nbformat.validate(notebook)
+    nbformat.writes(notebook).encode()
+
+
+def test_a_result_survives_the_journal():
+    error = CellError(ename="E", evalue="v", traceback=("a", "b"))
+    result = CellResult(
+        cell_id="c",
+        status="error",
+        error=error,
+        outputs=({"output_type": "stream"},),
+        limit="cpu",
+        api_hashes=("x",),
+    )
+    assert result_from_json(json.loads(json.dumps(result_to_json(result)))) == result
