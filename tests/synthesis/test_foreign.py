@@ -113,20 +113,20 @@ def read(reader: Any, data: Any) -> None:
 
 
 @given(spoiled(TREE))
-@settings(max_examples=150)
+@settings(max_examples=120)
 def test_trees(data: Any) -> None:
     read(tree_from_json, data)
     read(import_tree, json.dumps(data))
 
 
 @given(st.sampled_from(RULES).flatmap(spoiled))
-@settings(max_examples=150)
+@settings(max_examples=120)
 def test_rules(data: Any) -> None:
     read(rule_from_json, data)
 
 
 @given(st.sampled_from(EDITS).flatmap(spoiled))
-@settings(max_examples=150)
+@settings(max_examples=120)
 def test_edits(data: Any) -> None:
     read(edit_from_json, data)
 

@@ -41,23 +41,21 @@ def three_levels(rule: object = None) -> Tree:
 @st.composite
 def edits_of(draw: st.DrawFn, tree: Tree) -> Edit:
     node = draw(st.sampled_from(tree.ids()))
+    said = {tree[other].statement for other in tree}
+    new = st.integers(0, 10**9).map("new {}".format).filter(lambda text: text not in said)
     kind = draw(st.sampled_from(["set", "pin", "unpin", "add", "remove", "report", "restate", "rule"]))
     if kind == "pin" and tree[node].p is not None:
         return Pin(node=node)
     if kind == "unpin":
         return Unpin(node=node)
     if kind == "add":
-        return AddChild(
-            node=node, statement=f"new {draw(st.integers(0, 10**9))}", p=draw(st.none() | probabilities)
-        )
+        return AddChild(node=node, statement=draw(new), p=draw(st.none() | probabilities))
     if kind == "remove" and node != "P0":
         return RemoveNode(node=node)
     if kind == "report" and tree[node].belief is not None:
         return SetReport(node=node, report="other words")
     if kind == "restate":
-        return Restate(
-            node=node, statement=f"said {draw(st.integers(0, 10**9))}", keep_belief=draw(st.booleans())
-        )
+        return Restate(node=node, statement=draw(new), keep_belief=draw(st.booleans()))
     if kind == "rule" and tree[node].children:
         weights = {child: draw(st.floats(-1, 1)) for child in tree[node].children}
         return SetRule(node=node, rule=LinearRule(0.0, weights).to_json())
@@ -65,7 +63,7 @@ def edits_of(draw: st.DrawFn, tree: Tree) -> Edit:
 
 
 @given(st.one_of(linear_trees(10), mixed_trees(8)), st.data())
-@settings(max_examples=150)
+@settings(max_examples=120)
 def test_any_edits_equal_a_full_evaluation_and_undo_is_exact(tree: Tree, data: st.DataObject) -> None:
     before = tree.to_json()
     book = ScenarioBook.fold([(1, ScenarioRecord(action="open", scenario="s", author="a", at="t"))])

@@ -117,7 +117,7 @@ def _from_document(row: Any) -> dict[str, Any]:
 
 def _csv(tree: Tree) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(out, _COLUMNS)  # ends lines with \r\n, so a lone \r in a report is quoted too
     writer.writeheader()
     for node in tree.propositions():
         writer.writerow(_csv_row(tree, node))
@@ -154,20 +154,23 @@ def _packed(value: Any) -> str:
 
 def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    given = set(reader.fieldnames or ())
+    limit = csv.field_size_limit(
+        2**31 - 1
+    )  # reports are long; the module's own limit is for the whole process
+    try:
+        given, lines = set(reader.fieldnames or ()), list(reader)
+    except csv.Error as error:
+        raise TreeFormatError(f"this CSV cannot be read: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
     if not {"id", "statement"} <= given:
         raise TreeFormatError("a tree's CSV needs a header with at least id and statement")
     unknown = given - set(_COLUMNS)
     if unknown:
-        raise TreeFormatError(
-            f"unknown CSV columns: {', '.join(sorted(map(str, unknown)))}; known: {', '.join(_COLUMNS)}"
-        )
+        names = ", ".join(sorted(map(str, unknown)))
+        raise TreeFormatError(f"unknown CSV columns: {' '.join(names.split())}; known: {', '.join(_COLUMNS)}")
     polarities: dict[str, dict[str, str]] = {}
     rows: list[dict[str, Any]] = []
-    try:
-        lines = list(reader)
-    except csv.Error as error:
-        raise TreeFormatError(f"this CSV cannot be read: {error}") from None
     for line, raw in enumerate(lines, start=2):
         if None in raw or None in raw.values():
             raise TreeFormatError(f"row {line} of the CSV has another number of cells than the header")
