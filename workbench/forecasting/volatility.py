@@ -73,9 +73,8 @@ class Volatility:
         """Cumulated log returns in per cent, shape (simulations, horizon)."""
         from arch import arch_model
 
-        model = arch_model(
-            percent, mean="Constant" if self.drift else "Zero", rescale=False, **_SETTINGS[self.kind]
-        )
+        # the mean is always fitted, so that the past shocks drawn from are centred; without drift it is taken off again
+        model = arch_model(percent, mean="Constant", rescale=False, **_SETTINGS[self.kind])
         fit = model.fit(disp="off", show_warning=False)
         forecast = fit.forecast(
             horizon=horizon,
@@ -86,4 +85,4 @@ class Volatility:
         )
         paths: Any = forecast.simulations.values
         steps = np.asarray(paths[-1], dtype=np.float64)
-        return np.cumsum(steps if self.drift else steps - float(fit.params.iloc[0]), axis=1)
+        return np.cumsum(steps if self.drift else steps - float(fit.params["mu"]), axis=1)
