@@ -82,9 +82,17 @@ def test_a_selected_leaf_shows_its_notebook_in_a_closed_frame(home: Path, comms:
 def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P2")
-    text = " ".join(text_of(shown.proof.value).split())
+    text = " ".join(text_of(shown.detail.value).split())
     assert "P2 = 0.10 + 0.80 × P2.1 − 0.15 × P2.2 − 0.10 × P2.3" in text
     assert "0.80 50.0% 40.0%" in text and "−0.15 33.0% −5.0%" in text
+
+
+def test_a_selected_inner_node_shows_its_synthesis_in_a_closed_frame(home: Path) -> None:
+    shown = opened(home)
+    document = unescape(shown.proof.value)
+    assert shown.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
+    assert "<p>Weights were estimated on the common weekly grid.</p>" in document
+    assert "the reference class carries what neither explains" in document and "base_rate" not in document
 
 
 def test_the_sum_follows_an_edit(home: Path, comms: list[Any]) -> None:
@@ -92,7 +100,7 @@ def test_the_sum_follows_an_edit(home: Path, comms: list[Any]) -> None:
     comm = comm_of(shown, comms)
     comm.deliver_state(selected="P2")
     comm.deliver({"type": "edit", "id": "P2.1", "text": "1"})
-    assert "0.80 100.0% 80.0%" in " ".join(text_of(shown.proof.value).split())
+    assert "0.80 100.0% 80.0%" in " ".join(text_of(shown.detail.value).split())
 
 
 def test_a_leaf_without_a_notebook_says_so(home: Path, comms: list[Any]) -> None:
@@ -130,7 +138,7 @@ def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None
 def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     from workbench.propositions import Belief, Tree
     from workbench.synthesis import LinearRule, settle, tornado
-    from workbench.widgets import panels
+    from workbench.widgets import panels, proof
 
     evil = '"><img src=x onerror=alert(1)>'
     tree = Tree.root_only(f"root {evil}").expand("P0", {"P1": f"leaf {evil}"}, causality=evil)
@@ -153,9 +161,11 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
         panels.sensitivity(tornado(tree), tree, 0.25),
         panels.selected("P0", tree, tree),
         panels.selected("P1", tree, tree),
-        panels.combination("P0", tree),
+        panels.combination("P0", tree) + panels.selected("P1", tree, tree),
         panels.runs_table([{**document, "p": 0.5}], note=evil),
     ]
+    markdown = panels.synthesis_text(tree["P0"])
+    assert evil in markdown and "onerror" not in proof.markdown_document(markdown)
     for piece in pieces:
         assert "<img" not in piece and "&lt;img" in piece
 

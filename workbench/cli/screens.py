@@ -63,6 +63,12 @@ def lab(
         "--ServerApp.ip=127.0.0.1",
         f"--ServerApp.root_dir={home}",
     ]
+    # JupyterLab asks the outside for news and updates unless told not to
+    arguments += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    arguments += ["--LabApp.extension_manager=readonly"]
+    arguments += (
+        ["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []
+    )  # a container's only user
     arguments += [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     arguments += [] if browser else ["--no-browser"]
     raise typer.Exit(run_until_interrupted(arguments, lab_environment()))

@@ -70,29 +70,37 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def _show_detail(self) -> None:
         node, tree = self.tree.selected, self.session.tree
-        self.detail.value = panels.selected(node, tree, self.session.base)
-        if tree[node].children:
-            self.proof.value = panels.combination(node, tree)
-            self._shown = None
+        sums = panels.combination(node, tree) if tree[node].children else ""
+        self.detail.value = panels.selected(node, tree, self.session.base) + sums
 
     def show_proof(self) -> None:
-        """Show the evidence of the selected proposition: a leaf's notebook, an inner one's sum."""
+        """Show the evidence of the selected proposition: a leaf's notebook, an inner one's sum and synthesis."""
         with self.session.lock:
             self._show_detail()
-            node, dark = self.tree.selected, self.tree.dark
-            if self.session.tree[node].children or self._shown == (node, dark):
-                return
-            self.proof.value = proof.frame(self._document(node, dark=dark), title=f"proof notebook of {node}")
-            self._shown = (node, dark)
+            shown = (self.tree.selected, self.tree.dark)
+            if self._shown != shown:
+                document, title = self._document(*shown)
+                self.proof.value = proof.frame(document, title=title)
+                self._shown = shown
 
-    def _document(self, node: NodeId, *, dark: bool) -> str:
+    def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
+        proposition = self.session.base[node]
+        if proposition.children:
+            text = panels.synthesis_text(proposition)
+            document = (
+                proof.markdown_document(text, dark=dark)
+                if text
+                else proof.message_document("No words on it.", dark=dark)
+            )
+            return document, f"synthesis of {node}"
+        title = f"proof notebook of {node}"
         path = self.run.notebook(node)
         if path is None:
-            return proof.message_document(f"{node} has no proof notebook yet.", dark=dark)
+            return proof.message_document(f"{node} has no proof notebook yet.", dark=dark), title
         try:
-            return proof.proof_document(path, dark=dark)
+            return proof.proof_document(path, dark=dark), title
         except UsageError as error:
-            return proof.message_document(str(error), dark=dark)
+            return proof.message_document(str(error), dark=dark), title
 
 
 def dashboard(run: RunView) -> Dashboard:

@@ -3,12 +3,13 @@
 Pure functions from values to text. Everything that a model or an analyst wrote is escaped here.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from workbench.propositions import NodeId, Tree
+from workbench.propositions import NodeId, Proposition, Tree
 from workbench.synthesis import TornadoRow, WhatIf
 from workbench.widgets.wording import MINUS, equation, percent, points, signed
 
@@ -17,6 +18,17 @@ ISOLATION_WORDS = {
     "landlock": "sealed by Landlock",
     "none": "NOT SEALED",
 }
+
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+
+
+def prose(text: str) -> str:
+    """Return the text escaped, its dates kept on one line.
+
+    >>> prose("up & away by 2018-12-31")
+    'up &amp; away by <span class="wb-date">2018-12-31</span>'
+    """
+    return _DATE.sub(r'<span class="wb-date">\g<0></span>', escape(text))
 
 
 def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: float | None) -> str:
@@ -47,7 +59,7 @@ def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: floa
     )
     return (
         '<header class="wb-header"><div class="wb-title">'
-        f'<h1>{escape(str(document.get("statement", "")))}{unfinished}</h1><div class="wb-facts">{listed}</div></div>'
+        f'<h1>{prose(str(document.get("statement", "")))}{unfinished}</h1><div class="wb-facts">{listed}</div></div>'
         f'<div class="wb-figure" data-changed="{str(bool(edits)).lower()}"><span class="wb-label">Probability</span>'
         f'<span class="wb-number" data-field="root">{percent(shown)}</span>{before}</div>'
         f"{base}</header>"
@@ -139,7 +151,7 @@ def selected(node: NodeId, tree: Tree, base: Tree) -> str:
     return (
         f'<div class="wb-selected"><div class="wb-line-one"><span class="wb-id">{node}</span>'
         f'<span class="wb-value">{percent(proposition.p)}{changed}</span></div>'
-        f"<p>{escape(proposition.statement)}</p>{key_line}</div>"
+        f"<p>{prose(proposition.statement)}</p>{key_line}</div>"
     )
 
 
@@ -147,26 +159,29 @@ def combination(node: NodeId, tree: Tree) -> str:
     """Return how an inner proposition's value comes about: its rule, and for a linear one the sum term by term."""
     proposition = tree[node]
     rule = proposition.rule.to_json() if proposition.rule is not None else None
-    parts = []
-    if proposition.pinned:
-        parts.append(
-            '<p class="wb-warn">Pinned at your value: the rule below has no say until you unpin it.</p>'
-        )
     if rule is None:
-        parts.append('<p class="wb-empty">Not synthesized yet.</p>')
-    else:
-        parts.append(f'<p class="wb-rule"><code>{node} = {escape(equation(rule))}</code></p>')
-    if rule is not None and rule["name"] == "linear":
-        parts.append(_sum(node, rule, tree))
+        return '<div class="wb-combination"><p class="wb-empty">Not synthesized yet.</p></div>'
+    pinned = (
+        '<p class="wb-warn">Pinned at your value: the rule below has no say until you unpin it.</p>'
+        if proposition.pinned
+        else ""
+    )
+    formula = f'<p class="wb-rule"><code>{node} = {escape(equation(rule, exact=True))}</code></p>'
+    terms = _sum(node, rule, tree) if rule["name"] == "linear" else ""
+    return f'<div class="wb-combination">{pinned}{formula}{terms}</div>'
+
+
+def synthesis_text(proposition: Proposition) -> str:
+    """Return the words behind an inner proposition as Markdown: the synthesis' report and the analyzer's note.
+
+    Lines that are JSON are for programs and left out.
+    """
     report = proposition.belief.report if proposition.belief is not None else ""
     prose = "\n".join(line for line in report.splitlines() if not line.lstrip().startswith("{")).strip()
-    if prose:
-        parts.append(f'<p class="wb-label">Synthesis</p><p class="wb-report">{escape(prose)}</p>')
+    parts = [prose] if prose else []
     if proposition.causality:
-        parts.append(
-            f'<p class="wb-label">How the parts bear on it</p><p class="wb-report">{escape(proposition.causality)}</p>'
-        )
-    return f'<div class="wb-combination">{"".join(parts)}</div>'
+        parts.append(f"## How the parts bear on it\n\n{proposition.causality}")
+    return "\n\n".join(parts)
 
 
 def _sum(node: NodeId, rule: Mapping[str, Any], tree: Tree) -> str:
@@ -177,7 +192,7 @@ def _sum(node: NodeId, rule: Mapping[str, Any], tree: Tree) -> str:
         share = None if p is None else weight * p
         total = None if share is None or total is None else total + share
         lines.append(
-            f'<tr><td><span class="wb-id">{child}</span> {escape(tree[child].statement)}</td><td>{signed(weight)}</td>'
+            f'<tr><td><span class="wb-id">{child}</span> {prose(tree[child].statement)}</td><td>{signed(weight, exact=True)}</td>'
             f"<td>{percent(p)}</td><td>{_share(share)}</td></tr>"
         )
     lines.append(f'<tr class="wb-total"><td>{node}</td><td></td><td></td><td>{percent(total)}</td></tr>')
@@ -196,7 +211,7 @@ def _share(value: float | None) -> str:
 def runs_table(runs: Sequence[Mapping[str, Any]], *, note: str = "") -> str:
     """Return the list of runs of a data folder, newest first, each a link to its dashboard."""
     lines = "".join(
-        f'<tr><td><a href="?run={escape(str(run["run_id"]))}">{escape(str(run["statement"]))}</a></td>'
+        f'<tr><td><a href="?run={escape(str(run["run_id"]))}">{prose(str(run["statement"]))}</a></td>'
         f"<td>{escape(str(run['cutoff']))}</td><td>{percent(run['p'])}</td><td>{escape(str(run['status']))}</td>"
         f"<td>{escape(str(run['run_id']))}</td></tr>"
         for run in runs

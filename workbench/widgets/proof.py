@@ -76,6 +76,11 @@ def message_document(text: str, *, dark: bool = False) -> str:
     return _page(f'<p class="aside">{escape(text)}</p>', dark=dark)
 
 
+def markdown_document(source: str, *, dark: bool = False) -> str:
+    """Return a page of a model's Markdown, sanitised."""
+    return _page(f'<section class="text">{_markdown(source)}</section>', dark=dark)
+
+
 def frame(document: str, *, title: str) -> str:
     """Return the element that shows the document; it may neither run scripts, nor navigate, nor open windows."""
     return (

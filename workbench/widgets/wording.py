@@ -39,16 +39,23 @@ def number(p: float | None) -> str:
     return "" if p is None else f"{round(p, 4):g}"
 
 
-def signed(value: float) -> str:
-    """Return a coefficient with its sign before it.
+def signed(value: float, *, exact: bool = False) -> str:
+    """Return a coefficient with its sign before it; ``exact`` gives four decimals where the second is not enough.
 
-    >>> signed(-0.25), signed(0.5)
-    ('−0.25', '0.50')
+    >>> signed(-0.25), signed(0.5, exact=True), signed(0.1578), signed(0.1578, exact=True)
+    ('−0.25', '0.50', '0.16', '0.1578')
     """
-    return f"{MINUS if value < 0 else ''}{abs(value):.2f}"
+    return f"{MINUS if value < 0 else ''}{_size(value, exact=exact)}"
 
 
-def equation(rule: Mapping[str, Any] | None) -> str:
+def _size(value: float, *, exact: bool) -> str:
+    if not exact:
+        return f"{abs(value):.2f}"
+    whole, _, digits = f"{abs(value):.4f}".partition(".")
+    return f"{whole}.{digits[:2]}{digits[2:].rstrip('0')}"
+
+
+def equation(rule: Mapping[str, Any] | None, *, exact: bool = False) -> str:
     """Return the rule of an inner node, as CONTRACTS spells it, as one line that can be computed by hand.
 
     >>> equation({"name": "linear", "intercept": 0.02, "weights": {"P1": 0.5, "P2": -0.25}})
@@ -64,27 +71,35 @@ def equation(rule: Mapping[str, Any] | None) -> str:
         return ""
     match rule["name"]:
         case "linear":
-            return _linear(rule)
+            return _linear(rule, exact=exact)
         case "logic":
             assumed = rule.get("assumption")
-            return str(rule["formula"]) + (f", with PA = {assumed['probability']:.2f}" if assumed else "")
+            return str(rule["formula"]) + (
+                f", with PA = {_size(assumed['probability'], exact=exact)}" if assumed else ""
+            )
         case "noisy-or":
-            return _noisy_or(rule)
+            return _noisy_or(rule, exact=exact)
         case "vanilla":
             return "judged by the model, no formula"
         case name:
             return f"{name} rule"
 
 
-def _linear(rule: Mapping[str, Any]) -> str:
-    text = signed(rule["intercept"])
+def _linear(rule: Mapping[str, Any], *, exact: bool) -> str:
+    text = signed(rule["intercept"], exact=exact)
     for child, weight in rule["weights"].items():
-        text += f" {MINUS if weight < 0 else '+'} {abs(weight):.2f} × {child}"
+        text += f" {MINUS if weight < 0 else '+'} {_size(weight, exact=exact)} × {child}"
     return text
 
 
-def _noisy_or(rule: Mapping[str, Any]) -> str:
-    failing = [f"{1 - rule['leak']:.2f}"] + [f"(1 {MINUS} {w:.2f} × {c})" for c, w in rule["weights"].items()]
-    text = f"1 {MINUS} " + " × ".join(failing)
-    inhibitors = [f"(1 {MINUS} {w:.2f} × {c})" for c, w in rule.get("inhibitors", {}).items()]
+def _noisy_or(rule: Mapping[str, Any], *, exact: bool) -> str:
+    def fails(child: str, weight: float) -> str:
+        return f"(1 {MINUS} {_size(weight, exact=exact)} × {child})"
+
+    causes = [
+        _size(1 - rule["leak"], exact=exact),
+        *(fails(child, weight) for child, weight in rule["weights"].items()),
+    ]
+    text = f"1 {MINUS} " + " × ".join(causes)
+    inhibitors = [fails(child, weight) for child, weight in rule.get("inhibitors", {}).items()]
     return " × ".join([f"({text})", *inhibitors]) if inhibitors else text

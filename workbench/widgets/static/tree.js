@@ -34,6 +34,11 @@ function icon(path, size = 14) {
 const CHEVRON = "M6 4l4 4-4 4";
 const UNDO = "M3.2 6.2h6.3a3.6 3.6 0 1 1 0 7.2H6M3.2 6.2l3-3M3.2 6.2l3 3";
 
+// The statement's text with its dates kept on one line.
+function words(text) {
+  return text.split(/(\b\d{4}-\d\d-\d\d\b)/).map((part, place) => (place % 2 ? element("span", "wb-date", part) : part));
+}
+
 class TreeView {
   constructor(model, el) {
     this.model = model;
@@ -293,7 +298,7 @@ class TreeView {
     const node = this.tree.nodes[id];
     const { row, statement, note, marks, fill, ghost, probability, was, input, undo } = this.rows.get(id);
     const known = node.p !== null;
-    statement.textContent = node.statement;
+    if (statement.textContent !== node.statement) statement.replaceChildren(...words(node.statement));
     statement.title = node.statement;
     note.textContent = node.note;
     note.title = [node.note, node.key_factor].filter(Boolean).join("\n");
