@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import command, emit_json, say
+from workbench.cli.common import WANTING, command, emit_json, say
 from workbench.cli.runs import open_store
 from workbench.errors import UsageError
 
@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
     app.command()(whatif)
     app.command()(scenarios)
     app.command()(sensitivity)
+    app.command()(audit)
     app.command("export")(export)
     app.command("import")(import_file)
 
@@ -139,6 +140,25 @@ def sensitivity(
         typer.echo(
             f"{row['id']:10}{weight:>8}{percent(row['p']):>9}{span}{share:>14}  {state.tree[row['id']].statement}"
         )
+
+
+@command
+def audit(
+    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
+    from workbench.engine.audit import audit_run
+
+    store = open_store()
+    report = audit_run(store, store.resolve_run(run))
+    if as_json:
+        emit_json(report)
+    else:
+        for check in report["checks"]:
+            typer.echo(f"{check['verdict']:5} {check['name']:26} {check['found']}")
+    if not report["passed"]:
+        raise typer.Exit(WANTING)
 
 
 @command

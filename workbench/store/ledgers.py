@@ -104,7 +104,7 @@ class ApiLedger:
 
     def record(self, row: LedgerRow) -> None:
         """File a call, answered or refused; committed when this returns."""
-        answer = self._store.put_body(orjson.dumps(row.answer.data)) if row.answer is not None else None
+        answer = self._store.put_body(row.answer.encoded()) if row.answer is not None else None
         meta = orjson.dumps(row.answer.meta).decode() if row.answer is not None else None
         with self._store.transaction() as db:
             db.execute(
