@@ -203,6 +203,7 @@ def _request(statement: str, cutoff: str, stage: str = "analyze", text: str = ""
         (DEMO, "2019-06-30", "already settled"),
         (DEMO.replace("2018-12-31", "2019-12-31"), "2018-06-30", "end on 2018-12-31"),
         ("It rains in Paris on 2018-12-31", "2018-06-30", "names no series"),
+        (f"Reference class: {DEMO}", "2018-06-30", "not split further"),
     ],
 )
 async def test_what_it_cannot_do_is_one_sentence(statement: str, cutoff: str, words: str) -> None:

@@ -92,7 +92,10 @@ class OfflineAnalyst:
         root = request.nodes[0]
         claim, last_day, cutoff = _read(root.statement, request.cutoff)
         if claim.reference:
-            return "A reference class stands on its own record.\n\n<END_OF_ANALYSIS>"
+            raise ClaimRefused(
+                f"a reference class stands on its own record and is not split further by {NAME}: use --depth 1, "
+                "or set a real model with --model PROVIDER/NAME (--api-base URL)"
+            )
         rows = await visible(self._observe, {*_COMPANIONS, *claim.sources}, cutoff)
         key = _digest([root.statement, last_day.isoformat(), rows])
         if key not in self._plans:
