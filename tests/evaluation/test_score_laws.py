@@ -36,7 +36,7 @@ from workbench.evaluation.utility import run_variance, utility_scores
 
 PAIRS = st.integers(1, 40).flatmap(
     lambda n: st.tuples(
-        hnp.arrays(float, n, elements=st.floats(0, 1)),
+        hnp.arrays(float, n, elements=st.integers(0, 1000).map(lambda k: k / 1000)),
         hnp.arrays(float, n, elements=st.sampled_from([0.0, 1.0])),
     )
 )
