@@ -182,16 +182,16 @@ def _sample_data(t: Targets) -> str:
     return """
 import os, matplotlib
 folder = os.path.join(matplotlib.get_data_path(), 'sample_data')
-print('sample', [name for name in os.listdir(folder) if name.endswith('.npz')][0])
+print('sample', len(open(os.path.join(folder, 'goog.npz'), 'rb').read()))
 """
 
 
-def _our_packages(t: Targets) -> str:
+def _other_packages(t: Targets) -> str:
     return """
-import importlib.util, sys
-sys.path += [p for p in ('/work/main',) if p]
-sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != 'OnlyAllowed']
-print('found-ours', importlib.util.find_spec('pydantic').origin)
+import os, sys
+for folder in sys.path:
+    if os.path.exists(f'{folder}/pydantic/__init__.py'):
+        print('read-other-code', len(open(f'{folder}/pydantic/__init__.py').read()))
 """
 
 
@@ -254,7 +254,7 @@ ATTACKS = (
     Attack("data in arch", _packaged_data, evidence=lambda t: "last close"),
     Attack("data in statsmodels", _statsmodels_data, evidence=lambda t: "rows 203"),
     Attack("data in matplotlib", _sample_data, evidence=lambda t: "sample "),
-    Attack("packages beside the analysis stack", _our_packages, evidence=lambda t: "found-ours"),
+    Attack("packages beside the analysis stack", _other_packages, evidence=lambda t: "read-other-code"),
     Attack("ptrace", _ptrace, evidence=lambda t: "attached"),
     Attack("signal to another process", _kill, evidence=lambda t: "signal-delivered"),
     Attack("user namespace", _user_namespace, evidence=lambda t: "unshared"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import CellResult, Session
 from tests.sandbox.attacks import ATTACKS, ATTACKS_OF_ROOT, Attack
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.targets import Targets, targets
@@ -11,8 +12,17 @@ from tests.sandbox.targets import Targets, targets
 ALL = (*ATTACKS, *(ATTACKS_OF_ROOT if os.geteuid() == 0 else ()))
 
 
-def _succeeded(attack: Attack, aim: Targets, text: str) -> bool:
-    return aim.heard() if attack.heard else attack.evidence(aim) in text
+def _printed(result: CellResult) -> str:
+    return "".join(
+        o["text"] for o in result.outputs if o["output_type"] == "stream" and o["name"] == "stdout"
+    )
+
+
+async def _had_effect(attack: Attack, session: Session, aim: Targets) -> bool:
+    aim.received.clear()
+    result = await session.execute(attack.source(aim))
+    assert result.status in ("ok", "error"), f"{attack.name}: {result.text()}"
+    return aim.heard() if attack.heard else attack.evidence(aim) in _printed(result)
 
 
 @pytest.fixture
@@ -21,57 +31,67 @@ def aim(tmp_path: Path):
         yield made
 
 
-@pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
-async def test_attack_works_where_nothing_stops_it(attack: Attack, open_session: Opener, aim: Targets):
-    session = await open_session("control", level="none")
-    result = await session.execute(attack.source(aim))
-    assert _succeeded(attack, aim, result.text(50_000)), result.text()
+async def test_every_attack_works_where_nothing_stops_it(open_session: Opener, aim: Targets):
+    without_effect = []
+    for number, attack in enumerate(ALL):
+        session = await open_session(f"control-{number}", level="none")
+        if not await _had_effect(attack, session, aim):
+            without_effect.append(f"{attack.name}: {session.cells[-1].result.text(400)}")
+        await session.close()
+    assert without_effect == []
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
-async def test_attack_gets_nowhere(attack: Attack, level: str, open_session: Opener, aim: Targets):
+async def test_every_attack_gets_nowhere(level: str, open_session: Opener, aim: Targets):
     session = await open_session(level=level)
-    result = await session.execute(attack.source(aim))
-    assert result.status in ("ok", "error")
-    assert not _succeeded(attack, aim, result.text(50_000)), result.text()
-    assert aim.token not in result.text(50_000) or aim.token in attack.source(aim)
+    neighbour = await open_session("P2.1.1", level=level)
+    await neighbour.execute("mine = 5")
+    with_effect = []
+    for attack in ALL:
+        if await _had_effect(attack, session, aim):
+            with_effect.append(f"{attack.name}: {session.cells[-1].result.text(400)}")
+    assert with_effect == []
+    assert aim.received == []
     assert Path(f"/proc/{aim.victim}").exists()
-    again = await session.execute("6 * 7")
-    assert again.text() == "42"
+    assert (await session.execute("6 * 7")).text() == "42"
+    assert (await neighbour.execute("mine")).text() == "5"
 
 
 SCAN = """
-import gzip, bz2, lzma, os, zipfile
+import gzip, bz2, lzma, os, sys, zipfile
 needles = [b'2506.85', b'2485.73', b'2488.83', b'2467.69']   # S&P 500 closes, last days of 2018 (packaged with arch)
 hits, read = [], 0
 def look(name, content):
     if any(needle in content for needle in needles):
         hits.append(name)
-for base, folders, files in os.walk('/'):
-    if base.startswith(('/proc', '/sys')):
-        folders.clear()
-        continue
-    for name in files:
-        path = os.path.join(base, name)
-        if not os.path.isfile(path):
+tops = ['/'] if os.access('/', os.R_OK) and '/analyst' in sys.path else [*sys.path, '/usr', '/etc', '/opt', '/home', '/var']
+for top in tops:
+    for base, folders, files in os.walk(top):
+        if base.startswith(('/proc', '/sys')):
+            folders.clear()
             continue
-        try:
-            with open(path, 'rb') as file:
-                content = file.read()
-            read += 1
-            look(path, content)
-            for tool in (gzip, bz2, lzma):
-                if content[:3] in (b'\\x1f\\x8b\\x08', b'BZh', b'\\xfd7z'):
-                    look(path, tool.open(path).read())
-                    break
-            if zipfile.is_zipfile(path) and not path.endswith('.so'):
-                with zipfile.ZipFile(path) as archive:
-                    for member in archive.namelist():
-                        look(path + '!' + member, archive.read(member))
-        except Exception:
-            continue
-print('files read', read, 'hits', hits)
+        for name in files:
+            path = os.path.join(base, name)
+            try:
+                if not os.path.isfile(path):
+                    continue
+                with open(path, 'rb') as file:
+                    start = file.read(4)
+                    if start == b'\\x7fELF':
+                        continue   # a program
+                    content = start + file.read()
+                read += 1
+                look(path, content)
+                for magic, tool in ((b'\\x1f\\x8b\\x08', gzip), (b'BZh', bz2), (b'\\xfd7z', lzma)):
+                    if content.startswith(magic):
+                        look(path, tool.open(path).read())
+                if content.startswith(b'PK') and zipfile.is_zipfile(path):
+                    with zipfile.ZipFile(path) as archive:
+                        for member in archive.namelist():
+                            look(path + '!' + member, archive.read(member))
+            except Exception:
+                continue
+print(read, hits)
 """
 
 
@@ -80,9 +100,11 @@ async def test_no_readable_file_holds_a_close_from_after_the_cutoff(level: str, 
     import arch
 
     packaged = Path(arch.__file__).parent / "data" / "sp500" / "sp500.csv.gz"
-    assert "2506.85" in subprocess.run(["gzip", "-dc", packaged], capture_output=True, text=True).stdout
+    unpacked = subprocess.run(["gzip", "-dc", packaged], capture_output=True, text=True, check=True)
+    assert "2506.85" in unpacked.stdout
     session = await open_session(level=level)
     result = await session.execute(SCAN)
     assert result.status == "ok", result.text()
-    assert "hits []" in result.text()
-    assert int(result.text().split()[2]) > 3000
+    count, found = result.text().split(maxsplit=1)
+    assert found == "[]"
+    assert int(count) > 3000

@@ -1,0 +1,273 @@
+"""Does a proof still stand? Five comparisons of what was recorded with itself and with a re-run.
+
+1. ``chain``: the journal's lines are the lines that were written.
+2. ``notebook``: the .ipynb shows the journal's cells (ids, kinds, sources, outputs).
+3. ``ledger``: every answer in the ledger has its own hash, and the hash that the journal's cell received.
+4. ``rerun``: all cells, run again in order in a fresh kernel that is answered from the ledger, show the same.
+5. ``conclusion``: the caller's own check of the stored conclusion.
+"""
+
+import base64
+import hashlib
+import importlib
+import io
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from proxies.errors import Refused
+from proxies.ledger import Answer, LedgerRow, canonical
+from sandbox.errors import JournalBroken, SandboxError
+from sandbox.journal import Journal, read_journal, read_lines
+from sandbox.manager import Sandbox
+from sandbox.notebook import render_notebook
+from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
+_DURATION = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|sec|secs|seconds|min|minutes)\b")
+_TEMPORARY = re.compile(r"/tmp/[^\s'\":,)\]]+")
+_NEVER_RERUN = ("died", "timeout")
+
+#: Returns what is wrong with the stored conclusion, or None.
+CheckConclusion = Callable[[], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing that is not as it was recorded."""
+
+    check: str
+    cell: str | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What came of it; `advisory` differences are those of a re-run with other package versions."""
+
+    cells: int
+    differing: tuple[Difference, ...] = ()
+    advisory: tuple[Difference, ...] = ()
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differing
+
+
+@dataclass(slots=True)
+class LedgerReplay:
+    """Answers `CALL_API` from recorded rows, by path, parameters and n-th use."""
+
+    rows: Sequence[LedgerRow]
+    _used: dict[str, int] = field(default_factory=dict)
+
+    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+        """Answer from the ledger; `Refused` when it holds no such call."""
+        key = _key(path, params)
+        number = self._used.get(key, 0)
+        self._used[key] = number + 1
+        same = [row for row in self.rows if _key(row.path, row.asked) == key]
+        if number >= len(same):
+            raise Refused(f"the ledger holds no answer number {number + 1} to {path} with these parameters")
+        row = same[number]
+        if row.answer is None:
+            raise Refused(row.refused or "refused")
+        return row.answer
+
+
+async def verify_proof(
+    sandbox: Sandbox,
+    *,
+    journal: Path,
+    notebook: Path,
+    rows: Sequence[LedgerRow],
+    isolation: str = "namespaces",
+    limits: Limits | None = None,
+    same_packages: bool = True,
+    conclusion: CheckConclusion | None = None,
+) -> Verification:
+    """Compare a proof with itself and with a re-run.
+
+    Parameters
+    ----------
+    rows : the ledger's rows of this session's cells, any order
+    same_packages : False when versions differ from the run's manifest; the re-run is advisory then
+    conclusion : parses the stored conclusion again and says what is wrong with it
+    """
+    try:
+        cells = read_journal(journal)
+    except (JournalBroken, OSError) as error:
+        return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
+    rows = sorted(rows, key=lambda row: row.address)
+    differing = [*compare_notebook(cells, notebook), *compare_ledger(cells, rows)]
+    rerun = await _rerun(sandbox, cells, rows, isolation, limits or Limits())
+    wrong = conclusion() if conclusion is not None else None
+    if wrong:
+        differing.append(Difference(check="conclusion", cell=None, what=wrong))
+    if same_packages:
+        differing += rerun
+    return Verification(
+        cells=len(cells), differing=tuple(differing), advisory=() if same_packages else tuple(rerun)
+    )
+
+
+def stamp(journal: Path, verification: Verification) -> None:
+    """Append the outcome to the journal."""
+    open_journal = Journal(journal)
+    try:
+        facts = {
+            "verified": verification.verified,
+            "differing": [f"{d.check} {d.cell or ''}: {d.what}" for d in verification.differing],
+        }
+        open_journal.append("stamp", facts=facts)
+    finally:
+        open_journal.close()
+
+
+def last_stamp(journal: Path) -> dict[str, Any] | None:
+    """The last outcome that was stamped, or None."""
+    stamps = [line["facts"] for line in read_lines(journal) if line["kind"] == "stamp"]
+    return stamps[-1] if stamps else None
+
+
+def content_hash(data: Any) -> str:
+    """The hash of an answer's data: SHA-256 of its canonical JSON, as the broker states it."""
+    return "sha256:" + hashlib.sha256(canonical(data)).hexdigest()
+
+
+def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:
+    """Differences between the .ipynb and the journal; counts, times and front-end metadata do not matter."""
+    nbformat: Any = importlib.import_module("nbformat")
+    try:
+        shown = nbformat.read(notebook, as_version=4).cells
+    except Exception as error:  # nbformat raises many kinds for a broken file
+        return [Difference(check="notebook", cell=None, what=f"cannot be read: {error}")]
+    expected = render_notebook(cells).cells
+    found = []
+    if [cell.get("id") for cell in shown] != [cell.id for cell in expected]:
+        found.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
+    by_id = {cell.get("id"): cell for cell in shown}
+    for cell in expected:
+        other = by_id.get(cell.id)
+        if other is None:
+            continue
+        for part in ("cell_type", "source"):
+            if cell[part] != other.get(part):
+                found.append(Difference(check="notebook", cell=cell.id, what=f"{part} was changed"))
+        if _bare(cell.get("outputs", [])) != _bare(other.get("outputs", [])):
+            found.append(Difference(check="notebook", cell=cell.id, what="outputs were changed"))
+    return found
+
+
+def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> list[Difference]:
+    """Differences between the answers' hashes in the ledger, their data, and what the journal's cells received."""
+    found = []
+    by_cell: dict[int, list[str]] = {}
+    for row in rows:
+        if row.answer is None:
+            continue
+        stated = str(row.answer.meta.get("content_hash", ""))
+        where = f"{row.path} (cell {row.address.step}, call {row.address.retry})"
+        if content_hash(row.answer.data) != stated:
+            found.append(
+                Difference(check="ledger", cell=None, what=f"the answer to {where} has not its own hash")
+            )
+        by_cell.setdefault(row.address.step, []).append(stated)
+    code = [cell for cell in cells if cell.kind == "code"]
+    for index, cell in enumerate(code):
+        received = list(cell.result.api_hashes) if cell.result else []
+        if received != by_cell.get(index, []):
+            found.append(
+                Difference(
+                    check="ledger", cell=cell.id, what="the ledger holds other answers than the cell got"
+                )
+            )
+    return found
+
+
+async def _rerun(
+    sandbox: Sandbox, cells: Sequence[JournalCell], rows: Sequence[LedgerRow], isolation: str, limits: Limits
+) -> list[Difference]:
+    with tempfile.TemporaryDirectory(prefix="verify-") as folder:
+        spec = SessionSpec(
+            name="verify",
+            journal=Path(folder) / "verify.jsonl",
+            notebook=Path(folder) / "verify.ipynb",
+            isolation=isolation,
+            limits=limits,
+        )
+        found = []
+        session = await sandbox.open(spec, LedgerReplay(rows))
+        try:
+            for cell in cells:
+                if cell.kind != "code" or cell.result is None or cell.result.status in _NEVER_RERUN:
+                    continue
+                again = await session.execute(cell.source)
+                what = compare_results(cell.result, again)
+                if what:
+                    found.append(Difference(check="rerun", cell=cell.id, what=what))
+        except SandboxError as error:
+            found.append(Difference(check="rerun", cell=None, what=str(error)))
+        finally:
+            await session.close()
+        return found
+
+
+def compare_results(before: CellResult, after: CellResult) -> str | None:
+    """What differs between two runs of a cell, or None."""
+    if before.status != after.status:
+        return f"it ended with {after.status}, not with {before.status}"
+    if before.error is not None and after.error is not None and before.error.ename != after.error.ename:
+        return f"it raised {after.error.ename}, not {before.error.ename}"
+    first, second = _essence(before), _essence(after)
+    if len(first) != len(second):
+        return f"it showed {len(second)} outputs, not {len(first)}"
+    for one, other in zip(first, second, strict=True):
+        if one != other:
+            return f"its {one[0]} is another"
+    return None
+
+
+def _essence(result: CellResult) -> list[tuple[str, Any]]:
+    parts: list[tuple[str, Any]] = []
+    for output in result.outputs:
+        kind = output["output_type"]
+        if kind == "stream":
+            parts.append((output["name"], normalise(output["text"])))
+        elif kind != "error":
+            for mime, content in sorted(output["data"].items()):
+                parts.append((mime, _pixels(content) if mime == "image/png" else _plain(content)))
+    return parts
+
+
+def normalise(text: str) -> str:
+    """Text without addresses, durations and temporary paths."""
+    return _TEMPORARY.sub("<path>", _DURATION.sub("<time>", _ADDRESS.sub("<address>", text)))
+
+
+def _plain(content: Any) -> Any:
+    return normalise(content) if isinstance(content, str) else content
+
+
+def _pixels(content: str) -> Any:
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(content))) as image:
+            return image.size, image.convert("RGBA").tobytes()
+    except OSError:
+        return content
+
+
+def _bare(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in output.items() if key != "execution_count"} for output in outputs]
+
+
+def _key(path: str, params: Mapping[str, Any]) -> str:
+    return orjson.dumps([path, dict(params)], option=orjson.OPT_SORT_KEYS).decode()

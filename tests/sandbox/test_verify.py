@@ -1,0 +1,162 @@
+import base64
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from proxies.ledger import Address, Answer, LedgerRow
+from sandbox import Sandbox
+from sandbox.journal import seal_line
+from sandbox.verify import content_hash, last_stamp, normalise, stamp, verify_proof
+
+
+class Recorder:
+    """Answers calls and keeps the rows that a ledger would."""
+
+    def __init__(self):
+        self.rows = []
+
+    async def __call__(self, path, params, *, cell, nth):
+        data = [{"date": "2018-01-02", "value": 100 + cell}]
+        answer = Answer(data=data, meta={"content_hash": content_hash(data), "as_of": "2018-06-30"})
+        address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
+        self.rows.append(
+            LedgerRow(
+                address=address,
+                at_utc="2026-01-01T00:00:00Z",
+                path=path,
+                asked=dict(params),
+                sent=[],
+                cutoff="2018-06-30",
+                answer=answer,
+                refused=None,
+                request_hash="x",
+            )
+        )
+        return answer
+
+
+@pytest.fixture
+async def proof(box: Sandbox, spec_for):
+    spec, recorder = spec_for(), Recorder()
+    session = await box.open(spec, recorder)
+    await session.markdown("# Proof")
+    bad = await session.execute("v = CALL_API('x', {'a': 1})[0]['value']\n1 / 0")
+    await session.execute("v = CALL_API('x', {'a': 1})[0]['value']\nprint(v, object())", fixes=bad.cell_id)
+    await session.execute("import matplotlib.pyplot as plt\nplt.plot([1, v]);")
+    await session.execute(
+        "import random, numpy as np, uuid\nprint(random.random(), np.random.rand(), {'a', 'b', 'c'})"
+    )
+    await session.close()
+    return spec, recorder.rows
+
+
+async def _verify(box, proof, rows=None, **more):
+    spec, recorded = proof
+    return await verify_proof(
+        box, journal=spec.journal, notebook=spec.notebook, rows=recorded if rows is None else rows, **more
+    )
+
+
+async def test_an_untouched_proof_is_verified(box, proof):
+    outcome = await _verify(box, proof)
+    assert outcome.differing == () and outcome.verified and outcome.cells == 5
+    stamp(proof[0].journal, outcome)
+    assert last_stamp(proof[0].journal) == {"verified": True, "differing": []}
+    assert (await _verify(box, proof)).verified
+
+
+def _edit_notebook(path: Path, edit) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    edit(notebook)
+    path.write_text(nbformat.writes(notebook))
+
+
+def _other_image() -> str:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new("RGB", (3, 3)).save(file, "png")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda nb: nb.cells[2].update(source="print('forged')"),
+        lambda nb: nb.cells[2].outputs[0].update(text="999\n"),
+        lambda nb: nb.cells[3].outputs[-1].data.update({"image/png": _other_image()}),
+        lambda nb: nb.cells.insert(0, nb.cells.pop()),
+        lambda nb: nb.cells.pop(1),
+        lambda nb: nb.cells[0].update(source="# Another question"),
+    ],
+    ids=["source", "output", "image", "order", "missing cell", "text"],
+)
+async def test_a_changed_notebook_is_found(box, proof, edit):
+    _edit_notebook(proof[0].notebook, edit)
+    outcome = await _verify(box, proof)
+    assert {d.check for d in outcome.differing} == {"notebook"}
+
+
+async def test_counts_times_and_front_end_metadata_do_not_matter(box, proof):
+    def edit(notebook):
+        notebook.cells[2].execution_count = 77
+        notebook.cells[2].metadata["scrolled"] = True
+        notebook.metadata["language_info"] = {"name": "python"}
+
+    _edit_notebook(proof[0].notebook, edit)
+    assert (await _verify(box, proof)).verified
+
+
+async def test_a_changed_journal_line_is_found(box, proof):
+    path = proof[0].journal
+    path.write_text(path.read_text().replace("# Proof", "# Prove"))
+    outcome = await _verify(box, proof)
+    assert [d.check for d in outcome.differing] == ["chain"]
+
+
+async def test_a_journal_sealed_anew_is_found_by_the_rerun(box, proof):
+    spec, _ = proof
+    lines = [json.loads(line) for line in spec.journal.read_text().splitlines()]
+    head = "0" * 64
+    for line in lines:
+        if line["kind"] == "result" and line["id"] == "cell-003":
+            line["result"]["outputs"][-1]["text"] = "999 <object object at 0x7f0000000000>\n"
+        line["prev"] = head
+        line["hash"] = head = seal_line(line)
+    spec.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    outcome = await _verify(box, proof)
+    assert {(d.check, d.cell) for d in outcome.differing} == {("notebook", "cell-003"), ("rerun", "cell-003")}
+    advisory = await _verify(box, proof, same_packages=False)
+    assert {d.check for d in advisory.advisory} == {"rerun"}
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+async def test_a_changed_ledger_answer_is_found(box, proof, recompute):
+    rows = list(proof[1])
+    data = [{"date": "2018-01-02", "value": 5}]
+    old = rows[1].answer
+    meta = {**old.meta, "content_hash": content_hash(data)} if recompute else old.meta
+    rows[1] = dataclasses.replace(rows[1], answer=Answer(data=data, meta=meta))
+    outcome = await _verify(box, proof, rows)
+    assert {d.check for d in outcome.differing} == {"ledger", "rerun"}
+
+
+async def test_a_missing_ledger_answer_is_found(box, proof):
+    outcome = await _verify(box, proof, proof[1][:1])
+    assert {d.check for d in outcome.differing} == {"ledger", "rerun"}
+
+
+async def test_the_conclusion_is_the_callers_to_check(box, proof):
+    outcome = await _verify(box, proof, conclusion=lambda: "p is 0.4 in the text and 0.6 in the tree")
+    assert [d.what for d in outcome.differing] == ["p is 0.4 in the text and 0.6 in the tree"]
+
+
+def test_text_is_compared_without_addresses_durations_and_temporary_paths():
+    one = "<f at 0x7f12ab34cd> took 12.5 ms, see /tmp/abc/x.csv"
+    other = "<f at 0x7fffffff00> took 3 s, see /tmp/q/y.csv"
+    assert normalise(one) == normalise(other)
+    assert normalise("p = 0.41") != normalise("p = 0.42")
