@@ -93,7 +93,7 @@ class Analysis:
 
     def explorer(self) -> Any:
         """Return the tree as a widget in which every probability can be edited."""
-        from workbench.widgets.dashboard import explorer
+        from workbench.widgets.board import explorer
 
         return explorer(self._run)
 
@@ -112,7 +112,7 @@ class Analysis:
         return "\n".join(run_lines(self._run))
 
     def _repr_html_(self) -> str:
-        from workbench.widgets.static import tree_html
+        from workbench.widgets.static_tree import tree_html
 
         return tree_html(self._run.tree)
 

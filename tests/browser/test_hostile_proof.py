@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from sandbox.sanitize import clean_html
 from tests.browser.conftest import Served, Watched
 from tests.fakes.screens import RUN
 from workbench.engine import load_run
 from workbench.widgets.proof import CONTENT_SECURITY_POLICY, frame, proof_document
-from workbench.widgets.sanitize import clean_html
 
 pytestmark = pytest.mark.browser
 

@@ -165,7 +165,7 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
         panels.runs_table([{**document, "p": 0.5}], note=evil),
     ]
     markdown = panels.synthesis_text(tree["P0"])
-    assert evil in markdown and "onerror" not in proof.markdown_document(markdown)
+    assert evil in markdown and "<img" not in proof.markdown_document(markdown)
     for piece in pieces:
         assert "<img" not in piece and "&lt;img" in piece
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from sandbox.sanitize import clean_html
 from tests.fakes.screens import figure_png, proof_notebook
 from workbench.errors import UsageError
 from workbench.widgets.proof import CONTENT_SECURITY_POLICY, frame, message_document, proof_document
-from workbench.widgets.sanitize import clean_html
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script><circle r="4"/></svg>'

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-__all__ = ["TreeWidget", "dashboard", "open_dashboard", "proof_document", "tree_html"]
+__all__ = ["TreeWidget", "dashboard", "explorer", "open_dashboard", "proof_html", "tree_html"]
 
 _HOMES = {
     "TreeWidget": "tree",
     "dashboard": "board",
+    "explorer": "board",
     "open_dashboard": "start",
-    "proof_document": "proof",
+    "proof_html": "proof",
     "tree_html": "static_tree",
 }
 

@@ -108,6 +108,11 @@ def dashboard(run: RunView) -> Dashboard:
     return Dashboard(run)
 
 
+def explorer(run: RunView) -> TreeWidget:
+    """Return the tree of a run as a widget by itself, every probability editable."""
+    return TreeWidget(run.tree)
+
+
 def page(html: str) -> ipywidgets.Widget:
     """Return a page of plain HTML of our own in the dashboard's style."""
     return _box(ipywidgets.VBox, [_style(), ipywidgets.HTML(html)], "wb-app")

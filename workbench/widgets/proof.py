@@ -19,8 +19,8 @@ from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
+from sandbox.sanitize import clean_html, clean_markdown, clean_svg
 from workbench.errors import UsageError
-from workbench.widgets.sanitize import clean_html
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -78,7 +78,7 @@ def message_document(text: str, *, dark: bool = False) -> str:
 
 def markdown_document(source: str, *, dark: bool = False) -> str:
     """Return a page of a model's Markdown, sanitised."""
-    return _page(f'<section class="text">{_markdown(source)}</section>', dark=dark)
+    return _page(f'<section class="text">{clean_markdown(source)}</section>', dark=dark)
 
 
 def frame(document: str, *, title: str) -> str:
@@ -86,6 +86,22 @@ def frame(document: str, *, title: str) -> str:
     return (
         f'<iframe class="wb-frame" sandbox="" referrerpolicy="no-referrer" title="{escape(title)}" '
         f'srcdoc="{escape(document)}"></iframe>'
+    )
+
+
+def proof_html(path: Path, *, height: int = 640) -> str:
+    """Return the notebook in its closed frame, for a notebook cell or any page of HTML.
+
+    Parameters
+    ----------
+    path : Path
+        The .ipynb file.
+    height : int
+        Pixels; the frame scrolls.
+    """
+    style = f'style="width:100%;height:{height}px;border:1px solid #cfd7de;border-radius:4px;background:#fff"'
+    return frame(proof_document(path), title=f"proof notebook {path.stem}").replace(
+        "<iframe ", f"<iframe {style} ", 1
     )
 
 
@@ -111,7 +127,7 @@ def _style(dark: bool) -> str:
 def _cell(cell: Mapping[str, Any]) -> str:
     source = _joined(cell.get("source", ""))
     if cell.get("cell_type") == "markdown":
-        return f'<section class="text">{_markdown(source)}</section>'
+        return f'<section class="text">{clean_markdown(source)}</section>'
     if cell.get("cell_type") != "code":
         return f'<section class="text"><pre>{escape(source)}</pre></section>'
     outputs = [output for output in _list(cell.get("outputs")) if isinstance(output, dict)]
@@ -143,12 +159,6 @@ def _code(source: str) -> str:
     return str(highlight(source, PythonLexer(), HtmlFormatter(cssclass="code")))
 
 
-def _markdown(source: str) -> str:
-    import mistune
-
-    return clean_html(str(mistune.html(source)))
-
-
 def _output(output: Mapping[str, Any]) -> str:
     kind = output.get("output_type")
     if kind == "stream":
@@ -172,19 +182,18 @@ def _output(output: Mapping[str, Any]) -> str:
 def _rich(mime: str, content: str) -> str:
     """Return the output as HTML, or nothing where too little is left of it."""
     if mime == "text/markdown":
-        return f'<div class="rich">{_markdown(content)}</div>'
+        return f'<div class="rich">{clean_markdown(content)}</div>'
     if mime == "text/html":
         kept = clean_html(content)
         return f'<div class="rich">{kept}</div>' if re.sub(r"<(?!img\b)[^>]*>", "", kept).strip() else ""
+    if len(content) > IMAGE_LIMIT:
+        return f'<p class="aside">An image of {len(content) // 1_000_000} MB is not shown.</p>'
     if mime == "image/svg+xml":
-        encoded = base64.b64encode(content.encode()).decode()
-    else:
-        try:  # decoded and encoded again: what goes into the attribute is base64 and nothing else
-            encoded = base64.b64encode(base64.b64decode("".join(content.split()), validate=True)).decode()
-        except (binascii.Error, ValueError):
-            return '<p class="aside">A broken image is not shown.</p>'
-    if len(encoded) > IMAGE_LIMIT:
-        return f'<p class="aside">An image of {len(encoded) // 1_000_000} MB is not shown.</p>'
+        return clean_svg(content, alt="figure")
+    try:  # decoded and encoded again: what goes into the attribute is base64 and nothing else
+        encoded = base64.b64encode(base64.b64decode("".join(content.split()), validate=True)).decode()
+    except (binascii.Error, ValueError):
+        return '<p class="aside">A broken image is not shown.</p>'
     return f'<img alt="figure" src="data:{mime};base64,{encoded}">'
 
 
