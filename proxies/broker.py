@@ -5,6 +5,7 @@ ledger, so that parallel tasks with other dates cannot touch each other's clock.
 """
 
 import asyncio
+import functools
 import hashlib
 import logging
 from collections import OrderedDict
@@ -19,7 +20,7 @@ from proxies import paging, pipeline
 from proxies.cache import Raw, RawCache, may_serve, raw_name
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue
 from proxies.clock import Cutoff
-from proxies.errors import CutoffRefused, NoCutoff, NoSuch, Refused, SourceRejected
+from proxies.errors import CutoffRefused, NoCutoff, NoSuch, ProxyError, Refused, SourceRejected
 from proxies.ledger import Address, Answer, Ledger, LedgerRow, canonical
 from proxies.pipeline import Settled
 from proxies.policies import POLICY_VERSION, Ask, AskAgain, Found, Plan
@@ -195,7 +196,7 @@ class Broker:
         if endpoint.method == "LOCAL":
             return await source.fetch(endpoint, params)
         name = raw_name(endpoint.source.name, endpoint.path, params, POLICY_VERSION)
-        kept = await asyncio.to_thread(self._cache.get, name)
+        kept: Raw | None = await self._cached(self._cache.get, name)
         if kept is not None and may_serve(kept, cutoff, self.settings.now(), self.settings.live_max_age):
             return kept
         task = self._flying.get(name)
@@ -212,11 +213,24 @@ class Broker:
             task.exception()
 
     async def _fetch(self, name: str, source: Source, endpoint: Endpoint, params: dict[str, Any]) -> Raw:
-        raw = await source.fetch(endpoint, params)
-        await asyncio.to_thread(
-            self._cache.put, name, raw, source=endpoint.source.name, endpoint=endpoint.path, sent=params
+        try:
+            raw = await source.fetch(endpoint, params)
+        except ProxyError:
+            raise
+        except (
+            Exception
+        ) as error:  # an answer of a wild shape must not reach the caller as a traceback of ours
+            log.warning("%s: unreadable answer (%s)", endpoint.path, type(error).__name__, exc_info=error)
+            raise SourceRejected(f"{source.name} answered in a form that cannot be read") from error
+        keep = functools.partial(
+            self._cache.put, source=endpoint.source.name, endpoint=endpoint.path, sent=params
         )
+        await self._cached(keep, name, raw)
         return raw
+
+    async def _cached(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Work on the cache: in a thread where it is a file, at once where it is memory."""
+        return work(*args) if self.settings.cache_path is None else await asyncio.to_thread(work, *args)
 
 
 class BrokerSession:

@@ -316,11 +316,11 @@ _HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1\s*$", re.MULTILINE)
 
 
 def headings_of(wikitext: str) -> list[tuple[int, str]]:
-    """Level and title of each heading of a wikitext.
+    r"""Level and title of each heading of a wikitext.
 
     Examples
     --------
-    >>> headings_of("a\\n== B ==\\n=== C ===")
+    >>> headings_of("a\n== B ==\n=== C ===")
     [(2, 'B'), (3, 'C')]
     """
     return [(len(found[1]), found[2]) for found in _HEADING.finditer(wikitext)]

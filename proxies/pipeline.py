@@ -115,8 +115,15 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
         for items in (as_of.nested, as_of.beside)
     )
     dropped: Counter[str] = Counter()
+    gone = False
 
     def one(row: Any) -> Any:
+        nonlocal gone
+        kept = settled(row)
+        gone = gone or kept is DROP
+        return kept
+
+    def settled(row: Any) -> Any:
         reason = judge(row)
         if reason is None and "content_check" in as_of.guards:
             reason = guards.content_check(row, cutoff, as_of.text_fields)
@@ -138,7 +145,7 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
         return adjust(guards.strip(row, as_of.drop))
 
     data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, one)
-    if dropped and not any(step.kind != "key" for step in steps_of(endpoint.rows)):
+    if gone and all(step.kind == "key" for step in steps_of(endpoint.rows)):
         # one thing was asked for and it may not be told: the words of one that does not exist
         raise no_answer(endpoint.source.name, endpoint.path)
     for item, inner in beside:

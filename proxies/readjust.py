@@ -58,33 +58,32 @@ def adjust_lookups(ask: Ask, cutoff: Cutoff) -> tuple[Lookup, ...]:
 
 
 def adjuster(ask: Ask, cutoff: Cutoff, found: Found) -> Callable[[Any], Any]:
-    """A function from a row to the row as it read at the cutoff.
-
-    Raises
-    ------
-    CutoffRefused
-        The factor cannot be known.
-    """
+    """A function from a row to the row as it read at the cutoff; it refuses rows where the factor cannot be known."""
     kind = ask.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return lambda row: row
     if kind in ("chart", "actions"):
         splits, total = chart_factors(found.lookups.get("chart"), cutoff)
         if splits is None:
-            raise _unknown(ask)
+            return _refuse(ask)
         return lambda row: _scale_chart(row, splits, total)
     factor = bar_factor(
         found.lookups.get("raw"), found.lookups.get("adjusted"), cutoff, snap=kind == "prices"
     )
     if factor is None:
-        raise _unknown(ask)
+        return _refuse(ask)
     return lambda row: scale(row, factor)
 
 
-def _unknown(ask: Ask) -> CutoffRefused:
-    return CutoffRefused(
-        f"{ask.endpoint.path} cannot be told as of the cutoff: there is no as-traded price beside it to undo later splits"
-    )
+def _refuse(ask: Ask) -> Callable[[Any], Any]:
+    """Without a factor no price is told; an answer without rows needs none."""
+
+    def one(row: Any) -> Any:
+        raise CutoffRefused(
+            f"{ask.endpoint.path} cannot be told as of the cutoff: there is no as-traded price beside it to undo later splits"
+        )
+
+    return one
 
 
 def scale(row: Any, factor: float) -> Any:

@@ -54,7 +54,10 @@ def read(value: Any, stamp: Stamp) -> date | datetime | None:
     if stamp.form == "epoch":
         if isinstance(value, str):
             value = float(value) if re.fullmatch(r"\d{1,13}(\.\d+)?", value) else None
-        return from_epoch(value) if isinstance(value, (int, float)) else None
+        # 0 and -1 stand for "none" in many places, and no vendor counts in fractions of a second
+        if not isinstance(value, (int, float)) or value in (0, -1) or value != int(value):
+            return None
+        return from_epoch(value)
     if stamp.form == "year":
         return _year_end(value)
     if not isinstance(value, str):

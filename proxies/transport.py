@@ -5,8 +5,10 @@ exceptions hold the address without it.
 """
 
 import asyncio
+import functools
 import random
 import re
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,6 +85,12 @@ class _Keyed(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close the inner transport."""
         await self._inner.aclose()
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """One set of trusted roots for all sources: reading it takes longer than many calls."""
+    return httpx.create_ssl_context()
 
 
 class HttpxWire:

@@ -41,5 +41,7 @@ def open_sources(
         if info.name == "embedded":
             sources[info.name] = EmbeddedSource(settings)
         else:
-            sources[info.name] = _HTTP.get(info.name, HttpSource)(info, settings, wire(info) if wire else None)
+            sources[info.name] = _HTTP.get(info.name, HttpSource)(
+                info, settings, wire(info) if wire else None
+            )
     return sources

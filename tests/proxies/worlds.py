@@ -1,0 +1,173 @@
+"""Driving the broker over a world: one endpoint, one cutoff, one answer."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from hypothesis import strategies as st
+
+from proxies.broker import open_broker
+from proxies.catalogue import Endpoint, SourceInfo, load_catalogue
+from proxies.clock import Cutoff
+from proxies.errors import Refused, SourceError
+from proxies.ledger import Address, Answer, MemoryLedger
+from proxies.settings import ProxySettings, Retry
+from proxies.transport import Outgoing, Reply
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_world import JUNK, World
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+KEY = "k3yk3yk3yk3yk3yk3yk3yk3yk3yk3y00"
+CUTOFFS = [
+    "2018-06-30",
+    "2021-03-15",
+    "2024-06-01",
+    "2019-01-01",
+    "2020-11-02T14:30:00-05:00",
+    "2023-07-04T03:00:00Z",
+]
+REST = [e for e in load_catalogue() if e.source.name != "embedded" and e.method != "LOCAL"]
+SNAPSHOTS = [e for e in REST if e.as_of.policy == "snapshot_refused"]
+ASKED = [e for e in REST if e.as_of.policy != "snapshot_refused"]
+
+
+class WorldWire:
+    """A wire that ends in a world instead of a socket."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
+        path = urlsplit(outgoing.url).path
+        body = orjson.loads(orjson.dumps(outgoing.json)) if outgoing.json is not None else None
+        sent: Sent = self._answer(Seen(outgoing.method, path, dict(outgoing.query), {}, body))
+        raw = sent.body if isinstance(sent.body, bytes) else orjson.dumps(sent.body)
+        return Reply(status=sent.status, headers=sent.headers, body=raw)
+
+    async def aclose(self) -> None:
+        pass
+
+
+def settings(base: str) -> ProxySettings:
+    names = [source.name for source in load_catalogue().sources()]
+    return ProxySettings(
+        keys={name: KEY for name in names},
+        upstreams={name: f"{base}/{name}" for name in names},
+        now=lambda: NOW,
+        retry=Retry(tries=1, base=0.01),
+    )
+
+
+@dataclass
+class Outcome:
+    answer: Answer | None
+    refused: Refused | SourceError | None
+    ledger: MemoryLedger
+    world: World
+
+    def text(self) -> str:
+        if self.answer is None:
+            return str(self.refused)
+        # the caller's own cutoff is no news
+        meta = {
+            name: value
+            for name, value in self.answer.meta.items()
+            if name not in ("as_of", "clamped", "fetched_at")
+        }
+        return self.answer.encoded().decode() + orjson.dumps(meta).decode()
+
+    def leaked(self) -> set[str]:
+        return {token for token in self.world.late if token in self.text()}
+
+    def missing(self) -> set[str]:
+        return {token for token in self.world.early - self.world.late if token not in self.text()}
+
+
+def params_of(endpoint: Endpoint, world: World) -> dict[str, Any]:
+    """A request that runs into the future on every side it can."""
+    params = dict(endpoint.example)
+    window = endpoint.as_of.window
+    before = int((world.cutoff - timedelta(days=10)).timestamp())
+    for name, value in {"limit": None, "page": None}.items():
+        params.pop(name, value)
+    if window is not None:
+        first, last = {
+            "day": ("1950-01-01", "2099-12-31"),
+            "epoch": (before, 4070908800),
+            "instant": ("1950-01-01T00:00:00.000Z", "2099-12-31T00:00:00.000Z"),
+            "compact": ("19500101", "20991231"),
+        }[window.unit]
+        params |= dict.fromkeys(window.start, first) | dict.fromkeys(window.end, last)
+        if endpoint.as_of.policy == "request_point":
+            # every other world asks for a day after the cutoff
+            day = world.moments[-1 - len(world.moments) % 2 if len(world.moments) > 1 else -1]
+            params[window.at] = day.astimezone(NOW.tzinfo).date().isoformat()
+        if endpoint.as_of.policy == "window_end":
+            params[window.text] = ["today 12-m", "all", "now 7-d", "2015-01-01 2099-01-01", "today 5-y"][
+                len(world.moments) % 5
+            ]
+    if "release" in params:
+        params["release"] = world.moments[0].strftime("%Y-%m")
+    return params
+
+
+async def tell(
+    endpoint: Endpoint, cutoff: Cutoff, world: World, params: dict[str, Any], base: str = ""
+) -> Outcome:
+    """What the broker tells; ``base`` is a loopback address instead of the in-process wire."""
+    world.snapshot = endpoint.as_of.policy == "snapshot_refused"
+    world.path, world.fields, world.open_rows = endpoint.path, tuple(endpoint.fields), endpoint.open_rows
+
+    def wire(info: SourceInfo) -> WorldWire:
+        return WorldWire(world.answer)
+
+    broker = open_broker(settings(base or "http://world"), wire=None if base else wire)
+    ledger = MemoryLedger()
+    address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=0)
+    asked = orjson.dumps(params)
+    try:
+        answer = await broker.session(cutoff, ledger).call(endpoint.path, params, address)
+        return Outcome(answer, None, ledger, world)
+    except (Refused, SourceError) as error:
+        return Outcome(None, error, ledger, world)
+    finally:
+        await broker.aclose()
+        assert orjson.dumps(params) == asked, "the caller's dict was changed"
+
+
+def run(endpoint: Endpoint, cutoff_text: str, offsets: list[int], junk: list[Any]) -> Outcome:
+    cutoff = Cutoff.parse(cutoff_text)
+    # one moment surely before and one surely after, whatever the delays
+    moments = [cutoff.instant + timedelta(minutes=m) for m in [*offsets, -1300 * 1440, 400 * 1440]]
+    world = World(cutoff.instant, moments, junk)
+    return in_loop(tell(endpoint, cutoff, world, params_of(endpoint, world)))
+
+
+_loops: list[asyncio.Runner] = []
+
+
+def in_loop(work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    """Run on one loop for all worlds: a new one for each would take longer than the work."""
+    if not _loops:
+        _loops.append(asyncio.Runner())
+    return _loops[0].run(work)
+
+
+def close_loop() -> None:
+    while _loops:
+        _loops.pop().close()
+
+
+def minutes() -> st.SearchStrategy[list[int]]:
+    near = st.integers(-2 * 1440, 2 * 1440)
+    mid = st.integers(-150 * 1440, 150 * 1440)
+    far = st.integers(-1500 * 1440, 1500 * 1440)
+    return st.lists(st.one_of(near, mid, far, st.sampled_from([-1, 0, 1, -15, 15, -60])), max_size=7)
+
+
+def junk() -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(JUNK), max_size=4)
