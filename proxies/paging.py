@@ -93,6 +93,7 @@ class Pages:
     _dropped: Counter[str] = field(default_factory=Counter)
     _notes: tuple[str, ...] = ()
     _ended: bool = False
+    _last: Any = None
 
     def next(self) -> Mapping[str, Any] | None:
         """The parameters of the next page, or None when the asked rows are there."""
@@ -105,7 +106,11 @@ class Pages:
         return params
 
     def take(self, payload: Any, settled: Settled) -> None:
-        """Take in a page; an empty one ends the search."""
+        """Take in a page; an empty one ends the search, and so does one that repeats (the upstream has no pages)."""
+        if payload == self._last and self._page > 1:
+            self._ended = True
+            return
+        self._last = payload
         self._ended = not isinstance(payload, list) or not payload
         self._rows += settled.data if isinstance(settled.data, list) else []
         self._dropped += settled.dropped

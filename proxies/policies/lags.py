@@ -65,9 +65,10 @@ def period_kind(row: Any) -> str:
         word = row.get(name)
         if isinstance(word, str) and word:
             upper = word.upper()
-            if upper in ("FY", "ANNUAL", "12M") and name != "@frequency":
+            # the fourth quarter comes out with the annual report
+            if upper in ("FY", "Q4", "ANNUAL", "12M") and name != "@frequency":
                 return "FY"
-            if upper in ("Q1", "Q2", "Q3", "Q4", "3M", "QUARTER"):
+            if upper in ("Q1", "Q2", "Q3", "3M", "QUARTER"):
                 return "Q"
             return word.lower()
     return ""

@@ -20,7 +20,6 @@ _EXPLICIT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T\d{2})? (\d{4}-\d{2}-\d{2})(?:T\
 _FIRST = date(2004, 1, 1)
 # up to nine months come by day, up to about five years by week, longer by month
 _DAILY, _WEEKLY = 269, 1890
-_LENGTHS = {"H": 0, "d": 1, "m": 30, "y": 365}
 
 
 def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
@@ -66,8 +65,7 @@ def bounds(text: str, last: date) -> tuple[date, date]:
         number, unit = int(found[1] or found[3]), found[2] or found[4]
         if number > 10_000:
             raise ParameterInvalid(f"the window {text!r} is too long")
-        # windows of hours become the last day: hours of the cutoff day are not known
-        return max(_FIRST, last - timedelta(days=number * _LENGTHS[unit])), last
+        return max(_FIRST, back(last, number, unit)), last
     found = _EXPLICIT.match(text)
     days = [parse_day(part) for part in found.groups()] if found else [None, None]
     if days[0] is None or days[1] is None:
@@ -77,6 +75,24 @@ def bounds(text: str, last: date) -> tuple[date, date]:
     if days[0] > days[1]:
         raise ParameterInvalid(f"the window {text!r} ends before it starts")
     return max(_FIRST, days[0]), min(days[1], last)
+
+
+def back(last: date, number: int, unit: str) -> date:
+    """The day some days, months or years before; hours become the last day alone, whose hours are all that is known.
+
+    Examples
+    --------
+    >>> back(date(2024, 5, 31), 3, "m").isoformat()
+    '2024-02-29'
+    """
+    if unit in ("H", "d"):
+        return last - timedelta(days=number if unit == "d" else 0)
+    months = last.year * 12 + last.month - 1 - number * (12 if unit == "y" else 1)
+    if months < 12:
+        return _FIRST
+    end = month_end(months // 12, months % 12 + 1)
+    assert end is not None, "the month exists"
+    return end.replace(day=min(last.day, end.day))
 
 
 def edge(start: date, end: date, last: date) -> date:
