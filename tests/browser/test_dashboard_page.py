@@ -191,7 +191,7 @@ def test_the_list_of_runs_opens_one(served: Served, watched: Watched) -> None:
 def test_a_dark_theme_reaches_tree_and_notebook(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url + "&theme=dark")
     page.locator('[data-id="P2.1"] .wb-statement').click()
-    body = page.frame_locator("iframe.wb-frame").locator("body.dark")
+    body = page.frame_locator('iframe[title="proof notebook of P2.1"]').locator("body.dark")
     body.wait_for()
     light = "(element) => getComputedStyle(element).color.match(/\\d+/g).slice(0, 3).every((part) => Number(part) > 150)"
     assert page.locator('[data-id="P1"] .wb-statement').evaluate(light) and body.evaluate(light)
