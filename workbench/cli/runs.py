@@ -52,6 +52,9 @@ def analyze(
     depth: Annotated[
         int | None, typer.Option(help="n of Analytica^n: leaves are analyzed again n - 1 times.")
     ] = None,
+    leaf_target: Annotated[
+        int | None, typer.Option(help="Expand leaves one after another up to this many.")
+    ] = None,
     max_leaves: Annotated[
         int | None, typer.Option(help="The analyzer stops after the round that reaches this many.")
     ] = None,
@@ -84,6 +87,7 @@ def analyze(
         grounder=grounder,
         rule=rule,
         depth=depth,
+        leaf_target=leaf_target,
         max_leaves=max_leaves,
         trials=trials,
         concurrency=concurrency,

@@ -37,9 +37,12 @@ class Check:
 def audit_run(store: Store, run_id: str) -> dict[str, Any]:
     """Return the audit: the checks, whether all hold, and the manifest."""
     state = load_state(store, run_id)
+    bodies = _bodies(store, run_id)
+    if bodies.verdict == "bad":  # what the other checks would read is not what was written
+        return _page(state, [bodies], None)
     rows = ApiLedger(store).rows(run_id)
     checks = [
-        _bodies(store, run_id),
+        bodies,
         _cutoffs(state, rows),
         _dates(state, rows),
         _residual(rows),
@@ -49,13 +52,17 @@ def audit_run(store: Store, run_id: str) -> dict[str, Any]:
         _proofs(store, state),
         _cost(store, state),
     ]
+    return _page(state, checks, run_manifest(store, state))
+
+
+def _page(state: RunState, checks: list[Check], manifest: dict[str, Any] | None) -> dict[str, Any]:
     return {
-        "run_id": run_id,
+        "run_id": state.run_id,
         "statement": state.statement,
         "cutoff": state.cutoff,
         "passed": all(check.verdict != "bad" for check in checks),
         "checks": [asdict(check) for check in checks],
-        "manifest": run_manifest(store, state),
+        "manifest": manifest,
     }
 
 
@@ -156,7 +163,8 @@ def _recomputed(state: RunState) -> Check:
     off = [
         node
         for node in tree.inner()
-        if (computed := result.p.get(node)) is not None and abs(computed - (tree[node].p or 0.0)) > TOLERANCE
+        if (computed := result.values.get(node)) is not None
+        and abs(computed - (tree[node].p or 0.0)) > TOLERANCE
     ]
     if off:
         return Check(

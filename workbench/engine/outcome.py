@@ -15,7 +15,7 @@ async def known_outcome(statement: str, cutoff: str) -> bool | None:
     try:
         claim = read_claim(statement)
         rows = await visible(broker_history(broker), claim.sources, Cutoff.parse("now"))
-        return resolve(claim, rows, Cutoff.parse(cutoff).last_visible_day)
+        return resolve(claim, rows, Cutoff.parse(cutoff).last_moment_day)
     except ClaimRefused:
         return None  # a claim in words only, or about a day the data do not reach
     finally:

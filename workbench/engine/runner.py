@@ -29,6 +29,7 @@ from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchErr
 from workbench.models.base import Model, NodeRef
 from workbench.models.errors import ModelError
 from workbench.propositions import NodeId, Tree
+from workbench.propositions.growth import next_leaf, recursion_round
 from workbench.store import ApiLedger, ModelLedger, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.store.database import utc_now
@@ -208,23 +209,42 @@ class _Job:
     # -- the tree
 
     async def _plan(self) -> None:
-        """Let the analyzer build the tree; with depth n, every leaf becomes the root of another analysis n - 1 times."""
-        tree = Tree.root_only(self._s.statement)
+        """Let the analyzer build the tree, then deepen it: n - 1 more rounds over all leaves, or leaf by leaf to a target.
+
+        Depth is Analytica^n (paper A, section 4.4), the target its leaf scaling (section 5.3). Each further analysis sees one
+        proposition as its root and answers in local ids; a leaf that cannot be broken down further stays a leaf.
+        """
+        settings = self._s.settings
         try:
-            tree = await self._analyze(tree, "P0", graft_into=None)
-            for _ in range(1, self._s.settings.depth):
-                for leaf in tree.leaves():
-                    tree = await self._analyze(Tree.root_only(tree[leaf].statement), leaf, graft_into=tree)
+            tree = await self._analyze(Tree.root_only(self._s.statement), "P0")
         except AgentGaveUp as error:
             self._tell(ev.NodeFailed(node="P0", reason=str(error)))
             raise
+        tried: set[NodeId] = set()
+        for _ in range(1, settings.depth):
+            for leaf in recursion_round(tree, tried):
+                tried.add(leaf)
+                tree = await self._deepen(tree, leaf)
+        if settings.leaf_target is not None:
+            while (following := next_leaf(tree, settings.leaf_target, tried)) is not None:
+                tried.add(following)
+                tree = await self._deepen(tree, following)
         self._tell(ev.TreePlanned(tree=put_tree(self._e._store, tree)))
 
-    async def _analyze(self, local: Tree, at: NodeId, *, graft_into: Tree | None) -> Tree:
+    async def _deepen(self, tree: Tree, leaf: NodeId) -> Tree:
+        """Return the tree with a leaf analyzed as the root of its own analysis, or as it was where that is refused."""
+        try:
+            return await self._analyze(Tree.root_only(tree[leaf].statement), leaf, onto=tree)
+        except (AgentGaveUp, UsageError) as error:
+            # A model may know no more of an elementary proposition, or repeat one that the tree holds already.
+            self._tell(ev.LeafKept(node=leaf, reason=str(error)))
+            return tree
+
+    async def _analyze(self, local: Tree, at: NodeId, *, onto: Tree | None = None) -> Tree:
         rounds = 0
 
         def whole(tree: Tree) -> Tree:
-            return tree if graft_into is None else graft_into.graft(at, tree)
+            return tree if onto is None else onto.graft(at, tree)
 
         async def on_round(tree: Tree) -> None:
             nonlocal rounds

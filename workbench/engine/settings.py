@@ -15,7 +15,8 @@ ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
 class RunSettings:
     """Everything that shapes a run besides its statement and cutoff.
 
-    ``depth`` is n of Analytica^n (paper A, section 4.4). ``max_proof_retries`` is how many attempts a leaf gets in one
+    ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
+    expanded one after another (section 5.3). ``max_proof_retries`` is how many attempts a leaf gets in one
     sitting (A, C.1). ``budget_usd`` of None is no budget.
     """
 
@@ -25,6 +26,7 @@ class RunSettings:
     rule: str = "linear"
     preset: str = "product"
     depth: int = 1
+    leaf_target: int | None = None
     trials: int = 1
     concurrency: int = 20
     budget_usd: float | None = None
@@ -37,6 +39,8 @@ class RunSettings:
         for name in ("depth", "trials", "concurrency", "max_proof_retries"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
+        if self.leaf_target is not None and self.leaf_target < 1:
+            raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
         if self.agent.max_leaves < 1:
             raise UsageError(f"max-leaves must be at least 1, not {self.agent.max_leaves}")
         if self.budget_usd is not None and not self.budget_usd > 0:

@@ -3,7 +3,7 @@
 UsageError
 └── UnknownRun      no such run in this home
 WorkbenchError
-└── StoreCorrupt    the database does not hold what its own hashes say
+└── StoreCorrupt    the database does not hold what its own hashes say     exit 6
 """
 
 from workbench.errors import UsageError, WorkbenchError
@@ -15,3 +15,5 @@ class UnknownRun(UsageError):
 
 class StoreCorrupt(WorkbenchError):
     """A stored body does not have the hash it is filed under."""
+
+    exit_code = 6

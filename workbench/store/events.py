@@ -52,6 +52,14 @@ class TreeExpanded(_Event):
     round: int = Field(ge=1)
 
 
+class LeafKept(_Event):
+    """A deeper analysis of a leaf came to nothing; it stays a leaf."""
+
+    kind: Literal["leaf.kept"] = "leaf.kept"
+    node: str
+    reason: str
+
+
 class TreePlanned(_Event):
     """The tree stands; its leaves may be grounded."""
 
@@ -158,6 +166,7 @@ Event = Annotated[
     | RunResumed
     | RunSealed
     | TreeExpanded
+    | LeafKept
     | TreePlanned
     | TreeEdited
     | LeafStarted

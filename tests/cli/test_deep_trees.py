@@ -1,0 +1,68 @@
+"""Analytica^n and leaf-target scaling: one tree, right ids, whatever each analysis called its own nodes."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import run_cli
+from tests.fakes.openai_server import OpenAIServer, Policy, analysis_block
+
+STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+RUN = ("analyze", STATEMENT, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
+
+
+class Splitting(Policy):
+    """Breaks any root into eight propositions of its own, named after it; refuses those that are split twice."""
+
+    def _analyze(self, asked: Any) -> dict[str, Any]:
+        root = re.findall(r"^ *- P0: (.+)$", asked.last, re.MULTILINE)[0]
+        if "P1:" in asked.last or root.count(" part ") >= 2:
+            return {"role": "assistant", "content": "<END_OF_ANALYSIS>"}
+        children = {f"P{k}": (f"{root} part {k}", "Positive") for k in range(1, 9)}
+        return {"role": "assistant", "content": analysis_block({"P0": children})}
+
+
+def leaves(document: dict[str, Any]) -> list[str]:
+    parents = {node["parent"] for node in document["nodes"]}
+    return [node["id"] for node in document["nodes"] if node["id"] not in parents]
+
+
+def check_ids(document: dict[str, Any]) -> None:
+    for node in document["nodes"]:
+        head, _, _ = node["id"].rpartition(".")
+        assert node["parent"] == (None if node["id"] == "P0" else head or "P0")
+    statements = {node["id"]: node["statement"] for node in document["nodes"]}
+    assert statements["P3.2"] == f"{STATEMENT} part 3 part 2"
+
+
+def test_a_run_of_depth_two_grounds_sixty_four_leaves_of_one_tree(tmp_path: Path) -> None:
+    policy = Splitting(steps=1, fetch="print(40 + 2)")
+    with OpenAIServer(policy) as server:
+        done = run_cli(tmp_path, *RUN, "--api-base", server.url, "--depth", "2")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["status"] == "done"
+    assert len(leaves(document)) == document["n_leaves"] == 64
+    check_ids(document)
+    # Every analysis saw its own root and no other proposition of the tree.
+    for asked in server.by_stage("analyze"):
+        roots = set(re.findall(r"^ *- P0: (.+)$", asked.everything, re.MULTILINE))
+        assert len(roots) == 1
+
+
+def test_leaf_target_expands_the_shallowest_leaves_until_it_is_reached(tmp_path: Path) -> None:
+    with OpenAIServer(Splitting()) as server:
+        done = run_cli(tmp_path, *RUN, "--api-base", server.url, "--leaf-target", "20", "--plan-only")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["n_leaves"] == 22  # 8, then 7 more for each of two expanded leaves
+    assert {leaf.count(".") for leaf in leaves(document)} == {0, 1}
+    assert {leaf.split(".")[0] for leaf in leaves(document) if "." in leaf} == {"P1", "P2"}
+
+
+def test_a_leaf_that_cannot_be_broken_down_stays_a_leaf(tmp_path: Path) -> None:
+    with OpenAIServer(Splitting()) as server:
+        done = run_cli(tmp_path, *RUN, "--api-base", server.url, "--depth", "3", "--plan-only")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["n_leaves"] == 64
