@@ -30,6 +30,20 @@ formulas = st.recursive(
     max_leaves=10,
 )
 unit = st.floats(0, 1)
+inside = st.floats(0.05, 0.95)
+
+
+@st.composite
+def entangled(draw: st.DrawFn) -> str:
+    """Formulas of three variables with four to eight copies."""
+    literals = draw(
+        st.lists(st.sampled_from(["P1", "P2", "P10", "NOT P1", "NOT P10"]), min_size=4, max_size=8)
+    )
+    text = literals[0]
+    for literal in literals[1:]:
+        joined = f"{text} {draw(st.sampled_from(['AND', 'OR']))} {literal}"
+        text = draw(st.sampled_from([f"({joined})", f"({literal} OR {text})", f"(NOT ({joined}) AND P2)"]))
+    return text
 
 
 def rule_of(text: str, q: float = 0.5, **how: Any) -> LogicRule:
@@ -66,6 +80,16 @@ def test_the_value_equals_brute_force_enumeration(text: str, values: list[float]
     p = dict(zip(["P1", "P2", "P10", "P1.1", "P1.10", "PA"], values, strict=True))
     rule = rule_of(text, p["PA"])
     assert rule.evaluate(p) == pytest.approx(by_enumeration(text, p), abs=1e-12)
+
+
+@given(entangled(), inside, inside, inside)
+def test_entangled_formulas_too_value_and_derivative(text: str, a: float, b: float, c: float) -> None:
+    p = {"P1": a, "P2": b, "P10": c}
+    rule = rule_of(text)
+    assert rule.evaluate(p) == pytest.approx(by_enumeration(text, p), abs=1e-12)
+    for child, slope in rule.derivative(p).items():
+        ends = [by_enumeration(text, {**p, child: end}) for end in (0.0, 1.0)]
+        assert slope == pytest.approx(ends[1] - ends[0], abs=1e-12)
 
 
 @given(formulas, st.lists(unit, min_size=6, max_size=6))

@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -89,6 +90,7 @@ def test_a_pinned_node_hides_what_lies_below(tree: Tree, data: st.DataObject) ->
     if below:
         answer = resynthesize(pinned, dict.fromkeys(below, 0.9))
         assert answer.after == answer.before == pinned.root.p
+        assert not answer.raw.keys() & {node, *pinned.ancestors(node)}
         released = refresh(answer.tree, answer.tree.unpin(node), [node]).tree
         assert evaluate(released).values == {n: released[n].p for n in released}
 
@@ -116,6 +118,13 @@ def test_the_one_pass_swing_equals_recomputation_also_where_values_are_held(
     swing = swings(tree)[node]
     assert swing is not None
     assert swing(x) == pytest.approx(resynthesize(tree, {node: x}).after, abs=1e-9)
+
+
+def test_settling_clears_a_stale_mark_that_has_a_value_again() -> None:
+    tree = rates()
+    (root,) = [replace(node, stale=True) for node in tree.propositions() if node.id == "P0"]
+    assert tree.with_propositions([root]).root.p is None
+    assert settle(tree.with_propositions([root])) == tree
 
 
 def test_a_value_held_at_the_bound_is_marked_and_its_raw_value_kept() -> None:
