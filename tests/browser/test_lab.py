@@ -75,6 +75,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield address
     process.terminate()
     process.wait(timeout=30)
+    with pytest.raises((urllib.error.URLError, ConnectionError)):  # nothing of it is left behind
+        answer(f"{address}/api/status")
 
 
 def test_the_analyst_kernel_is_offered(lab: str) -> None:

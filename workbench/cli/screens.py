@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -71,7 +70,8 @@ def lab(
     )  # a container's only user
     arguments += [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     arguments += [] if browser else ["--no-browser"]
-    raise typer.Exit(run_until_interrupted(arguments, lab_environment()))
+    # This process becomes JupyterLab: whoever stops it, by Ctrl-C or a signal, stops JupyterLab and leaves nothing behind.
+    os.execve(sys.executable, arguments, lab_environment())
 
 
 def lab_environment() -> dict[str, str]:
@@ -82,13 +82,3 @@ def lab_environment() -> dict[str, str]:
         given = [path for path in environment.get("JUPYTER_PATH", "").split(os.pathsep) if path]
         environment["JUPYTER_PATH"] = os.pathsep.join([*given, str(checkout)])
     return environment
-
-
-def run_until_interrupted(arguments: list[str], environment: dict[str, str]) -> int:
-    """Run a server in the foreground and return its exit code; Ctrl-C reaches it too and is its own way to end."""
-    process = subprocess.Popen(arguments, env=environment)
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue  # JupyterLab asks for a second one, or ends by itself
