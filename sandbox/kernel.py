@@ -56,8 +56,9 @@ class Endpoints:
         return made
 
     def listen(self) -> None:
-        """Bind and listen on the five paths."""
+        """Bind and listen on the five paths; what an earlier kernel left there is removed."""
         for number, _ in enumerate(CHANNELS, 1):
+            Path(f"{self.info['ip']}-{number}").unlink(missing_ok=True)
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             listener.bind(f"{self.info['ip']}-{number}")
             listener.listen(_BACKLOG)
@@ -65,6 +66,8 @@ class Endpoints:
 
     def make_home(self, uid: int | None) -> Path:
         """Make the one folder of the host that a kernel without a private root may write."""
+        if self.home is not None:
+            shutil.rmtree(self.home, ignore_errors=True)
         self.home = Path(tempfile.mkdtemp(prefix="home-", dir=run_folder()))
         if uid is not None:
             os.chown(self.home, uid, uid)

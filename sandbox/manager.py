@@ -4,7 +4,7 @@ import asyncio
 
 from sandbox.forkserver import fork_server
 from sandbox.kernel import Kernel, start_kernel
-from sandbox.probe import probe_machine
+from sandbox.probe import probed
 from sandbox.session import Session
 from sandbox.types import ApiCaller, IsolationReport, SessionSpec
 
@@ -27,13 +27,10 @@ class Sandbox:
         self.isolation = isolation
         self.packages = packages
         self._sessions: set[Session] = set()
-        self._report: IsolationReport | None = None
 
     async def probe(self) -> IsolationReport:
         """What this machine gives, found by doing it; asked once."""
-        if self._report is None:
-            self._report = await asyncio.to_thread(probe_machine)
-        return self._report
+        return await asyncio.to_thread(probed)
 
     async def open(self, spec: SessionSpec, call_api: ApiCaller) -> Session:
         """Open a session, or take up the one whose journal exists.

@@ -1,5 +1,6 @@
 """What isolation does this machine give? Found by doing it in a throw-away process, never by reading settings."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -30,6 +31,12 @@ def probe_machine() -> IsolationReport:
     return IsolationReport(
         level=available[0], available=tuple(available), refused=tuple(refused), layers=layers[available[0]]
     )
+
+
+@functools.cache
+def probed() -> IsolationReport:
+    """The report of this process; the machine is tried once."""
+    return probe_machine()
 
 
 def try_level(level: str) -> dict[str, Any]:

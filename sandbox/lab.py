@@ -1,0 +1,103 @@
+"""A filter between an Analyst kernel and the browser, as a Jupyter server extension.
+
+JupyterLab trusts what a live kernel sends: HTML runs its scripts, widgets and comms run their own code. Our kernels run
+what a language model wrote, so everything they send passes `filter_message` first. Other kernels are left alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
+
+from sandbox.sanitize import clean_bundle
+
+ANALYST_KERNELS = frozenset({"analyst"})
+_PLAIN = frozenset(
+    {
+        "status",
+        "execute_input",
+        "stream",
+        "error",
+        "clear_output",
+        "iopub_welcome",
+        "complete_reply",
+        "is_complete_reply",
+        "history_reply",
+        "interrupt_reply",
+        "shutdown_reply",
+        "input_request",
+    }
+)
+_DISPLAYS = frozenset({"display_data", "update_display_data", "execute_result"})
+
+
+def filter_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the content that may reach the browser, or None when the message must not."""
+    if kind in _PLAIN:
+        return dict(content)
+    if kind in _DISPLAYS:
+        return _display(content)
+    if kind == "inspect_reply":
+        data, metadata = clean_bundle(content.get("data") or {}) if content.get("found") else ({}, {})
+        return {"status": "ok", "found": bool(content.get("found")), "data": data, "metadata": metadata}
+    if kind == "execute_reply":
+        # payloads open pagers and write the next cell; expressions are MIME bundles of their own
+        kept = {key: value for key, value in content.items() if key not in ("payload", "user_expressions")}
+        return {**kept, "payload": [], "user_expressions": {}}
+    if kind == "kernel_info_reply":
+        return {
+            **content,
+            "help_links": [],
+            "banner": "Analyst kernel: sealed, no network",
+            "debugger": False,
+        }
+    if kind == "comm_info_reply":
+        return {"status": "ok", "comms": {}}
+    return None
+
+
+def _display(content: Mapping[str, Any]) -> dict[str, Any] | None:
+    data = content.get("data")
+    if not isinstance(data, Mapping):
+        return None
+    metadata = content.get("metadata")
+    shown, sizes = clean_bundle(data, metadata if isinstance(metadata, Mapping) else {})
+    kept: dict[str, Any] = {"data": shown, "metadata": sizes}
+    transient = content.get("transient")
+    display = transient.get("display_id") if isinstance(transient, Mapping) else None
+    kept["transient"] = {"display_id": display} if isinstance(display, str) else {}
+    if isinstance(content.get("execution_count"), int):
+        kept["execution_count"] = content["execution_count"]
+    return kept
+
+
+class FilteredConnection(ZMQChannelsWebsocketConnection):
+    """The stock connection with `filter_message` before everything an Analyst kernel sends."""
+
+    def handle_outgoing_message(self, stream: Any, outgoing_msg: list[Any]) -> None:
+        """Filter, sign again, pass on; a message that is none is dropped."""
+        if self.kernel_manager.kernel_name in ANALYST_KERNELS:
+            try:
+                _, parts = self.session.feed_identities(outgoing_msg)
+                message = self.session.deserialize(parts)
+                content = filter_message(message["header"]["msg_type"], message["content"])
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                self.log.warning("dropped a malformed message of an Analyst kernel: %r", error)
+                return
+            if content is None:
+                return
+            message["content"] = content
+            message["metadata"] = {}
+            message.pop("buffers", None)
+            outgoing_msg = self.session.serialize(message)
+        super().handle_outgoing_message(stream, outgoing_msg)
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": "sandbox.lab"}]
+
+
+def _load_jupyter_server_extension(server: Any) -> None:
+    server.kernel_websocket_connection_class = FilteredConnection
+    server.web_app.settings["kernel_websocket_connection_class"] = FilteredConnection
+    server.log.info("Analyst kernels: outputs are filtered before they reach the browser")

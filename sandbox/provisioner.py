@@ -1,0 +1,195 @@
+"""The sealed kernel for every Jupyter program: `jupyter_client` asks, the fork server forks, a broker answers the cells.
+
+Registered as ``analyst-sandbox`` (entry point ``jupyter_client.kernel_provisioners``); `kernels/analyst/kernel.json` names
+it. Such a kernel has no cutoff until one is declared: by a launch option (``cutoff=`` of `start_kernel`, the variable
+``ANALYST_CUTOFF`` of its environment, or ``config`` in kernel.json) or by ``%cutoff DATE`` in a cell. Until then every
+data call is refused; a later declaration can only be earlier.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
+from traitlets import Unicode
+
+from proxies.broker import Broker, BrokerSession, open_broker
+from proxies.clock import Cutoff
+from proxies.ledger import Address, Answer, MemoryLedger
+from proxies.settings import ProxySettings
+from sandbox.forkserver import fork_server
+from sandbox.kernel import CHANNELS, Endpoints, Kernel, start_kernel
+from sandbox.probe import probed
+from sandbox.types import Limits
+from sandbox.wire import WireServer
+
+CUTOFF_VARIABLE = "ANALYST_CUTOFF"
+ISOLATION_VARIABLE = "ANALYST_ISOLATION"
+
+
+class BrokerThread:
+    """An event loop of its own for brokers and wires, because a Jupyter program's loop may run only now and then."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._broker: Broker | None = None
+        self._served: set[Future[None]] = set()
+        threading.Thread(target=self.loop.run_forever, name="analyst-broker", daemon=True).start()
+
+    def serve(self, kernel: Kernel, calls: "OpenCalls", limits: Limits) -> None:
+        """Answer this kernel's calls until it is gone."""
+        wire = WireServer(kernel.api, calls, limits, declare=calls.declare)
+        served = asyncio.run_coroutine_threadsafe(wire.run(), self.loop)
+        self._served.add(served)  # the loop itself would let it be collected
+        served.add_done_callback(self._served.discard)
+
+    def session(self) -> BrokerSession:
+        """A broker session without a cutoff."""
+        if self._broker is None:
+            self._broker = open_broker(ProxySettings.from_environment(os.environ))
+        return self._broker.session(None, MemoryLedger())
+
+
+class OpenCalls:
+    """The data calls of a kernel that a person opened: its cutoff is theirs to declare, once and then only earlier."""
+
+    def __init__(self, session: BrokerSession, name: str) -> None:
+        self._session = session
+        self._name = name
+
+    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+        """Answer one call."""
+        address = Address(run=self._name, node="lab", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
+        return await self._session.call(path, params, address)
+
+    async def declare(self, text: str) -> str:
+        """Pin the cutoff and say how it was understood."""
+        cutoff = Cutoff.parse(text)
+        self._session.pin(cutoff)
+        if cutoff.live:
+            return "live: nothing is held back"
+        return f"{cutoff.text}: the last visible day is {cutoff.last_visible_day.isoformat()}"
+
+
+_broker_thread: BrokerThread | None = None
+_broker_lock = threading.Lock()
+
+
+def broker_thread() -> BrokerThread:
+    """The one broker thread of this process."""
+    global _broker_thread
+    with _broker_lock:
+        if _broker_thread is None:
+            _broker_thread = BrokerThread()
+        return _broker_thread
+
+
+class SandboxProvisioner(KernelProvisionerBase):
+    """Starts, watches and ends one sealed kernel for a `jupyter_client` kernel manager."""
+
+    cutoff = Unicode(
+        "", help="knowledge cutoff of kernels started from this spec; empty: to be declared"
+    ).tag(config=True)
+    isolation = Unicode("", help="isolation level; empty: namespaces").tag(config=True)
+
+    _kernel: Kernel | None = None
+    _endpoints: Endpoints | None = None
+    _declared = ""
+
+    @property
+    def has_process(self) -> bool:
+        """Whether a kernel was started and not yet waited for."""
+        return self._kernel is not None
+
+    async def poll(self) -> int | None:
+        """None while it runs, else its exit code."""
+        if self._kernel is None:
+            return 0
+        return self._kernel.process.exited.result() if not self._kernel.process.alive else None
+
+    async def wait(self) -> int | None:
+        """Wait for its end and return the exit code."""
+        if self._kernel is None:
+            return 0
+        code = await self._kernel.wait()
+        self._kernel.process.release()
+        self._kernel = None
+        return code
+
+    async def send_signal(self, signum: int) -> None:
+        """Send a signal to the kernel and, for an interrupt, to what it runs."""
+        if self._kernel is not None:
+            self._kernel.process.signal(signum, group=signum == signal.SIGINT)
+
+    async def kill(self, restart: bool = False) -> None:
+        """End it and all it started."""
+        await self.send_signal(signal.SIGKILL)
+
+    async def terminate(self, restart: bool = False) -> None:
+        """End it: process 1 of a namespace takes no gentler signal."""
+        await self.kill(restart)
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        """Called before every start: bind fresh sockets and tell the manager where they are."""
+        manager = self.parent
+        environment = kwargs.get("env") or os.environ
+        self._declared = str(
+            kwargs.pop("cutoff", "") or environment.get(CUTOFF_VARIABLE, "") or self.cutoff or self._declared
+        )
+        level = self.isolation or os.environ.get(ISOLATION_VARIABLE, "") or "namespaces"
+        (await asyncio.to_thread(probed)).require(level)
+        self.isolation = level
+        if self._endpoints is None:
+            key = manager.session.key.decode() if manager is not None else None
+            self._endpoints = Endpoints.make(key=key)
+        else:
+            self._endpoints.listen()
+        info = self._endpoints.info
+        if manager is not None:
+            manager.transport = "ipc"
+            manager.ip = info["ip"]
+            for channel in CHANNELS:
+                setattr(manager, f"{channel}_port", info[f"{channel}_port"])
+            manager.write_connection_file()
+        self.connection_info = dict(info, key=info["key"].encode())  # type: ignore[assignment]
+        kwargs.pop("extra_arguments", None)
+        return {"cmd": ["analyst-sandbox"], **kwargs}
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        """Fork the kernel; returns its connection."""
+        assert self._endpoints is not None
+        limits = Limits(api_calls=100_000, cpu_seconds=24 * 3600)
+        server = await fork_server(self.isolation)
+        endpoints, self._endpoints = self._endpoints, None
+        self._kernel = await start_kernel(server, limits, endpoints=endpoints)
+        self._endpoints = endpoints
+        thread = broker_thread()
+        calls = OpenCalls(thread.session(), f"kernel-{self.kernel_id}")
+        if self._declared:
+            await calls.declare(self._declared)
+        thread.serve(self._kernel, calls, limits)
+        return self.connection_info
+
+    async def cleanup(self, restart: bool = False) -> None:
+        """Called after its end: remove the sockets; on a restart they are bound anew at the same places."""
+        if not restart and self._endpoints is not None:
+            self._endpoints.remove()
+            self._endpoints = None
+
+    async def get_provisioner_info(self) -> dict[str, Any]:
+        """Base information plus the level."""
+        return {**await super().get_provisioner_info(), "isolation": self.isolation}
+
+    def get_shutdown_wait_time(self, recommended: float = 5.0) -> float:
+        """The kernel holds nothing worth a long goodbye."""
+        return min(recommended, 1.0)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            if self._kernel is not None:
+                self._kernel.process.signal(signal.SIGKILL)

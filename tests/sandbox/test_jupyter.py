@@ -1,0 +1,161 @@
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import v4
+
+from sandbox.lab import filter_message
+
+FETCH = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500'})\nprint(rows[-1]['date'], len(rows) > 1000)"
+
+
+def _notebook(*sources: str):
+    return v4.new_notebook(
+        cells=[v4.new_code_cell(source) for source in sources],
+        metadata={"kernelspec": {"name": "analyst", "display_name": "Analyst", "language": "python"}},
+    )
+
+
+def _text(cell) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+async def test_nbclient_runs_the_sealed_kernel():
+    notebook = _notebook(
+        "%cutoff 2018-06-30", FETCH, "import os\nprint(os.getpid(), os.path.exists('/home/user'))"
+    )
+    await NotebookClient(notebook, kernel_name="analyst").async_execute()
+    assert "last visible day is 2018-06-29" in _text(notebook.cells[0])
+    assert _text(notebook.cells[1]).splitlines()[-1] == "2018-06-29 True"
+    assert _text(notebook.cells[2]) == "1 False\n"
+
+
+async def test_without_a_cutoff_every_data_call_is_refused():
+    with pytest.raises(CellExecutionError, match="ApiRefused"):
+        await NotebookClient(_notebook(FETCH), kernel_name="analyst").async_execute()
+
+
+async def test_a_declared_cutoff_can_only_move_back():
+    earlier = _notebook("%cutoff 2018-06-30", "%cutoff 2017-01-04", FETCH)
+    await NotebookClient(earlier, kernel_name="analyst").async_execute()
+    assert _text(earlier.cells[2]).splitlines()[-1].startswith("2017-01-03")
+    with pytest.raises(CellExecutionError, match="can be moved back"):
+        await NotebookClient(
+            _notebook("%cutoff 2018-06-30", "%cutoff live"), kernel_name="analyst"
+        ).async_execute()
+
+
+def test_papermill_runs_the_sealed_kernel_with_a_cutoff_from_the_launch(tmp_path: Path):
+    source, target = tmp_path / "in.ipynb", tmp_path / "out.ipynb"
+    source.write_text(nbformat.writes(_notebook(FETCH)))
+    # papermill brings warnings of its own dependencies along, so it runs apart from our strict ones
+    done = subprocess.run(
+        [sys.executable, "-m", "papermill", "--no-progress-bar", "-k", "analyst", str(source), str(target)],
+        env={**os.environ, "ANALYST_CUTOFF": "2018-06-30"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    cells = nbformat.read(target, as_version=4).cells
+    assert _text(cells[-1]).splitlines()[-1] == "2018-06-29 True"
+
+
+@pytest.fixture
+async def manager():
+    made = AsyncKernelManager(kernel_name="analyst")
+    await made.start_kernel(cutoff="2018-06-30")
+    yield made
+    await made.shutdown_kernel(now=True)
+
+
+async def _run(client, source: str) -> list:
+    shown = []
+    reply = await client.execute_interactive(source, timeout=30, output_hook=shown.append, allow_stdin=False)
+    return [
+        reply["content"]["status"],
+        *[m["content"] for m in shown if m["msg_type"] in ("stream", "execute_result")],
+    ]
+
+
+async def test_a_stock_manager_starts_interrupts_restarts_and_ends_it(manager: AsyncKernelManager):
+    client = manager.client()
+    client.start_channels()
+    await client.wait_for_ready(timeout=30)
+    assert (await _run(client, FETCH))[-1]["text"] == "2018-06-29 True\n"
+    sleeping = asyncio.create_task(_run(client, "import time; time.sleep(60)"))
+    await asyncio.sleep(0.5)
+    await manager.interrupt_kernel()
+    assert (await asyncio.wait_for(sleeping, 20))[0] == "error"
+    await _run(client, "x = 1")
+    await manager.restart_kernel(now=True)
+    await client.wait_for_ready(timeout=30)
+    assert (await _run(client, "x"))[0] == "error"
+    assert (await _run(client, FETCH))[-1]["text"] == "2018-06-29 True\n"
+    client.stop_channels()
+    await manager.shutdown_kernel(now=True)
+    assert not await manager.is_alive()
+
+
+def test_a_kernel_started_past_the_provisioner_refuses(tmp_path: Path):
+    from sandbox.view import kernel_folder
+
+    done = subprocess.run(
+        [sys.executable, "-I", str(kernel_folder() / "launch.py"), "-f", str(tmp_path / "c.json")],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 2 and "analyst-sandbox" in done.stderr
+
+
+def test_the_kernelspec_names_the_provisioner():
+    from sandbox.view import kernel_folder
+
+    spec = json.loads((kernel_folder() / "kernel.json").read_text())
+    assert spec["display_name"] == "Analyst"
+    assert spec["metadata"]["kernel_provisioner"]["provisioner_name"] == "analyst-sandbox"
+    assert (kernel_folder() / "logo-svg.svg").is_file()
+
+
+def test_what_runs_in_a_browser_is_filtered():
+    hostile = {
+        "data": {"text/html": "<b>x</b><script>alert(1)</script>", "application/javascript": "alert(1)"},
+        "metadata": {"isolated": False},
+        "transient": {"display_id": "d", "onload": "x"},
+    }
+    assert filter_message("display_data", hostile) == {
+        "data": {"text/html": "<b>x</b>"},
+        "metadata": {},
+        "transient": {"display_id": "d"},
+    }
+    for kind in ("comm_open", "comm_msg", "comm_close", "debug_event", "anything_else"):
+        assert filter_message(kind, {"data": {"state": {"_esm": "alert(1)"}}}) is None
+    reply = filter_message(
+        "execute_reply",
+        {"status": "ok", "execution_count": 1, "payload": [{"source": "page"}], "user_expressions": {}},
+    )
+    assert reply == {"status": "ok", "execution_count": 1, "payload": [], "user_expressions": {}}
+    info = filter_message(
+        "kernel_info_reply", {"help_links": [{"url": "javascript:alert(1)"}], "banner": "<script>"}
+    )
+    assert info["help_links"] == [] and "<" not in info["banner"]
+    assert filter_message("comm_info_reply", {"comms": {"a": {"target_name": "x"}}}) == {
+        "status": "ok",
+        "comms": {},
+    }
+
+
+def test_text_passes_the_filter_unchanged():
+    assert filter_message("stream", {"name": "stdout", "text": "<b>"}) == {"name": "stdout", "text": "<b>"}
+    assert filter_message("status", {"execution_state": "idle"}) == {"execution_state": "idle"}
