@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command()(scenarios)
     app.command()(sensitivity)
     app.command()(audit)
+    app.command()(verify)
     app.command("export")(export)
     app.command("import")(import_file)
 
@@ -158,6 +159,35 @@ def audit(
         for check in report["checks"]:
             typer.echo(f"{check['verdict']:5} {check['name']:26} {check['found']}")
     if not report["passed"]:
+        raise typer.Exit(WANTING)
+
+
+@command
+def verify(
+    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    node: Annotated[str | None, typer.Argument(help="One leaf; all without it.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."""
+    from workbench.engine.verification import verify_run
+
+    store = open_store()
+    checks = asyncio.run(verify_run(store, store.resolve_run(run), node))
+    differing = [row for check in checks for row in check.rows(check.outcome.differing)]
+    advisory = [row for check in checks for row in check.rows(check.outcome.advisory)]
+    cells = sum(check.outcome.cells for check in checks)
+    if as_json:
+        emit_json({"verified": not differing, "cells": cells, "differing": differing, "advisory": advisory})
+    else:
+        for row in differing:
+            typer.echo(f"differs   {row['node']} {row['check']} {row['cell'] or ''}: {row['what']}")
+        for row in advisory:
+            typer.echo(
+                f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (other package versions than the run's)"
+            )
+        word = "NOT verified" if differing else "verified"
+        typer.echo(f"{word}: {len(checks)} proofs, {cells} cells, {len(differing)} differences")
+    if differing:
         raise typer.Exit(WANTING)
 
 

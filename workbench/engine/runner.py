@@ -25,6 +25,7 @@ from workbench.engine.files import write_files
 from workbench.engine.report import write_report
 from workbench.engine.settings import RunSettings
 from workbench.engine.state import RunState, apply, load_state, notebook_name, put_tree
+from workbench.engine.verification import verify_trial
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model, NodeRef
 from workbench.models.errors import ModelError
@@ -364,6 +365,7 @@ class _Job:
                         failed_cells=outcome.failed_cells,
                     )
                 )
+                await self._verify(node, trial)
                 return True
             final = attempt >= last or not outcome.retryable
             self._tell(
@@ -372,6 +374,15 @@ class _Job:
             if final:
                 return False
             attempt += 1
+
+    async def _verify(self, node: NodeId, trial: int) -> None:
+        """Re-run a concluded proof from the ledger and put on record whether it shows the same."""
+        async with self._kernels:
+            found = await verify_trial(
+                self._e._store, self._s, node, trial, sandbox=self._e._sandbox, limits=self._e._limits
+            )
+        lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in found.differing)
+        self._tell(ev.LeafVerified(node=node, trial=trial, verified=found.verified, differing=lines))
 
     async def _attempt(self, node: NodeId, trial: int, attempt: int) -> Grounding | GroundingFailure:
         state = self._s

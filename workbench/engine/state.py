@@ -25,6 +25,7 @@ class TrialState:
     open: bool = False
     belief: Belief | None = None
     failure: str | None = None
+    verified: bool | None = None
 
 
 @dataclass(slots=True)
@@ -60,6 +61,11 @@ class RunState:
         return (
             "failed" if self.stopped is not None and self.stopped.why in ("failure", "refused") else "partial"
         )
+
+    def verified(self, node: NodeId) -> bool | None:
+        """Whether all trials of a leaf were verified; None where one was not looked at yet."""
+        found = [trial.verified for (leaf, _), trial in self.trials.items() if leaf == node and trial.belief]
+        return None if not found or None in found else all(found)
 
     def node_status(self, node: NodeId) -> str:
         """``pending``, ``grounding``, ``grounded``, ``synthesized`` or ``failed``."""
@@ -120,6 +126,8 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
             trial = state.trial(event.node, event.trial)
             trial.open, trial.failure = False, None
             trial.belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
+        case ev.LeafVerified():
+            state.trial(event.node, event.trial).verified = event.verified
         case ev.LeafFailed():
             trial = state.trial(event.node, event.trial)
             trial.open, trial.failure = False, event.reason

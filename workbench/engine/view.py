@@ -71,6 +71,7 @@ class RunView:
                     "rule": proposition.rule.to_json() if proposition.rule else None,
                     "notebook": str(notebook) if notebook else None,
                     "status": self.state.node_status(node),
+                    "verified": self.state.verified(node),
                 }
             )
         return {

@@ -98,6 +98,16 @@ class LeafGrounded(_Event):
     failed_cells: int
 
 
+class LeafVerified(_Event):
+    """A concluded proof was compared with itself and with a re-run from the ledger."""
+
+    kind: Literal["leaf.verified"] = "leaf.verified"
+    node: str
+    trial: int
+    verified: bool
+    differing: tuple[str, ...] = ()
+
+
 class LeafFailed(_Event):
     """An attempt at a leaf ended without a conclusion; ``final`` when no attempt is left in this sitting."""
 
@@ -171,6 +181,7 @@ Event = Annotated[
     | TreeEdited
     | LeafStarted
     | LeafGrounded
+    | LeafVerified
     | LeafFailed
     | LeafPooled
     | NodeSynthesized

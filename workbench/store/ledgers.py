@@ -72,6 +72,15 @@ class ModelLedger:
                 ),
             )
 
+    def last_reply(self, place: Address) -> ModelReply | None:
+        """Return the newest reply of a stage of one dialogue, whatever its step and retry, or None."""
+        rows = self._store.query(
+            "SELECT reply FROM model_calls WHERE run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ?"
+            " ORDER BY id DESC LIMIT 1",
+            _key(place)[:5],
+        )
+        return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
+
     def count(self, run_id: str) -> int:
         """Number of replies this run paid for."""
         return int(
