@@ -24,7 +24,7 @@ from proxies.errors import CutoffRefused, NoCutoff, NoSuch, ProxyError, Refused,
 from proxies.ledger import Address, Answer, Ledger, LedgerRow, canonical
 from proxies.pipeline import Settled
 from proxies.policies import POLICY_VERSION, Ask, AskAgain, Found, Plan
-from proxies.request import check
+from proxies.request import as_json, check
 from proxies.rows import count, steps_of
 from proxies.settings import ProxySettings
 from proxies.sources.base import Source
@@ -284,9 +284,9 @@ class BrokerSession:
             Another request is recorded at the address.
         """
         cutoff = self.cutoff
-        asked = dict(params) if isinstance(params, Mapping) else {}
+        asked = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
         when = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
-        request_hash = _hash([path, asked, when, self.strict])
+        request_hash = _hash([as_json(str(path)), asked, when, self.strict])
         recorded = self._ledger.recall(address, request_hash)
         if recorded is not None:
             if recorded.answer is not None:
@@ -311,7 +311,7 @@ class BrokerSession:
                 address=address,
                 at_utc=self._broker.settings.now().isoformat(),
                 path=path,
-                asked=_plain(asked),
+                asked=asked,
                 sent=sent,
                 cutoff=when if cutoff is None or cutoff.live else cutoff.text,
                 answer=answer,
@@ -347,17 +347,8 @@ def _order(cutoff: Cutoff) -> float:
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
 
-def _plain(asked: Mapping[Any, Any]) -> dict[str, Any]:
-    """What was asked, as JSON values, whatever was passed."""
-    plain: dict[str, Any] = orjson.loads(
-        orjson.dumps({str(k): v for k, v in asked.items()}, default=repr, option=orjson.OPT_NON_STR_KEYS)
-    )
-    return plain
-
-
 def _hash(value: Any) -> str:
-    body = orjson.dumps(value, default=repr, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-    return "sha256:" + hashlib.sha256(body).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
 def _answer(ask: Ask, cutoff: Cutoff, plan: Plan, settled: Settled, raw: Raw | None) -> Answer:

@@ -48,6 +48,23 @@ def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) 
     return out
 
 
+def as_json(value: Any, depth: int = 0) -> Any:
+    """Anything a caller may pass, as a JSON value that can be hashed and stored."""
+    if depth > 20:
+        return "..."
+    if isinstance(value, Mapping):
+        return {as_json(str(key)): as_json(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(item, depth + 1) for item in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return as_json(repr(value))
+
+
 def _eg(param: Param) -> str:
     return f", e.g. {param.example}" if param.example is not None else ""
 
@@ -89,8 +106,8 @@ def _text(name: str, value: Any, param: Param) -> str:
     text = str(value)
     if len(text) > _MOST_TEXT:
         raise ParameterInvalid(f"{name} is longer than {_MOST_TEXT} characters")
-    if any(ord(char) < 32 and char not in "\n\t" for char in text):
-        raise ParameterInvalid(f"{name} holds control characters")
+    if any((ord(char) < 32 and char not in "\n\t") or 0xD800 <= ord(char) <= 0xDFFF for char in text):
+        raise ParameterInvalid(f"{name} holds characters that no text has")
     if param.required and not text.strip():
         raise ParameterInvalid(f"{name} is empty")
     return text
@@ -147,7 +164,8 @@ def _instant(name: str, value: Any, param: Param) -> str:
             else parse_instant(value.strip(), NEW_YORK)
         )
         if stamp is not None:
-            return stamp.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+            # strftime leaves the zeros off early years
+            return stamp.replace(tzinfo=None, microsecond=0).isoformat() + ".000Z"
     raise ParameterInvalid(f"{name} must be an ISO instant such as 2023-01-31T00:00:00.000Z, not {value!r}")
 
 

@@ -191,7 +191,7 @@ def _score(word: str, endpoint: Endpoint) -> float:
         return 3.0
     if word in endpoint.about.lower():
         return 2.0
-    places = (*endpoint.params, *endpoint.fields, endpoint.source.title, *endpoint.group)
+    places = (*endpoint.params, *endpoint.fields, endpoint.source.title, *endpoint.group, endpoint.caution)
     if any(word in place.lower() for place in places):
         return 1.0
     # a plural finds its singular

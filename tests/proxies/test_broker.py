@@ -1,0 +1,436 @@
+"""The broker over real HTTP: ledger, cache, calls in flight, retries, typed failures that leave nothing behind."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from proxies.broker import Broker, open_broker
+from proxies.catalogue import load_catalogue
+from proxies.clock import Cutoff
+from proxies.errors import (
+    CutoffRefused,
+    LedgerMismatch,
+    MissingKey,
+    ParameterInvalid,
+    QuotaExhausted,
+    Refused,
+    SourceError,
+    SourceRejected,
+    SourceUnavailable,
+)
+from proxies.ledger import Address, MemoryLedger
+from proxies.settings import ProxySettings, Retry
+from proxies.transport import Courier, Limits, Outgoing, Reply, redact, retry_after
+from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.proxies.conftest import asker
+
+EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
+ROWS = [
+    {"symbol": "A", "date": "2024-05-01", "adjClose": 1.0},
+    {"symbol": "A", "date": "2024-07-01", "adjClose": 2.0},
+]
+KEY = "sEcReTkEy0123456789"
+
+
+@pytest.fixture
+def vendor() -> Iterator[Upstream]:
+    with Upstream(lambda seen: Sent(ROWS)) as upstream:
+        yield upstream
+
+
+@pytest.fixture
+def broker(vendor: Upstream, broker_of: Callable[..., Broker]) -> Broker:
+    return broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url})
+
+
+def place(step: int = 0, retry: int = 0, node: str = "P1") -> Address:
+    return Address(run="r", node=node, trial=1, attempt=1, stage="cell", step=step, retry=retry)
+
+
+# -- ledger -----------------------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_is_recorded_before_it_is_told_and_recalled_at_its_address(
+    broker: Broker, vendor: Upstream
+) -> None:
+    ledger = MemoryLedger()
+    session = broker.session(Cutoff.parse("2024-06-01"), ledger)
+    first = await session.call(
+        "fmp/historical-price-eod/non-split-adjusted", {"symbol": "A", "to": "2030-01-01"}, place()
+    )
+    (row,) = ledger.rows.values()
+    assert row.answer == first and row.refused is None and row.cutoff == "2024-06-01"
+    assert row.asked == {"symbol": "A", "to": "2030-01-01"}
+    assert row.sent == [{"endpoint": EOD, "symbol": "A", "to": "2024-05-31"}]
+    vendor.handler = lambda seen: Sent([])
+    again = await session.call(
+        "fmp/historical-price-eod/non-split-adjusted", {"symbol": "A", "to": "2030-01-01"}, place()
+    )
+    assert again == first and len(vendor.seen) == 1
+
+
+async def test_another_request_at_the_same_address_is_a_mismatch(broker: Broker) -> None:
+    session = broker.session(Cutoff.parse("2024-06-01"), MemoryLedger())
+    await session.call(EOD, {"symbol": "A"}, place())
+    for path, params in ((EOD, {"symbol": "B"}), ("embedded/series/list", {})):
+        with pytest.raises(LedgerMismatch):
+            await session.call(path, params, place())
+
+
+async def test_a_refusal_is_recorded_and_recalled_in_its_words(broker: Broker) -> None:
+    ledger = MemoryLedger()
+    session = broker.session(Cutoff.parse("2024-06-01"), ledger)
+    texts = set()
+    for _ in range(2):
+        with pytest.raises(Refused) as caught:
+            await session.call(EOD, {"symbol": "A", "limit": 3}, place())
+        texts.add(caught.value.reason)
+    assert len(texts) == len(ledger.rows) == 1
+
+
+async def test_a_failed_upstream_is_not_recorded_so_that_it_is_asked_again(
+    broker: Broker, vendor: Upstream
+) -> None:
+    ledger = MemoryLedger()
+    session = broker.session(Cutoff.parse("2024-06-01"), ledger)
+    vendor.faults.extend([Sent({}, 500)] * 3)
+    with pytest.raises(SourceUnavailable):
+        await session.call(EOD, {"symbol": "A"}, place())
+    assert ledger.rows == {}
+    assert len((await session.call(EOD, {"symbol": "A"}, place())).data) == 1
+
+
+async def test_the_content_hash_is_of_the_data_and_the_body_is_the_data(broker: Broker) -> None:
+    import hashlib
+
+    answer = await asker(broker, "2024-06-01")(EOD, symbol="A")
+    canonical = json.dumps(answer.data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert answer.meta["content_hash"] == "sha256:" + hashlib.sha256(canonical).hexdigest()
+    assert orjson.loads(answer.encoded()) == answer.data
+    expected = {"as_of", "policy", "clamped", "rows_dropped", "dropped_why", "residual", "source", "endpoint"}
+    assert expected | {"fetched_at", "content_hash", "notes"} == set(answer.meta)
+
+
+# -- cache and calls in flight ----------------------------------------------------------------------------------------
+
+
+async def test_equal_requests_in_flight_are_one_call(broker: Broker, vendor: Upstream) -> None:
+    vendor.handler = lambda seen: Sent(ROWS, wait=0.1)
+    ask = asker(broker, "2024-06-01")
+    answers = await asyncio.gather(*(ask(EOD, symbol="A") for _ in range(20)))
+    assert len(vendor.seen) == 1 and all(answer.data == answers[0].data for answer in answers)
+
+
+async def test_a_cancelled_caller_does_not_cancel_the_others(broker: Broker, vendor: Upstream) -> None:
+    vendor.handler = lambda seen: Sent(ROWS, wait=0.2)
+    ask = asker(broker, "2024-06-01")
+    first, second = asyncio.create_task(ask(EOD, symbol="A")), asyncio.create_task(ask(EOD, symbol="A"))
+    await asyncio.sleep(0.05)
+    first.cancel()
+    assert len((await second).data) == 1 and len(vendor.seen) == 1
+
+
+async def test_raw_answers_outlive_the_process_and_serve_earlier_cutoffs_only_filtered(
+    vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
+) -> None:
+    made: dict[str, Any] = {
+        "keys": {"fmp": KEY},
+        "upstreams": {"fmp": vendor.url},
+        "cache_path": tmp_path / "raw.db",
+    }
+    # no window in this endpoint: one raw answer for every cutoff
+    path = "fmp/insider-trading/reporting-name"
+    vendor.handler = lambda seen: Sent([{"reportingCik": "1", "reportingName": "n", "price": 5}])
+    assert (await asker(broker_of(**made), "now")(path, name="n")).data[0]["price"] == 5
+    answer = await asker(broker_of(**made), "2024-06-01")(path, name="n")
+    assert answer.data == [{"reportingCik": "1", "reportingName": "n"}] and len(vendor.seen) == 1
+
+
+async def test_a_live_answer_is_served_again_only_while_it_is_young(
+    vendor: Upstream, broker_of: Callable[..., Broker]
+) -> None:
+    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
+    broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url}, now=lambda: clock[0])
+    ask = asker(broker, "now")
+    for minutes, calls in ((0, 1), (14, 1), (16, 2)):
+        clock[0] = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
+        await ask(EOD, symbol="A")
+        assert len(vendor.seen) == calls
+
+
+async def test_an_answer_fetched_before_a_cutoff_does_not_serve_it(
+    vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
+) -> None:
+    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
+    made: dict[str, Any] = {"keys": {"fmp": KEY}, "upstreams": {"fmp": vendor.url}, "now": lambda: clock[0]}
+    broker = broker_of(**made)
+    path = "fmp/insider-trading/reporting-name"
+    await asker(broker, "2025-12-01")(path, name="n")
+    clock[0] = datetime(2026, 3, 1, tzinfo=UTC)
+    await asker(broker, "2026-02-01")(path, name="n")
+    assert len(vendor.seen) == 2, "the first fetch was before this cutoff"
+    await asker(broker, "2026-01-15")(path, name="n")
+    assert len(vendor.seen) == 2
+
+
+async def test_the_cache_is_bounded(vendor: Upstream, broker_of: Callable[..., Broker]) -> None:
+    broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url}, cache_bytes=20_000)
+    ask = asker(broker, "2024-06-01")
+    for number in range(150):
+        await ask(EOD, symbol=f"S{number}")
+    assert 0 < broker._cache.stored_bytes() <= 20_000
+
+
+# -- failures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+async def test_busy_and_broken_are_asked_again(broker: Broker, vendor: Upstream, status: int) -> None:
+    vendor.faults.extend([Sent({}, status), Sent({}, status)])
+    assert len((await asker(broker, "2024-06-01")(EOD, symbol="A")).data) == 1 and len(vendor.seen) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 409, 422])
+async def test_other_complaints_are_not_asked_again(broker: Broker, vendor: Upstream, status: int) -> None:
+    vendor.faults.append(Sent({"message": "no"}, status))
+    try:
+        await asker(broker, "2024-06-01")("fmp/mergers-acquisitions-search", name="A")
+    except (Refused, SourceError) as error:
+        assert "\n" not in str(error)
+        assert isinstance(error, QuotaExhausted) == (status == 402)
+    assert len(vendor.seen) == 1
+
+
+async def test_retry_after_is_obeyed_and_a_long_one_is_a_used_up_quota(
+    broker: Broker, vendor: Upstream
+) -> None:
+    vendor.faults.append(Sent({}, 429, {"Retry-After": "0.15"}))
+    began = time.monotonic()
+    await asker(broker, "2024-06-01")(EOD, symbol="A")
+    assert time.monotonic() - began >= 0.15
+    vendor.faults.append(Sent({}, 429, {"Retry-After": "86400"}))
+    with pytest.raises(QuotaExhausted):
+        await asker(broker, "2024-06-01")(EOD, symbol="B")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({"Error Message": "Limit Reach . Please upgrade"}, 429, QuotaExhausted),
+        ({"Error Message": "Limit Reach . Please upgrade"}, 200, QuotaExhausted),
+        ({"Error Message": "Invalid API KEY."}, 401, SourceRejected),
+        ({"Error Message": "Special Endpoint"}, 200, SourceRejected),
+        ({"message": "Legacy Endpoint"}, 403, SourceRejected),
+        (b"<html>maintenance</html>", 200, SourceRejected),
+        ({"rows": []}, 200, CutoffRefused),
+    ],
+)
+async def test_fmp_complaints_are_typed(
+    broker: Broker, vendor: Upstream, body: Any, status: int, error: type[Exception]
+) -> None:
+    vendor.handler = lambda seen: Sent(body, status)
+    with pytest.raises(error) as caught:
+        await asker(broker, "2024-06-01")(EOD, symbol="A")
+    assert "\n" not in str(caught.value) and "Limit Reach" not in str(caught.value)
+    vendor.handler = lambda seen: Sent(ROWS)
+    if not isinstance(caught.value, Refused):
+        assert len((await asker(broker, "2024-06-01")(EOD, symbol="A")).data) == 1, "nothing wrong was cached"
+
+
+async def test_an_empty_body_means_no_rows_at_fmp(broker: Broker, vendor: Upstream) -> None:
+    vendor.handler = lambda seen: Sent(b"")
+    assert (await asker(broker, "2024-06-01")(EOD, symbol="A")).data == []
+
+
+async def test_an_upstream_that_is_down_or_silent_is_unavailable(broker_of: Callable[..., Broker]) -> None:
+    with Upstream(lambda seen: Sent([])) as gone:
+        url = gone.url
+    with pytest.raises(SourceUnavailable, match="fmp cannot be reached"):
+        await asker(broker_of(keys={"fmp": KEY}, upstreams={"fmp": url}), "2024-06-01")(EOD, symbol="A")
+
+
+class _Silent:
+    """A wire on which nothing comes back."""
+
+    calls = 0
+
+    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
+        from proxies.transport import WireError
+
+        _Silent.calls += 1
+        raise WireError("no answer in time")
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_silence_is_asked_once_more_and_then_told() -> None:
+    courier = Courier(source="s", wire=_Silent(), limits=Limits(), retry=Retry(tries=4, base=0.001))
+    with pytest.raises(SourceUnavailable, match="no answer in time"):
+        await courier.send(Outgoing(method="GET", url="http://s", query={}))
+    assert _Silent.calls == 2
+
+
+@pytest.mark.parametrize("source", [s for s in load_catalogue().sources() if s.key], ids=lambda s: s.name)
+async def test_a_missing_key_names_its_variable_and_a_refused_one_too(
+    source: Any, broker_of: Callable[..., Broker]
+) -> None:
+    endpoint = next(
+        e for e in load_catalogue() if e.source.name == source.name and e.as_of.policy != "snapshot_refused"
+    )
+    with pytest.raises(MissingKey, match=source.key.variable):
+        await asker(broker_of(), "2024-06-01")(endpoint.path, **endpoint.example)
+    with Upstream(lambda seen: Sent({"error": "no"}, 401)) as upstream:
+        broker = broker_of(keys={source.name: KEY}, upstreams={source.name: upstream.url})
+        with pytest.raises(SourceRejected, match=source.key.variable):
+            await asker(broker, "2024-06-01")(endpoint.path, **endpoint.example)
+        seen = upstream.seen[-1]
+        assert KEY in json.dumps([seen.query, seen.headers])
+        assert KEY not in seen.path and (source.key.place == "query" or KEY not in json.dumps(seen.query))
+
+
+async def test_strict_refuses_what_is_served_with_a_warning_otherwise(
+    broker_of: Callable[..., Broker],
+) -> None:
+    high = [e for e in load_catalogue() if e.as_of.residual == "high"]
+    assert len(high) > 20
+    for endpoint in high:
+        with pytest.raises(CutoffRefused):
+            await asker(broker_of(), "2024-06-01", strict=True)(endpoint.path, **endpoint.example)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        [],
+        "symbol=A",
+        5,
+        {"symbol": ["A"]},
+        {"symbol": {"a": 1}},
+        {"symbol": True},
+        {1: 2},
+        {"symbol": "\ud800"},
+        {"x": object()},
+        {"symbol": 2**70},
+    ],
+)
+async def test_params_of_the_wrong_kind_are_refused(broker: Broker, params: Any) -> None:
+    with pytest.raises(Refused):
+        await broker.session(Cutoff.parse("2024-06-01"), MemoryLedger()).call(EOD, params, place())
+
+
+async def test_numbers_and_flags_may_come_as_text(broker: Broker, vendor: Upstream) -> None:
+    ask = asker(broker, "2024-06-01")
+    vendor.handler = lambda seen: Sent([])
+    await ask("fmp/income-statement", symbol="A", limit="5")
+    for limit in ("five", "1.5", 0, 10**20, True):
+        with pytest.raises(ParameterInvalid):
+            await ask("fmp/income-statement", symbol="A", limit=limit)
+
+
+# -- other pieces -----------------------------------------------------------------------------------------------------
+
+
+def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
+    environ = {
+        "FMP_API_KEY": KEY, "SEARCHAPI_API_KEY": " x1 ", "EXA_API_KEY": "", "WORKBENCH_UPSTREAM_POLYMARKET": "http://127.0.0.1:1/",
+        "WORKBENCH_UPSTREAM_YAHOO": "http://127.0.0.1:2",
+    }  # fmt: skip
+    made = ProxySettings.from_environment(environ)
+    assert dict(made.keys) == {"fmp": KEY, "gt": "x1"}
+    assert dict(made.upstreams) == {"polymarket": "http://127.0.0.1:1", "yfinance": "http://127.0.0.1:2"}
+    assert KEY not in repr(made)
+    with pytest.raises(ParameterInvalid, match="WORKBENCH_UPSTREAM_FRED"):
+        ProxySettings.from_environment({"WORKBENCH_UPSTREAM_FRED": "ftp://x"})
+
+
+async def test_several_hosts_of_a_source_share_a_stand_in_by_their_first_label(
+    broker_of: Callable[..., Broker],
+) -> None:
+    def handler(seen: Seen) -> Sent:
+        return Sent({"history": []} if "history" in seen.path else [])
+
+    with Upstream(handler) as upstream:
+        ask = asker(
+            broker_of(upstreams={"polymarket": upstream.url, "fred": upstream.url}, keys={"fred": KEY}),
+            "2024-06-01",
+        )
+        await ask("polymarket/markets")
+        await ask("polymarket/prices-history", market="1")
+        await ask("polymarket/trades")
+        assert [seen.path for seen in upstream.seen] == [
+            "/gamma-api/markets",
+            "/clob/prices-history",
+            "/data-api/trades",
+        ]
+
+
+async def test_a_settled_markets_archive_answers_without_saying_so(broker_of: Callable[..., Broker]) -> None:
+    candle = {"end_period_ts": 1700000000, "volume": 1}
+
+    def handler(seen: Seen) -> Sent:
+        if seen.path.startswith("/historical/"):
+            return Sent({"ticker": "T", "candlesticks": [candle]})
+        return Sent({"error": "not found"}, 404)
+
+    with Upstream(handler) as upstream:
+        broker = broker_of(upstreams={"kalshi": upstream.url})
+        answer = await asker(broker, "2024-06-01")(
+            "kalshi/candlesticks",
+            series_ticker="S",
+            ticker="T",
+            start_ts=1699000000,
+            end_ts=1701000000,
+            period_interval=60,
+        )
+        assert answer.data == {"ticker": "T", "candlesticks": [candle]} and "historical" not in str(
+            answer.meta
+        )
+
+
+async def test_a_large_answer_does_not_hold_up_the_loop(broker: Broker, vendor: Upstream) -> None:
+    rows = [
+        {"symbol": "A", "date": "2024-05-01", "adjOpen": 1.5, "adjClose": float(n), "volume": n}
+        for n in range(60_000)
+    ]
+    body = orjson.dumps(rows)
+    vendor.handler = lambda seen: Sent(body)
+    gaps: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(0.005)
+            gaps.append(time.monotonic() - began)
+
+    ticker = asyncio.create_task(tick())
+    answer = await asker(broker, "2024-06-01")(EOD, symbol="A")
+    ticker.cancel()
+    assert len(answer.data) == 60_000 and len(answer.encoded()) > 4_000_000
+    assert max(gaps) < 1.0 and len(gaps) > 5
+
+
+def test_redaction_knows_keys_by_value_and_by_look() -> None:
+    text = redact(f"GET https://x/y?apikey={KEY}&a=1 Authorization: Bearer-abc api_key='zz'", (KEY,))
+    assert KEY not in text and "zz" not in text and "Bearer-abc" not in text and "a=1" in text
+
+
+def test_waiting_times_are_read_from_both_headers() -> None:
+    assert retry_after({"retry-after": "7"}) == 7
+    assert retry_after({"x-ratelimit-reset": "3, 86400"}) == 3
+    assert retry_after({"retry-after": "soon"}) is None and retry_after({}) is None
+    ahead = (datetime.now(UTC) + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    waited = retry_after({"retry-after": ahead})
+    assert waited is not None and 80 < waited < 95
+
+
+def test_importing_and_opening_does_nothing_outside(tmp_path: Path) -> None:
+    open_broker(ProxySettings(cache_path=tmp_path / "deep" / "raw.db"))
+    assert list(tmp_path.iterdir()) == []

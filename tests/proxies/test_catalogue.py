@@ -1,0 +1,145 @@
+"""Finding endpoints, and the documentation made from their rows."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxies.catalogue import Endpoint, api_doc, api_map, load_catalogue
+from proxies.catalogue.docs import MOST_PATHS
+from proxies.clock import Cutoff
+from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
+from proxies.policies import POLICIES, Ask
+from proxies.request import check
+
+CATALOGUE = load_catalogue()
+LIVE = Cutoff.parse("now")
+
+
+@pytest.mark.parametrize(
+    ("short", "path"),
+    [
+        ("fred/series/observations", "fred/series/series/observations"),
+        ("fred/series", "fred/series/series"),
+        ("fred/tags", "fred/tags/tags"),
+        ("fmp/income-statement", "fmp/statements/financial-statements/income-statement"),
+        ("FMP/Income-Statement/", "fmp/statements/financial-statements/income-statement"),
+        ("gt/google_trends_overtime", "gt/google-trends/google_trends_overtime"),
+        ("fmp/insider-trading/latest", "fmp/insider-trades/latest/insider-trading/latest"),
+        ("kalshi/candlesticks", "kalshi/candlesticks"),
+        ("embedded/series/observations", "embedded/series/observations"),
+    ],
+)
+def test_short_forms_name_their_endpoint(short: str, path: str) -> None:
+    assert CATALOGUE.resolve(short).path == path
+
+
+def test_a_short_form_that_several_share_lists_them() -> None:
+    with pytest.raises(UnknownPath, match="fmp/crypto/end-of-day/historical-price-eod/light"):
+        CATALOGUE.resolve("fmp/historical-price-eod/light")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["fred/series/observation", "fred/observations_", "FRED/seris/observations", "fred/series observations"],
+)
+def test_the_nearest_path_is_offered(wrong: str) -> None:
+    with pytest.raises(UnknownPath, match="fred/series/series/observations"):
+        CATALOGUE.resolve(wrong)
+
+
+@given(st.text(max_size=60))
+def test_any_text_resolves_or_is_unknown(text: str) -> None:
+    try:
+        CATALOGUE.resolve(text)
+    except UnknownPath as error:
+        assert "nearest" in str(error) or "names" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("income statement", "fmp/statements/financial-statements/income-statement"),
+        ("treasury yields", "fmp/economics/treasury-rates"),
+        ("candles", "kalshi/candlesticks"),
+        ("vintage", "fred/series/series/observations"),
+        ("page views", "wikipedia/pageviews"),
+        ("search interest over time", "gt/google-trends/google_trends_overtime"),
+    ],
+)
+def test_words_find_endpoints(words: str, path: str) -> None:
+    assert path in [endpoint.path for endpoint in CATALOGUE.search(words)[:12]]
+
+
+def test_no_words_find_everything_and_nonsense_nothing() -> None:
+    assert len(CATALOGUE.search("")) == len(CATALOGUE) == 231
+    assert CATALOGUE.search("xyzzyq") == []
+
+
+@pytest.mark.parametrize("endpoint", list(CATALOGUE), ids=lambda e: e.path)
+def test_every_example_is_a_request_that_fits_and_stands_in_the_page(endpoint: Endpoint) -> None:
+    fitted = check(endpoint, endpoint.example, LIVE)
+    page = api_doc(CATALOGUE, [endpoint.path])
+    assert f"CALL_API('{endpoint.path}'" in page and endpoint.about in page
+    code = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[0]
+    calls: list[tuple[str, dict[str, object]]] = []
+    exec(code, {"CALL_API": lambda path, params: calls.append((path, params))})
+    assert calls == [(endpoint.path, endpoint.example)]
+    assert set(fitted) == set(endpoint.example)
+    assert len(endpoint.about) < 140 and endpoint.about.endswith((".", ")"))
+
+
+def test_pages_come_for_one_to_twenty_five_paths() -> None:
+    paths = CATALOGUE.paths()
+    assert api_doc(CATALOGUE, paths[:MOST_PATHS]).count("## ") == MOST_PATHS
+    for many in ([], paths[: MOST_PATHS + 1]):
+        with pytest.raises(ParameterInvalid):
+            api_doc(CATALOGUE, many)
+    with pytest.raises(UnknownPath):
+        api_doc(CATALOGUE, ["fmp/nothing-like-it"])
+
+
+def test_the_map_is_short_and_names_every_source() -> None:
+    text = api_map(CATALOGUE)
+    assert all(f"`{source.name}/`" in text for source in CATALOGUE.sources())
+    assert len(text) < 3500, "about four characters make a token: a few hundred tokens"
+
+
+@given(
+    st.sampled_from([e for e in CATALOGUE if e.as_of.window]),
+    st.dates(),
+    st.dates(),
+    st.sampled_from(["2018-06-30", "2023-01-02T12:00Z"]),
+)
+def test_clamping_twice_changes_nothing_and_no_date_passes_the_cutoff(
+    endpoint: Endpoint, first: object, last: object, when: str
+) -> None:
+    cutoff = Cutoff.parse(when)
+    window = endpoint.as_of.window
+    assert window is not None
+    params = (
+        dict(endpoint.example)
+        | dict.fromkeys(window.start, str(first))
+        | dict.fromkeys(window.end, str(last))
+    )
+    try:
+        asked = check(endpoint, params, cutoff)
+        prepare = POLICIES[endpoint.as_of.policy].prepare
+        plan = prepare(Ask(endpoint=endpoint, params=asked), cutoff)
+        again = prepare(Ask(endpoint=endpoint, params=dict(plan.params)), cutoff)
+    except ProxyError:
+        return
+    if plan.nothing:
+        return
+    assert dict(again.params) == dict(plan.params) and again.clamped == ()
+    end = cutoff.instant.timestamp()
+    for name in (*window.start, *window.end, window.at):
+        value = plan.params.get(name)
+        if isinstance(value, int):
+            assert value <= end
+        elif value:
+            assert str(value)[:10] <= max(
+                cutoff.last_moment_day.isoformat(),
+                cutoff.instant.date().isoformat() if window.unit == "instant" else "",
+            )
