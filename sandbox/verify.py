@@ -235,15 +235,20 @@ def compare_results(before: CellResult, after: CellResult) -> str | None:
 
 
 def _essence(result: CellResult) -> list[tuple[str, Any]]:
+    """What a cell showed: each stream whole, then the rest in order.
+
+    stdout and stderr are flushed by time, so where one breaks off for the other is chance and not evidence.
+    """
+    streams: dict[str, str] = {}
     parts: list[tuple[str, Any]] = []
     for output in result.outputs:
         kind = output["output_type"]
         if kind == "stream":
-            parts.append((output["name"], normalise(output["text"])))
+            streams[output["name"]] = streams.get(output["name"], "") + output["text"]
         elif kind != "error":
             for mime, content in sorted(output["data"].items()):
                 parts.append((mime, _pixels(content) if mime == "image/png" else _plain(content)))
-    return parts
+    return [(name, normalise(text)) for name, text in sorted(streams.items())] + parts
 
 
 def normalise(text: str) -> str:
