@@ -339,10 +339,15 @@ def _devices():
 
 
 def reseed(seed):
-    """Start every kernel's random numbers at the same place, so that a re-run draws the same."""
+    """Start every kernel's random numbers at the same place, so that a re-run draws the same.
+
+    Also the generators that would ask the system for a seed: `numpy.random.default_rng()` and `RandomState()` without
+    one draw theirs from a generator of our own.
+    """
     import random
 
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(seed)
+        numpy.random.bit_generator.randbits = random.Random(seed).getrandbits

@@ -1,0 +1,160 @@
+"""What is left when things end badly: nothing but the journal."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from sandbox import Limits, read_journal
+from sandbox.folders import sweep
+from tests.sandbox.conftest import LEVELS, Opener, echo
+
+MANAGER = textwrap.dedent(
+    """
+    import asyncio, sys
+    from pathlib import Path
+    from sandbox import Sandbox, SessionSpec
+
+    async def api(path, params, *, cell, nth):
+        raise AssertionError
+
+    async def main(folder, level):
+        spec = SessionSpec(name="P1.1.1", journal=folder / "j.jsonl", notebook=folder / "p.ipynb", isolation=level)
+        session = await Sandbox().open(spec, api)
+        await session.execute("done = 1")
+        await session.execute("import subprocess; subprocess.Popen(['sleep', '4321'], start_new_session=True)")
+        print(session._kernel.process.pid, flush=True)
+        await session.execute("import time; time.sleep(600)")
+
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
+    """
+)
+
+
+def _ours() -> set[str]:
+    """Processes of the fork server and of kernels, by what they were started with."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_text()
+        except OSError:
+            continue
+        if "launch.py\0--zygote" in line or line.startswith("sleep\x004321"):
+            found.add(path.parent.name)
+    return found
+
+
+def _mounts() -> str:
+    return Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.mark.parametrize("level", [*LEVELS, "none"])
+def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(tmp_path: Path, level: str):
+    before, mounts = _ours(), _mounts()
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    manager = subprocess.Popen(
+        [sys.executable, "-c", MANAGER, str(tmp_path), level],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONPATH": os.getcwd()},
+    )
+    assert manager.stdout is not None
+    kernel = manager.stdout.readline().strip()
+    assert kernel and Path(f"/proc/{kernel}").exists()
+    assert len(_ours() - before) >= 3
+    time.sleep(0.3)
+    manager.kill()
+    manager.wait()
+    manager.stdout.close()
+    deadline = time.monotonic() + 10
+    while _ours() - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert _ours() - before == set()
+    assert not Path(f"/proc/{kernel}").exists()
+    assert _mounts() == mounts
+    cells = read_journal(tmp_path / "j.jsonl")
+    assert [cell.result is not None for cell in cells] == [True, True, False]
+    base = folder if len(str(folder)) <= 60 else Path("/tmp")
+    sweep(base)
+    if base == folder:
+        assert [path for path in folder.iterdir() if path.name.startswith("analyst-")] == []
+
+
+async def test_many_kernels_at_once_all_come_up(open_session: Opener):
+    started = time.perf_counter()
+    sessions = await asyncio.gather(*(open_session(f"P{n}.1.1") for n in range(10)))
+    results = await asyncio.gather(
+        *(session.execute(f"import pandas\n{n} * 2") for n, session in enumerate(sessions))
+    )
+    assert [result.text() for result in results] == [str(n * 2) for n in range(10)]
+    assert time.perf_counter() - started < 30
+    pids = {session._kernel.process.pid for session in sessions}
+    assert len(pids) == 10
+
+
+async def test_random_numbers_and_set_order_are_the_same_in_every_kernel(open_session: Opener):
+    source = (
+        "import random, numpy as np\n"
+        "print(random.random(), np.random.rand(), np.random.default_rng().normal(), list({'a', 'b', 'c'}))"
+    )
+    first = await (await open_session("P1.1.1")).execute(source)
+    second = await (await open_session("P2.1.1")).execute(source)
+    assert first.status == "ok" and first.text() == second.text()
+
+
+async def test_two_kernels_have_different_users_and_processes(open_session: Opener):
+    first, second = await open_session("P1.1.1"), await open_session("P2.1.1")
+    source = "import os; print(os.getpid(), len([p for p in os.listdir('/proc') if p.isdigit()]))"
+    assert (await first.execute(source)).text() == "1 1"
+    assert (await second.execute(source)).text() == "1 1"
+    if os.geteuid() == 0:
+        uid = "import os; os.getuid()"
+        mine, other = (await first.execute(uid)).text(), (await second.execute(uid)).text()
+        assert mine != other and int(mine) >= 1_900_000_000
+
+
+async def test_a_kernel_killed_from_outside_is_reported(open_session: Opener):
+    session = await open_session()
+    running = asyncio.create_task(session.execute("import time; time.sleep(60)"))
+    await asyncio.sleep(0.3)
+    session._kernel.process.signal(signal.SIGKILL)
+    result = await asyncio.wait_for(running, 10)
+    assert result.status == "died" and "SIGKILL" in result.error.evalue
+
+
+@pytest.mark.soak
+async def test_a_thousand_kernels_leave_nothing(box, spec_for):
+    from sandbox.forkserver import fork_server
+    from sandbox.kernel import start_kernel
+
+    server = await fork_server("namespaces")
+    await (await start_kernel(server, Limits())).kill()
+    fds, mounts, ours = len(os.listdir("/proc/self/fd")), _mounts(), _ours()
+    for _ in range(1000):
+        await (await start_kernel(server, Limits())).kill()
+    assert len(os.listdir("/proc/self/fd")) <= fds + 2
+    assert (_mounts(), _ours()) == (mounts, ours)
+
+
+@pytest.mark.soak
+async def test_three_hundred_kernels_that_plotted_fit_into_ten_gigabytes(open_session: Opener, is_root: bool):
+    if not is_root:
+        pytest.skip("proportional memory of the kernels is readable for root only")
+    sessions = []
+    for n in range(300):
+        session = await open_session(f"P{n}.1.1", api=echo)
+        plot = await session.execute("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+        assert plot.images()
+        sessions.append(session)
+    total = 0
+    for session in sessions:
+        text = Path(f"/proc/{session._kernel.process.pid}/smaps_rollup").read_text()
+        total += int(next(line for line in text.splitlines() if line.startswith("Pss:")).split()[1])
+    assert total < 10 * 1024 * 1024, f"{total / 1024 / 1024:.1f} GiB"
