@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 from workbench.evaluation.additive import additive_effects, two_way_anova
 from workbench.evaluation.agreement import consensus_matrix, holm, mcnemar, mcnemar_matrix
 from workbench.evaluation.bootstrap import (
+    block_counts,
     index_means,
     opposite_share,
     percentile_interval,
@@ -30,6 +31,24 @@ def test_both_ways_of_drawing_are_multinomial(draws: str) -> None:
     assert counts.var() == pytest.approx(49 / 50, rel=0.02)
     pairs = np.cov(counts[:, 0], counts[:, 1])[0, 1]
     assert pairs == pytest.approx(-1 / 50, abs=0.05)
+
+
+def test_blocks_keep_neighbours_together_and_cover_correlated_series() -> None:
+    rng = np.random.default_rng(0)
+    counts = block_counts(40, 8, 3000, rng)
+    assert (counts.sum(axis=1) == 40).all() and counts.mean(axis=0) == pytest.approx(np.ones(40), abs=0.12)
+    assert (
+        np.corrcoef(counts[:, 10], counts[:, 11])[0, 1]
+        > 0.6
+        > np.corrcoef(counts[:, 10], counts[:, 25])[0, 1]
+    )
+    noise = rng.normal(size=400 + 8)
+    series = np.convolve(noise, np.ones(8) / 8, "valid")[:400]  # windows that overlap by seven eighths
+    plain = (block_counts(400, 1, 2000, rng) @ series / 400).std()
+    blocks = (block_counts(400, 24, 2000, rng) @ series / 400).std()
+    assert blocks == pytest.approx(1 / np.sqrt(400), rel=0.35) and blocks > 2 * plain
+    with pytest.raises(ScoreDomainError):
+        block_counts(4, 5, 1, rng)
 
 
 def coverage(make: object, runs: int, seed: int) -> float:

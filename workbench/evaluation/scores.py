@@ -77,7 +77,9 @@ def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = N
     scores = brier_scores(forecast, outcome)
     if weights is None:
         return float(scores.mean())
-    return min(float(scores @ checked_weights(weights, len(scores))), 1.0)  # rounding of the weights may pass 1
+    return min(
+        float(scores @ checked_weights(weights, len(scores))), 1.0
+    )  # rounding of the weights may pass 1
 
 
 def event_weights(event: ArrayLike) -> FloatArray:
