@@ -93,6 +93,25 @@ def _literal(example: dict[str, object]) -> str:
     return json.dumps(example).replace("true", "True").replace("false", "False")
 
 
+def directory(catalogue: Catalogue, pattern: str = "") -> list[dict[str, object]]:
+    """The endpoints that match words (all without any), best first, as rows for a table or JSON.
+
+    Each row: ``path, source, group, description, policy, residual, key`` (the variable it needs, or None).
+    """
+    return [
+        {
+            "path": endpoint.path,
+            "source": endpoint.source.name,
+            "group": list(endpoint.group),
+            "description": endpoint.about,
+            "policy": endpoint.as_of.policy,
+            "residual": endpoint.as_of.residual,
+            "key": endpoint.source.key.variable if endpoint.source.key else None,
+        }
+        for endpoint in catalogue.search(pattern)
+    ]
+
+
 def api_map(catalogue: Catalogue) -> str:
     """A short map of the sources for a prompt: what each is for, its groups, how to learn more."""
     lines = [f"{len(catalogue)} endpoints, all called as CALL_API(path, params):"]

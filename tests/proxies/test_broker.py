@@ -318,7 +318,6 @@ async def test_strict_refuses_what_is_served_with_a_warning_otherwise(
         {1: 2},
         {"symbol": "\ud800"},
         {"x": object()},
-        {"symbol": 2**70},
     ],
 )
 async def test_params_of_the_wrong_kind_are_refused(broker: Broker, params: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxies.catalogue import Endpoint, api_doc, api_map, load_catalogue
+from proxies.catalogue import Endpoint, api_doc, api_map, directory, load_catalogue
 from proxies.catalogue.docs import MOST_PATHS
 from proxies.clock import Cutoff
 from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
@@ -88,6 +88,17 @@ def test_every_example_is_a_request_that_fits_and_stands_in_the_page(endpoint: E
     assert calls == [(endpoint.path, endpoint.example)]
     assert set(fitted) == set(endpoint.example)
     assert len(endpoint.about) < 140 and endpoint.about.endswith((".", ")"))
+
+
+def test_the_directory_lists_sources_policies_and_needed_keys() -> None:
+    rows = directory(CATALOGUE)
+    assert len(rows) == len(CATALOGUE)
+    (row,) = [
+        row
+        for row in directory(CATALOGUE, "fred observations")
+        if row["path"] == "fred/series/series/observations"
+    ]
+    assert (row["source"], row["policy"], row["key"]) == ("fred", "vintage", "FRED_API_KEY")
 
 
 def test_pages_come_for_one_to_twenty_five_paths() -> None:
