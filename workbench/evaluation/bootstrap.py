@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from workbench.evaluation.errors import ScoreDomainError
 from workbench.forecasting.arrays import FloatArray, IntArray, codes_of
 
-_BLOCK = 4_000_000  # drawn units held at once
+_BLOCK = 100_000  # drawn units held at once: few enough to stay in cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +56,11 @@ def resample_counts(
     """
     if draws == "multinomial":
         return rng.multinomial(units, np.full(units, 1.0 / units), size=resamples).astype(np.float64)
-    drawn = rng.integers(0, units, size=(resamples, units), dtype=np.int32 if units < 2**31 else np.int64)
-    flat = (drawn + (np.arange(resamples, dtype=np.int64) * units)[:, None]).ravel()
-    counts = np.bincount(flat, minlength=resamples * units)
+    small = np.uint16 if units < 2**16 else np.int32 if units < 2**31 else np.int64
+    drawn = rng.integers(0, units, size=(resamples, units), dtype=small)
+    flat = drawn.astype(np.int64)
+    flat += (np.arange(resamples, dtype=np.int64) * units)[:, None]
+    counts = np.bincount(flat.ravel(), minlength=resamples * units)
     return counts.reshape(resamples, units).astype(np.float64)
 
 
