@@ -5,9 +5,14 @@ import sys
 
 import call_api
 import zmq
+from ipykernel.compiler import XCachingCompiler
 from ipykernel.heartbeat import Heartbeat
 from ipykernel.iostream import IOPubThread
+from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
+from ipykernel.zmqshell import ZMQInteractiveShell
+from IPython.core.profiledir import ProfileDir
+from traitlets import Type
 from traitlets.config import Config
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
@@ -21,6 +26,26 @@ class _BoundHeartbeat(Heartbeat):
         return self.socket.bind(f"ipc://{self.ip}-{self.port}")
 
 
+class AnalystShell(ZMQInteractiveShell):
+    """A shell that may be built before the fork and is then taken over by the kernel."""
+
+    @classmethod
+    def instance(cls, *args, **kwargs):
+        """Return the shell; the one that exists already gets the kernel that asks."""
+        if not cls.initialized():
+            return super().instance(*args, **kwargs)
+        shell = super().instance()
+        if "kernel" in kwargs:
+            shell.kernel = shell.parent = kwargs["kernel"]
+        return shell
+
+
+class AnalystKernel(IPythonKernel):
+    """An IPython kernel with that shell."""
+
+    shell_class = Type(AnalystShell)
+
+
 class AnalystApp(IPKernelApp):
     """An IPKernelApp that neither reads nor writes files to come up."""
 
@@ -28,6 +53,12 @@ class AnalystApp(IPKernelApp):
         """Initialise with a connection dict and the listening sockets ``{channel: fd}``."""
         self._connection, self._descriptors = connection, descriptors
         self.initialize([])
+
+    def parse_command_line(self, argv=None):
+        """There is none."""
+
+    def init_extensions(self):
+        """Load none: ``%store`` would keep values from one session to the next."""
 
     def load_config_file(self, *args, **kwargs):
         """There is none: the file view holds no configuration."""
@@ -41,6 +72,10 @@ class AnalystApp(IPKernelApp):
 
     def write_connection_file(self, **kwargs):
         """Write none."""
+
+    def log_connection_info(self):
+        """Tell nobody how to connect."""
+        self._ports = {channel: getattr(self, f"{channel}_port") for channel in CHANNELS}
 
     def _bind_socket(self, s, port):
         for channel in CHANNELS:
@@ -97,15 +132,27 @@ def configuration():
     return config
 
 
+def prepare():
+    """Before any fork: build the shell, the costly half of a kernel, and switch inline plots on."""
+    AnalystShell.instance(
+        config=configuration(),
+        profile_dir=ProfileDir(location="/tmp/home/.ipython/profile_default"),
+        user_ns={},
+        compiler_class=XCachingCompiler,
+    )
+    enable_plots()
+
+
 def build(connection, descriptors, api_fd):
     """Return the initialised app, ready to `start`."""
     api = call_api.CallApi(api_fd)
     names = {"CALL_API": api, "ApiRefused": call_api.ApiRefused, "ApiUnavailable": call_api.ApiUnavailable}
-    app = AnalystApp.instance(config=configuration(), user_ns=dict(names))
+    app = AnalystApp.instance(config=configuration(), kernel_class=AnalystKernel)
     app.initialize_from(connection, descriptors)
+    app.shell.user_ns.update(names)
     app.shell.user_ns_hidden.update(names)
+    app.kernel.user_ns = app.shell.user_ns
     app.shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
-    enable_plots()
     return app
 
 

@@ -145,7 +145,8 @@ def enter_root(mountpoint, operations):
     ):
         os.symlink(target, f"{mountpoint}/dev/{name}")
     mount("proc", f"{mountpoint}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    mount("tmpfs", f"{mountpoint}/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
+    for folder in ("tmp", "dev/shm"):
+        mount("tmpfs", f"{mountpoint}/{folder}", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
     os.chdir(mountpoint)
     _syscall(SYS_PIVOT_ROOT[platform.machine()], "pivot_root", b".", b".")
     _check(_libc.umount2(b".", MNT_DETACH), "leave the old root")

@@ -107,6 +107,7 @@ def serve(control, view):
     import app
     import rehearsal
 
+    app.prepare()
     learned = rehearsal.rehearse(app.build)
     filters = (
         {sockets: seccomp.build(sockets=sockets) for sockets in (True, False)} if seccomp.supported() else {}
