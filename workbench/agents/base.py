@@ -86,6 +86,8 @@ class AgentSettings:
         Characters of one cell's output that the model reads back.
     temperature : float or None
         Sampling temperature to ask for; None leaves it to the model.
+    rule_seed : int
+        Seed of the random rule's weights.
     """
 
     max_leaves: int = 10
@@ -100,6 +102,7 @@ class AgentSettings:
     truncate_debug: bool = False
     output_chars: int = 6000
     temperature: float | None = None
+    rule_seed: int = 0
 
     def __post_init__(self) -> None:
         for name in ("max_leaves", "max_analyzer_rounds", "max_proof_steps", "output_chars"):

@@ -27,6 +27,8 @@ _BUILT_IN = tuple(
         (SYNTHESIZERS, "vanilla", "workbench.agents.synthesizers:VanillaSynthesizer"),
         (SYNTHESIZERS, "logic", "workbench.agents.synthesizers:LogicSynthesizer"),
         (SYNTHESIZERS, "noisy-or", "workbench.agents.synthesizers:NoisyOrSynthesizer"),
+        (SYNTHESIZERS, "average", "workbench.agents.ablations:AverageSynthesizer"),
+        (SYNTHESIZERS, "random", "workbench.agents.ablations:RandomSynthesizer"),
     )
 )
 

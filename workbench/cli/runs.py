@@ -46,6 +46,7 @@ def analyze(
     api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
     grounder: Annotated[str | None, typer.Option(help="How leaves are grounded.")] = None,
     rule: Annotated[str | None, typer.Option(help="How children are combined.")] = None,
+    rule_seed: Annotated[int | None, typer.Option(help="Seed of --rule random.")] = None,
     preset: Annotated[
         str, typer.Option(help="Named set of defaults: product, analytica-paper, blf-paper.")
     ] = "product",
@@ -86,6 +87,7 @@ def analyze(
         api_base=api_base,
         grounder=grounder,
         rule=rule,
+        rule_seed=rule_seed,
         depth=depth,
         leaf_target=leaf_target,
         max_leaves=max_leaves,

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 NAME = "offline/analyst"
 RULES = ("linear", "vanilla")
+#: Rules that are combined without asking any model.
+UNASKED = ("average", "random")
 _COMPANIONS = ("SP500", "VIX", "WTI", "AAA", "BAA")
 
 
@@ -73,7 +75,7 @@ class OfflineAnalyst:
 
     async def preflight(self, statement: str, cutoff: str, *, rule: str) -> None:
         """Refuse, before a run is opened, what :meth:`complete` would refuse in it; raises ``ClaimRefused``."""
-        if rule not in RULES:
+        if rule not in (*RULES, *UNASKED):
             raise ClaimRefused(_no_stage(rule))
         _read(statement, cutoff)
 
@@ -120,7 +122,7 @@ class OfflineAnalyst:
 
 def _no_stage(name: str) -> str:
     return (
-        f"{NAME} has no answer for {name!r}: it combines by --rule {' or '.join(RULES)}; for other rules and stages "
+        f"{NAME} has no answer for {name!r}: it combines by --rule {', '.join((*RULES, *UNASKED))}; for other rules and stages "
         "set a real model with --model PROVIDER/NAME (--api-base URL)"
     )
 
