@@ -26,7 +26,7 @@ def test_built_in_agents_are_known_by_name() -> None:
     [
         (registry.open_analyzer, "no analyzer named 'guess'; there are rounds"),
         (registry.open_grounder, "no grounder named 'guess'; there are notebook"),
-        (registry.open_synthesizer, "no synthesizer named 'guess'; there are linear"),
+        (registry.open_synthesizer, "no synthesizer named 'guess'; there are average, linear"),
     ],
 )
 def test_an_unknown_name_lists_the_known_ones(opener: Any, known: str) -> None:
