@@ -1,0 +1,224 @@
+"""Both ends of CALL_API against each other, and the trusted end against lies."""
+
+import asyncio
+import importlib.util
+import json
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxies.errors import Refused
+from sandbox import Limits
+from sandbox.wire import MAX_REQUEST, BadFrame, WireServer, parse_request
+from tests.sandbox.conftest import Opener, Told, echo
+
+
+@pytest.fixture(scope="module")
+def stub():
+    path = Path(__file__).resolve().parents[2] / "kernels" / "analyst" / "call_api.py"
+    spec = importlib.util.spec_from_file_location("stub_of_the_kernel", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+async def ends(stub):
+    served = []
+
+    def make(api=echo, limits=None, declare=None):
+        ours, theirs = socket.socketpair()
+        server = WireServer(ours, api, limits or Limits(), declare=declare)
+        served.append((asyncio.create_task(server.run()), ours, theirs))
+        return server, stub.CallApi(theirs.detach())
+
+    made = []
+
+    def keep(*args, **kwargs):
+        server, client = make(*args, **kwargs)
+        made.append(client)
+        return server, client
+
+    yield keep
+    for client in made:
+        client._socket.close()
+    for task, ours, _ in served:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        ours.close()
+
+
+async def test_the_stub_and_the_server_speak_the_same(ends, stub):
+    async def declare(text):
+        if text == "bad":
+            raise Refused("no date")
+        return f"pinned {text}"
+
+    server, call = ends(declare=declare)
+    server.begin(4)
+    assert (await asyncio.to_thread(call, "a/b", {"x": [1, "ü"]})) == {
+        "path": "a/b",
+        "params": {"x": [1, "ü"]},
+        "cell": 4,
+        "nth": 0,
+    }
+    assert call.meta["as_of"] == "2018-06-30"
+    assert await asyncio.to_thread(call.declare_cutoff, "2018-06-30") == "pinned 2018-06-30"
+    with pytest.raises(stub.ApiRefused, match="no date"):
+        await asyncio.to_thread(call.declare_cutoff, "bad")
+    with pytest.raises(stub.ApiRefused, match="plain JSON"):
+        call("a", {"x": object()})
+    with pytest.raises(stub.ApiRefused, match="at most"):
+        call("a", {"x": "y" * MAX_REQUEST})
+    assert server.cell.count == 1
+
+
+async def test_a_reply_to_an_interrupted_call_is_passed_over(ends, stub):
+    _, call = ends()
+    body = json.dumps({"id": 99, "path": "first"}).encode()
+    call._socket.sendall(struct.pack(">I", len(body)) + body)  # its reader was interrupted
+    assert (await asyncio.to_thread(call, "second"))["path"] == "second"
+
+
+async def test_an_oversized_answer_is_refused_and_the_wire_goes_on(ends, stub):
+    async def api(path, params, *, cell, nth):
+        return Told(data="x" * (33 << 20) if path == "big" else 1, meta={})
+
+    _, call = ends(api)
+    with pytest.raises(stub.ApiRefused, match="ask for less"):
+        await asyncio.to_thread(call, "big")
+    assert await asyncio.to_thread(call, "small") == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"id": 1}',
+        b'{"id": "1", "path": "x"}',
+        b'{"id": 1, "path": "x", "cutoff": "2030-01-01"}',
+        b'{"id": 1, "path": "x", "params": {}, "extra": 1}',
+        b'{"id": 1, "path": "x", "params": []}',
+        b'{"id": -1, "path": "x"}',
+        b'{"id": 1, "path": ""}',
+        b'{"id": 1, "cutoff": ""}',
+        b"\xff\xfe",
+        b"[" * 5000,
+    ],
+)
+def test_what_is_no_request_is_no_request(body: bytes):
+    with pytest.raises(BadFrame):
+        parse_request(body)
+
+
+@settings(deadline=None)
+@given(
+    st.binary(max_size=300)
+    | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(
+        lambda value: json.dumps(value).encode()
+    )
+)
+def test_any_bytes_are_a_request_or_a_bad_frame(body: bytes):
+    try:
+        parse_request(body)
+    except BadFrame:
+        return
+
+
+@pytest.mark.parametrize("lie", [b"\xff\xff\xff\xff", struct.pack(">I", 10) + b"not json!!", b"\0\0\0\0"])
+async def test_a_lie_ends_the_connection_and_asks_nobody(lie: bytes):
+    asked = []
+
+    async def api(path, params, *, cell, nth):
+        asked.append(path)
+
+    ours, theirs = socket.socketpair()
+    theirs.sendall(lie)
+    await asyncio.wait_for(WireServer(ours, api, Limits()).run(), 5)
+    theirs.settimeout(2)
+    assert theirs.recv(10) == b"" and asked == []
+    theirs.close()
+    ours.close()
+
+
+LIES = """
+import json, os, socket, struct, threading
+api = CALL_API._socket
+CALL_API.meta['as_of'] = 'the future'
+type(CALL_API).__call__ = lambda *a, **k: 'monkeypatched'
+print(CALL_API('x'))
+api.sendall(struct.pack('>I', 0xFFFFFFF0) + b'x' * 100000)
+try:
+    print('closed', api.recv(10))
+except ConnectionError:
+    print('closed')
+"""
+
+
+async def test_a_stub_that_lies_harms_only_its_own_kernel(open_session: Opener):
+    liar, neighbour = await open_session("P1.1.1"), await open_session("P2.1.1")
+    result = await liar.execute(LIES)
+    assert result.text().startswith("monkeypatched\nclosed")
+    assert result.api_calls == 0
+    after = await liar.execute("1 + 1")
+    assert after.text() == "2"
+    assert (await neighbour.execute("CALL_API('y')['path']")).text() == "'y'"
+
+
+async def test_thousands_of_calls_a_second_stop_at_the_limit(open_session: Opener):
+    asked = []
+
+    async def api(path, params, *, cell, nth):
+        asked.append(path)
+        return Told(data=None, meta={})
+
+    session = await open_session(api=api, limits=Limits(api_calls=200, cell_seconds=5))
+    flood = "for i in range(100000):\n    try: CALL_API('x')\n    except ApiRefused: pass"
+    result = await session.execute(flood)
+    assert result.status == "timeout"
+    assert len(asked) == 200 == result.api_calls
+
+
+async def test_a_forked_child_cannot_speak_for_its_kernel(open_session: Opener):
+    session = await open_session()
+    source = """
+import os
+r, w = os.pipe()
+if os.fork() == 0:
+    try:
+        CALL_API('x')
+    except Exception as error:
+        os.write(w, type(error).__name__.encode())
+    os._exit(0)
+os.wait(); print(os.read(r, 100).decode())
+"""
+    assert (await session.execute(source)).text() == "ApiUnavailable"
+
+
+async def test_an_output_flood_is_bounded_and_the_kernel_goes_on(open_session: Opener):
+    session = await open_session(limits=Limits(output_bytes=100_000, cell_seconds=10))
+    flood = "from IPython.display import display\nfor i in range(3000): display({'text/plain': 'x' * 1000}, raw=True)"
+    result = await session.execute(flood)
+    assert result.status == "ok" and result.limit == "output_bytes"
+    assert sum(len(str(output)) for output in result.outputs) < 300_000
+    assert (await session.execute("1 + 1")).text() == "2"
+
+
+async def test_exhausted_descriptors_and_threads_stay_inside(open_session: Opener):
+    session = await open_session(limits=Limits(processes=80))
+    result = await session.execute("kept = []\nwhile True: kept.append(open('/dev/null'))")
+    assert result.error.ename == "OSError"
+    await session.execute("kept.clear()")
+    threads = (
+        "import threading, time\nfor i in range(500): threading.Thread(target=time.sleep, args=(9,)).start()"
+    )
+    result = await session.execute(threads)
+    assert result.status in ("error", "died", "timeout")
+    neighbour = await open_session("P2.1.1")
+    assert (await neighbour.execute("1 + 1")).text() == "2"
