@@ -47,6 +47,8 @@ class Upstream:
 
         class _Request(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # head and body in one write: two would wait for each other's acknowledgement
+            wbufsize = 1 << 20
 
             def _serve(self) -> None:
                 outer._serve(self)

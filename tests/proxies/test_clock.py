@@ -29,7 +29,7 @@ def test_a_cutoff_is_an_instant_and_the_day_before_is_the_last_visible_one(
     assert not cutoff.live
 
 
-@pytest.mark.parametrize("text", ["now", "live", " Now "])
+@pytest.mark.parametrize("text", ["now", "live", " Now "], ids=["the present", "the other word", "spaces"])
 def test_now_and_live_clamp_nothing(text: str) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     cutoff = Cutoff.parse(text, now=now)
