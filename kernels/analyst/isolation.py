@@ -44,6 +44,8 @@ SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 SYS_MOUNT_SETATTR, SYS_LANDLOCK_CREATE, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT = 442, 444, 445, 446
 
 HOME = "/tmp/home"
+#: Folders that every kernel gets empty, for itself alone.
+PRIVATE = ("tmp", "dev/shm")
 DEVICES = ("null", "zero", "full", "random", "urandom")
 CODE_SUFFIXES = (".py", ".pyi", ".so", ".pyd")
 
@@ -129,10 +131,13 @@ def enter_root(mountpoint, operations):
     """
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("tmpfs", mountpoint, "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=755")
+    for folder in ("proc", "dev/pts", *PRIVATE):
+        os.makedirs(f"{mountpoint}/{folder}", exist_ok=True)
+    # Before the view's own operations: an interpreter may live below /tmp, and must not be covered.
+    for folder in PRIVATE:
+        mount("tmpfs", f"{mountpoint}/{folder}", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
     for operation in operations:
         _apply(mountpoint, operation)
-    for folder in ("proc", "tmp", "dev/shm", "dev/pts"):
-        os.makedirs(f"{mountpoint}/{folder}", exist_ok=True)
     for name in DEVICES:
         _touch(f"{mountpoint}/dev/{name}")
         mount(f"/dev/{name}", f"{mountpoint}/dev/{name}", None, MS_BIND)
@@ -145,8 +150,6 @@ def enter_root(mountpoint, operations):
     ):
         os.symlink(target, f"{mountpoint}/dev/{name}")
     mount("proc", f"{mountpoint}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    for folder in ("tmp", "dev/shm"):
-        mount("tmpfs", f"{mountpoint}/{folder}", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
     os.chdir(mountpoint)
     _syscall(SYS_PIVOT_ROOT[platform.machine()], "pivot_root", b".", b".")
     _check(_libc.umount2(b".", MNT_DETACH), "leave the old root")
@@ -255,13 +258,27 @@ def processes_of_user():
     return count
 
 
+def _renew(folder, options):
+    """Mount an empty tmpfs over a private folder, with what the view has below it bound in again."""
+    old = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    try:
+        kept = sorted(name for name in os.listdir(folder) if os.path.isdir(f"{folder}/{name}"))
+        mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, options)
+        for name in kept:
+            os.mkdir(f"{folder}/{name}", 0o755)
+            mount(f"/proc/self/fd/{old}/{name}", f"{folder}/{name}", None, MS_BIND | MS_REC)
+            mount(None, f"{folder}/{name}", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    finally:
+        os.close(old)
+
+
 def seal_namespaces(request, user_namespace):
     """Give this kernel namespaces, /proc, /tmp and /dev/shm of its own, and a user id nobody else has."""
     unshare(NEWNS | NEWNET | NEWIPC | NEWUTS, "kernel")
     size = f"size={int(request['disk_mb'])}m,mode=1777,nr_inodes=20000"
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, size)
-    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, size)
+    for folder in PRIVATE:
+        _renew(f"/{folder}", size)
     mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=8")
     name = b"analyst"
     _check(_libc.sethostname(name, ctypes.c_size_t(len(name))), "sethostname")
