@@ -221,6 +221,9 @@ def test_events_with_one_and_without_any_trial(files: tuple[Path, Path]) -> None
     for pool in ("mean", "median", "logit-mean", "first", "shrink-std", "shrink-prior", "shrink-alpha"):
         found = run_json(*score(files, "--pool", pool))["methods"]["m"]
         assert found["n"]["overall"] == 19 and found["n"]["trials"] == {"0": 1, "1": 1, "2": 18}
+    imputed = run_json(*score(files, "--pool", "mean", "--dead", "impute"))["methods"]["m"]
+    plain = run_json(*score(files, "--pool", "mean"))["methods"]["m"]
+    assert imputed["n"] == plain["n"] and imputed["brier"] != plain["brier"]
     averaged = run_json(*score(files, "--subsets", 1))["methods"]["m"]
     assert averaged["n"]["overall"] == 18
 

@@ -56,6 +56,9 @@ def score(
     ] = "",
     clip: Annotated[float, typer.Option("--clip", help="Clip forecasts to [x, 1 - x] before scoring.")] = 0.0,
     penalty: Annotated[float, typer.Option("--lambda", help="Penalty on the offsets of platt-hier.")] = 1.0,
+    dead: Annotated[
+        str, typer.Option("--dead", help="Dead trials: drop, or impute (count each as 0.5).")
+    ] = "drop",
     json: AsJson = False,
 ) -> None:
     """Score forecasts by question type and overall.
@@ -77,6 +80,7 @@ def score(
         loo=loo,
         penalty=penalty,
         clip=clip,
+        dead=dead,
     )
     wanted = check_metrics(listed(metrics) or DEFAULT_METRICS)
     if subsets is not None and given.keyed_by != "trial":

@@ -27,6 +27,12 @@ def baseline_forecast(events: Events, spec: str) -> FloatArray:
     Notes
     -----
     ``crowd+prior_static`` is the "crowd+emp" baseline of BLF's Table 1; its prior was made with hindsight.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0], kind=["market", "dataset"], crowd=[0.8, float("nan")], prior_temporal=0.3)
+    >>> baseline_forecast(events, "crowd+prior_temporal").tolist()
+    [0.8, 0.3]
     """
     try:
         constant = float(spec)

@@ -11,6 +11,18 @@ from workbench.forecasting.errors import DomainError
 def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Forecasts and outcomes as float arrays of one shape (n,), or `ScoreDomainError`.
 
+    Parameters
+    ----------
+    forecast : array_like, shape (n,)
+        Probabilities in [0, 1].
+    outcome : array_like, shape (n,)
+        1 Yes, 0 No.
+
+    Raises
+    ------
+    ScoreDomainError
+        Empty input, unequal shapes, or a value out of range.
+
     Examples
     --------
     >>> p, o = checked([0.5], [1])
@@ -28,6 +40,18 @@ def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatA
 
 def checked_weights(weights: ArrayLike | None, size: int) -> FloatArray:
     """Weights of shape (n,) that sum to 1; equal ones when not given.
+
+    Parameters
+    ----------
+    weights : array_like, shape (n,), optional
+        At least 0, with a positive sum.
+    size : int
+        n.
+
+    Raises
+    ------
+    ScoreDomainError
+        Another length, a negative or missing weight, or a sum of 0.
 
     Examples
     --------

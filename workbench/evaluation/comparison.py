@@ -59,6 +59,13 @@ def paired_comparisons(
     Notes
     -----
     Source: BLF, App. G.2. Methods that answered the same events share their resamples and one matrix product.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> round(paired_comparisons(events, values, "poor", resamples=20)["good"]["overall"].difference, 6)
+    35.0
     """
     groups: dict[bytes, list[str]] = {}
     rows_of: dict[bytes, IntArray] = {}
@@ -100,6 +107,14 @@ def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "ov
     Returns
     -------
     dict of str to float
+        At least the uncorrected ones, at most 1.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> corrected(paired_comparisons(events, values, "poor", resamples=20))
+    {'good': 0.0}
     """
     names = [name for name in results if part in results[name]]
     if not names:
@@ -125,6 +140,13 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
     Notes
     -----
     Source: BLF, App. G.2 (mixed-effects robustness check).
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> round(mixed_comparisons(events, values, "poor")["good"]["overall"].difference, 6)
+    35.0
     """
     found: dict[str, dict[str, IndexContrast]] = {name: {} for name in values if name != reference}
     for name, contrasts in found.items():
@@ -171,9 +193,20 @@ def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTab
     complete : bool
         Only methods that answered every event.
 
+    Returns
+    -------
+    EffectTable or None
+
     Notes
     -----
     Source: BLF, App. G.2.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> effect_table(events, values, complete=True).effects.method.round(6).tolist()
+    [0.175, -0.175]
     """
     names = [name for name, p in values.items() if not complete or np.isfinite(p).all()]
     if len(names) < 2:
@@ -207,6 +240,13 @@ def trial_anova(
     Notes
     -----
     Source: BLF, App. G.1 (Table 20).
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> trial_anova(events, values, complete=True)[1].df_residual
+    3
     """
     matrices = {name: p[:, None] if p.ndim == 1 else p for name, p in trials.items()}
     names = [name for name, p in matrices.items() if not complete or np.isfinite(p).all()]
@@ -234,6 +274,17 @@ def size_hints(events: Events, values: Values, reference: str) -> dict[str, Samp
     ----------
     events, values, reference
         As for `paired_comparisons`.
+
+    Returns
+    -------
+    dict of str to SampleSize
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> size_hints(events, values, "poor")["good"].needed
+    2
     """
     hints = {}
     for name, p in values.items():

@@ -117,6 +117,15 @@ def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArr
 def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """True where the forecast equals the price to within 1e-9.
 
+    Parameters
+    ----------
+    forecast, price : array_like, shape (n,)
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+
     Examples
     --------
     >>> ties([0.36500000000000005, 0.4], [0.365, 0.5]).tolist()

@@ -22,6 +22,18 @@ GPT5 = "fb-openai-gpt-5-2025-08-07_zero_shot_with_freeze_values"
 NOT_RELEASED = "not in the dev files: its forecasts were not shipped"
 CASSI_WHY = "the file holds 4 tranche-A market forecasts imputed as 0.5 (without them 82.46): other forecasts were scored"
 
+#: Methods of the files that the tables speak of.
+USED = (
+    BLF,
+    CASSI,
+    GPT5,
+    "pro-high-none-c1-p1-t0",
+    "pro-high-none-c0-t0",
+    "pro-high-brave-c0-t1",
+    "pro-high-brave-c0-t1-nobelief",
+    "pro-high-brave-c1-p1-t1-nobelief",
+)
+
 #: Rounding of the print: one decimal, and for overall the mean of two rounded ones.
 ROUNDING = {"market": 0.06, "dataset": 0.06, "overall": 0.09}
 PARTS = ("market", "dataset", "overall")
@@ -119,7 +131,7 @@ def _why(row: str, part: str, column: str = "all") -> str:
     return ""
 
 
-def table_1(
+def _table_1(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[Cell]:
     """Cells of Table 1: indices by tranche, then paired differences with stars.
@@ -183,7 +195,7 @@ def _delta_cell(row: str, against: str, part: str, figure: float, mark: str, res
     )
 
 
-def table_9(
+def _table_9(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[Cell]:
     """Cells of Table 9: indices with percentile intervals over resampled events.
@@ -191,7 +203,7 @@ def table_9(
     Parameters
     ----------
     events, values, resamples, seed
-        As for `table_1`.
+        As for the first table.
     """
     for row, figures in TABLE_9.items():
         if row in values:
@@ -219,7 +231,7 @@ def table_9(
             )
 
 
-def table_17(events: Events, published: Forecasts, trials: Forecasts) -> Iterator[Cell]:
+def _table_17(events: Events, published: Forecasts, trials: Forecasts) -> Iterator[Cell]:
     """Cells of Table 17 for the base model whose forecasts are in the dev files.
 
     Parameters
@@ -279,12 +291,28 @@ def paper_tables(
         Of the dev methods.
     resamples, seed
         Of the bootstrap over events.
+
+    Returns
+    -------
+    list of Cell
+        Printed and ours side by side, with the reason where they differ.
+
+    Examples
+    --------
+    >>> events = Events.of([0, 1] * 20, kind=["market", "market", "dataset", "dataset"] * 10, crowd=0.5,
+    ...                    tranche=["A"] * 20 + ["B"] * 20, prior_static=0.5, prior_blf_asrun=0.5)
+    >>> flat = [0.4, 0.6] * 20
+    >>> published = Forecasts.of(events, {m: {"forecast": flat, "hier-cal": flat} for m in USED}, keyed_by="variant")
+    >>> trials = Forecasts.of(events, {m: {"1": flat, "2": flat} for m in USED}, keyed_by="trial")
+    >>> cells = paper_tables(events, published, trials, resamples=10)
+    >>> len(cells), round(cells[0].ours, 6)
+    (106, 60.0)
     """
     values = _values(events, published)
     return [
-        *table_1(events, values, resamples=resamples, seed=seed),
-        *table_9(events, values, resamples=resamples, seed=seed),
-        *table_17(events, published, trials),
+        *_table_1(events, values, resamples=resamples, seed=seed),
+        *_table_9(events, values, resamples=resamples, seed=seed),
+        *_table_17(events, published, trials),
     ]
 
 

@@ -50,6 +50,8 @@ class Recipe:
     loo: str = "event"
     penalty: float = 1.0
     clip: float = 0.0
+    dead: str = "drop"
+    """``impute`` counts a dead trial as 0.5 (BLF, App. C.8); an event whose trials are all dead is left out by both."""
 
     def __post_init__(self) -> None:
         """Refuse names that do not exist."""
@@ -58,6 +60,7 @@ class Recipe:
             ("tuning", self.tune, TUNINGS),
             ("calibration", self.calibrate, CALIBRATIONS),
             ("unit to leave out", self.loo, LEFT_OUT),
+            ("policy for dead trials", self.dead, ("drop", "impute")),
         ):
             if name not in known:
                 raise UnknownName(kind, name, known)
@@ -180,12 +183,21 @@ def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
         No event with a forecast, or a missing prior.
     TooFewError
         Too few events to calibrate.
+
+    Examples
+    --------
+    >>> trials = np.array([[0.2, 0.4], [0.6, float("nan")], [float("nan")] * 2])
+    >>> ready = prepare(trials, Events.of([0, 1, 1]), Recipe(pool="mean"))
+    >>> ready.p.round(6).tolist(), ready.rows.tolist()
+    ([0.3, 0.6], [0, 1])
     """
     rows = np.flatnonzero(np.isfinite(values) if values.ndim == 1 else np.isfinite(values).any(axis=1))
     if not len(rows):
         raise ScoreDomainError("no event has a forecast")
     fitted: dict[str, Any] = {}
     nested = False
+    if recipe.dead == "impute" and values.ndim == 2:
+        values = np.where(np.isnan(values), 0.5, values)
     if values.ndim == 1:
         p = values[rows]
     elif recipe.pool in SHRINKAGES:

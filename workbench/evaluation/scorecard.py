@@ -92,6 +92,12 @@ def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
     Notes
     -----
     Source: BLF, App. A.2. The effects come from this pool, not from the official leaderboard's.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1], kind=["market", "dataset", "dataset"], crowd=[0.8, float("nan"), float("nan")])
+    >>> difficulty_of(events, {"m": np.array([0.5, 0.4, 0.4])}).values.round(2).tolist()
+    [0.04, -0.1, 0.1]
     """
     values = np.full(len(events), np.nan)
     market = events.kind == "market"
@@ -111,7 +117,29 @@ def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
 
 
 def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Difficulty, part: str) -> float:
-    """Adjusted Brier score of one question type, rescaled with the mean difficulty of all its events."""
+    """Adjusted Brier score of one question type, rescaled with the mean difficulty of all its events.
+
+    Parameters
+    ----------
+    p, o : ndarray, shape (k,)
+        Forecasts and outcomes of this type's events.
+    rows : ndarray of int, shape (k,)
+        Their rows in the file.
+    difficulty : Difficulty
+    part : str
+        The question type.
+
+    Returns
+    -------
+    float
+        Lower is better; ``nan`` where a difficulty is missing.
+
+    Examples
+    --------
+    >>> hard = Difficulty(values=np.array([0.1, 0.3]), kind=np.array(["market", "market"]))
+    >>> round(adjusted_part(np.array([0.5]), np.array([1.0]), np.array([1]), hard, "market"), 6)
+    0.15
+    """
     reference = difficulty.values[difficulty.kind == part]
     own = difficulty.values[rows]
     if not len(own) or np.isnan(own).any():
@@ -158,6 +186,12 @@ def scorecard(
     ------
     UnknownName
         No such metric.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0], kind=["market", "dataset"])
+    >>> scorecard(np.array([0.5, 0.0]), np.arange(2), events, ["brier_index"])
+    {'brier_index': {'market': 50.0, 'dataset': 100.0, 'overall': 75.0}}
     """
     check_metrics(metrics)
     o, kind, question = events.outcome[rows], events.kind[rows], events.question[rows]
@@ -219,6 +253,12 @@ def subset_scorecard(
     Notes
     -----
     Source: BLF, App. D.4 (Figure 9).
+
+    Examples
+    --------
+    >>> averaged, of_average, _ = subset_scorecard(np.array([[0.0, 1.0]]), Events.of([1]), 1, "mean", ["brier"])
+    >>> averaged["brier"]["overall"], of_average["brier"]["overall"]
+    (0.5, 0.25)
     """
     usable = [metric for metric in metrics if metric in SUBSET_METRICS]
     pooled = subset_pools(trials, size, how)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from workbench.evaluation.errors import TableError
 from workbench.forecasting.arrays import FloatArray, IntArray
@@ -139,6 +139,54 @@ class Events:
     def __len__(self) -> int:
         return len(self.event_id)
 
+    @classmethod
+    def of(
+        cls,
+        outcome: ArrayLike,
+        *,
+        kind: ArrayLike = "dataset",
+        question: ArrayLike | None = None,
+        source: ArrayLike = "source",
+        **columns: ArrayLike,
+    ) -> "Events":
+        """Events from arrays (a single value stands for all of them), for notebooks and tests.
+
+        Parameters
+        ----------
+        outcome : array_like, shape (n,)
+            1, 0, or ``nan``.
+        kind, question, source : array_like, shape (n,) or scalar
+            Question type, question key (each event its own when not given), source.
+        **columns : array_like, shape (n,) or scalar
+            Further columns, such as ``crowd`` or ``prior_temporal``.
+
+        Examples
+        --------
+        >>> Events.of([1, 0], kind="market", crowd=[0.9, 0.2]).event_id.tolist()
+        ['e0', 'e1']
+        """
+        o = np.asarray(outcome, dtype=np.float64)
+        ids = np.array([f"e{i}" for i in range(len(o))])
+        frame = pd.DataFrame(
+            {
+                "event_id": ids,
+                "question_key": np.broadcast_to(ids if question is None else np.asarray(question), o.shape),
+                "source": np.broadcast_to(np.asarray(source), o.shape),
+                "question_type": np.broadcast_to(np.asarray(kind), o.shape),
+                "outcome": o,
+                **{name: np.broadcast_to(np.asarray(values), o.shape) for name, values in columns.items()},
+            }
+        )
+        return cls(
+            path=Path("(arrays)"),
+            event_id=ids,
+            question=frame["question_key"].to_numpy(dtype=str),
+            source=frame["source"].to_numpy(dtype=str),
+            kind=frame["question_type"].to_numpy(dtype=str),
+            outcome=o,
+            frame=frame,
+        )
+
     def text(self, column: str) -> StrArray:
         """A column as text; one line if it is missing."""
         _require(self.path, self.frame, [column])
@@ -231,6 +279,50 @@ class Forecasts:
     _event: IntArray
     _key: IntArray
     _p: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        events: Events,
+        values: Mapping[str, Mapping[str, ArrayLike]],
+        *,
+        keyed_by: Literal["trial", "variant"],
+    ) -> "Forecasts":
+        """Forecasts from arrays: method -> trial number or variant -> one probability per event.
+
+        Parameters
+        ----------
+        events : Events
+        values : mapping of str to mapping of str to array_like of shape (n,)
+            ``nan`` where there is none.
+        keyed_by : {"trial", "variant"}
+
+        Examples
+        --------
+        >>> events = Events.of([1, 0])
+        >>> Forecasts.of(events, {"m": {"1": [0.9, 0.2], "2": [0.7, 0.2]}}, keyed_by="trial").trials("m").tolist()
+        [[0.9, 0.7], [0.2, 0.2]]
+        """
+        names = list(dict.fromkeys(key for keys in values.values() for key in keys))
+        parts = []
+        for index, keys in enumerate(values.values()):
+            for key, given in keys.items():
+                p = np.asarray(given, dtype=np.float64)
+                rows = np.flatnonzero(np.isfinite(p))
+                number = int(key) - 1 if keyed_by == "trial" else names.index(key)
+                parts.append((np.full(len(rows), index), rows, np.full(len(rows), number), p[rows]))
+        method, event, code, p = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls(
+            path=Path("(arrays)"),
+            events=events,
+            methods=tuple(values),
+            keyed_by=keyed_by,
+            variants=() if keyed_by == "trial" else tuple(names),
+            _method=method.astype(np.int64),
+            _event=event.astype(np.int64),
+            _key=code.astype(np.int64),
+            _p=p,
+        )
 
     def _rows(self, method: str) -> IntArray:
         if method not in self.methods:

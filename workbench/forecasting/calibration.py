@@ -349,6 +349,12 @@ def save_calibration(model: Calibration, path: Path) -> None:
     ------
     CalibrationError
         The folder does not exist or cannot be written to.
+
+    Examples
+    --------
+    >>> save_calibration(Calibration(slope=1.0, offset=0.0), Path("/no/such/folder/model.json"))
+    Traceback (most recent call last):
+    workbench.forecasting.errors.CalibrationError: cannot write /no/such/folder/model.json: No such file or directory
     """
     text = json.dumps(model.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
     try:

@@ -174,7 +174,26 @@ class PlattProblem:
 
 
 def solve_newton(problem: PlattProblem, *, tol: float = 1e-11) -> tuple[float, float, FloatArray]:
-    """Slope, offset and deltas at the penalised maximum likelihood, by Newton with step halving."""
+    """Slope, offset and deltas at the penalised maximum likelihood, by Newton with step halving.
+
+    Parameters
+    ----------
+    problem : PlattProblem
+    tol : float
+        Stop when no coordinate of a step is larger.
+
+    Returns
+    -------
+    slope, offset : float
+    deltas : ndarray, shape (groups,)
+
+    Examples
+    --------
+    >>> p, o = [0.3] * 10 + [0.7] * 10, [1] * 3 + [0] * 7 + [1] * 7 + [0] * 3
+    >>> a, b, _ = solve_newton(PlattProblem.of(p, o, None, penalty=1.0, minimum=10))
+    >>> round(a, 5), abs(round(b, 6))
+    (1.0, 0.0)
+    """
     a, b, delta = 1.0, 0.0, np.zeros(problem.groups)
     loss = problem.loss((a, b, delta))
     for _ in range(200):

@@ -1,0 +1,42 @@
+"""Every public function of the two rooms says what comes out and shows it."""
+
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import workbench.evaluation
+import workbench.forecasting
+
+NOT_OURS = {
+    "workbench.forecasting.leaf_models"
+}  # the offline analyst's own room-mate, tested where it is used
+
+
+def modules() -> list[ModuleType]:
+    found = []
+    for package in (workbench.evaluation, workbench.forecasting):
+        for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+            if info.name not in NOT_OURS:
+                found.append(importlib.import_module(info.name))
+    return found
+
+
+FUNCTIONS = [
+    pytest.param(function, id=f"{module.__name__.removeprefix('workbench.')}.{name}")
+    for module in modules()
+    for name, function in vars(module).items()
+    if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_public_function_is_documented_with_an_example_that_runs(function: object) -> None:
+    text = inspect.getdoc(function) or ""
+    assert ">>> " in text, "no doctest"
+    first = text.splitlines()[0]
+    assert first.endswith(".") or first.endswith(":") or ":" in first or len(first) > 20
+    takes = [name for name in inspect.signature(function).parameters]  # type: ignore[arg-type]
+    assert "Parameters" in text or not takes or len(takes) <= 1, "its parameters are not described"
