@@ -256,7 +256,7 @@ def saving(cells: int = 200) -> None:
         began = time.perf_counter()
         for number in range(cells):
             outputs = [{"output_type": "display_data", "data": {"image/png": image}, "metadata": {}}]
-            journal.append("code", id=f"cell-{number}", source="plot()", fixes=None)
+            journal.append("code", sync=False, id=f"cell-{number}", source="plot()", fixes=None)
             journal.append("result", id=f"cell-{number}", result={"outputs": outputs})
         ours = time.perf_counter() - began
         journal.close()
@@ -264,7 +264,7 @@ def saving(cells: int = 200) -> None:
         f"saving {cells} image cells",
         theirs / ours,
         ">= 100",
-        f"{theirs:.1f} s / {ours * 1e3:.0f} ms, two synced lines a cell",
+        f"{theirs:.1f} s / {ours * 1e3:.0f} ms, a sync a cell",
     )
 
 

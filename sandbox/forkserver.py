@@ -203,6 +203,8 @@ class ForkServer:
                 break
             self._take(json.loads(packet), descriptors)
         self._end("it ended")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)
         with self._lock:
             self._socket.close()
             os.close(self._log)

@@ -89,9 +89,10 @@ class Session:
         async with self._busy:
             if self._kernel is None or not self._kernel.process.alive:
                 await self._start_kernel("died")
+            source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
             cell = JournalCell(id=self._next_id(), kind="code", source=source)
             index = sum(1 for other in self.cells if other.kind == "code")
-            self._journal.append("code", id=cell.id, source=source, fixes=fixes)
+            self._journal.append("code", sync=False, id=cell.id, source=source, fixes=fixes)
             kept = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
             self.cells = [*kept, cell]
             result = await self._run(cell, index)
@@ -148,7 +149,8 @@ class Session:
         fixes = {line["id"]: line.get("fixes") for line in lines if line["kind"] == "code"}
         for cell in fold(lines):
             if cell.kind == "code" and cell.result is None:
-                lines.append(self._journal.append("void", id=cell.id, fixes=fixes[cell.id]))
+                self._journal.append("void", id=cell.id, fixes=fixes[cell.id])
+                lines.append({"kind": "void", "id": cell.id, "fixes": fixes[cell.id]})
         self.cells = fold(lines)
 
     async def _start_kernel(self, why: str) -> None:

@@ -21,6 +21,7 @@ from sandbox.types import ApiCaller, Limits
 
 MAX_REQUEST = 64 << 10
 MAX_REPLY = 32 << 20
+_HEAD = 4
 _SLOW_DOWN = 0.05  # seconds per call of a kernel that is over its limit
 
 log = logging.getLogger(__name__)
@@ -101,18 +102,21 @@ class WireServer:
         """Serve until the kernel closes its end or sends what is no request."""
         self._socket.setblocking(False)
         reader, writer = await asyncio.open_unix_connection(sock=self._socket, limit=1 << 16)
+        received = bytearray()
         try:
             while True:
-                (length,) = struct.unpack(">I", await reader.readexactly(4))
-                if length > MAX_REQUEST:
-                    log.warning("a kernel sent a request of %d bytes; its connection is closed", length)
-                    return
-                reply = await self._answer(parse_request(await reader.readexactly(length)))
-                writer.write(struct.pack(">I", len(reply)) + reply)
-                await writer.drain()
+                while (body := _frame(received)) is None:
+                    chunk = await reader.read(1 << 16)
+                    if not chunk:
+                        return
+                    received += chunk
+                reply = await self._answer(parse_request(body))
+                writer.writelines((struct.pack(">I", len(reply)), reply))
+                if writer.transport.get_write_buffer_size():
+                    await writer.drain()
         except BadFrame as error:
             log.warning("a kernel sent no request (%s); its connection is closed", error)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except ConnectionError:
             return
         finally:
             writer.close()
@@ -154,6 +158,20 @@ class WireServer:
         self._bytes += len(body)
         cell.hashes.append(str(answer.meta.get("content_hash", "")))
         return body
+
+
+def _frame(received: bytearray) -> bytes | None:
+    """Take one frame's body off the front of what was received; None when it is not all there."""
+    if len(received) < _HEAD:
+        return None
+    (length,) = struct.unpack_from(">I", received)
+    if length > MAX_REQUEST:
+        raise BadFrame(f"{length} bytes")
+    if len(received) < _HEAD + length:
+        return None
+    body = bytes(received[_HEAD : _HEAD + length])
+    del received[: _HEAD + length]
+    return body
 
 
 def _encode(message: dict[str, Any]) -> bytes:
