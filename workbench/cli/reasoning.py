@@ -1,27 +1,23 @@
-"""``whatif``, ``sensitivity``, ``export`` and ``import``: what the tree says, and taking it elsewhere and back."""
+"""``sensitivity``, ``audit``, ``verify``, ``export`` and ``import``: what the tree says, and taking it elsewhere and back."""
 
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from workbench.cli import scenarios, whatif
 from workbench.cli.common import WANTING, command, emit_json, say
 from workbench.cli.runs import open_store
 from workbench.errors import UsageError
 
-if TYPE_CHECKING:
-    from workbench.engine.edits import WhatIfResult
-    from workbench.engine.state import RunState
-    from workbench.store import Store
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
-    app.command()(whatif)
-    app.command()(scenarios)
+    whatif.register(app)
     app.command()(sensitivity)
+    scenarios.register(app)
     app.command()(audit)
     app.command()(verify)
     app.command("export")(export)
@@ -29,118 +25,72 @@ def register(app: typer.Typer) -> None:
 
 
 @command
-def whatif(
-    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
-    settings: Annotated[list[str], typer.Option("--set", help="NODE=P, as often as you like.")],
-    full: Annotated[
-        bool, typer.Option("--full", help="Ask the synthesizer again for the ancestors.")
-    ] = False,
-    scenario: Annotated[str | None, typer.Option(help="Keep this what-if under a name.")] = None,
-    rationale: Annotated[str, typer.Option(help="What the scenario supposes, and why.")] = "",
-    author: Annotated[str, typer.Option(help="Whose scenario it is.")] = "",
-    probability: Annotated[
-        float | None, typer.Option(help="How likely the scenario is held, for the mix.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Set nodes to other probabilities and see which ancestors move; the run itself is not changed."""
-    from workbench.engine import edits
-    from workbench.engine.state import load_state
-    from workbench.engine.wording import percent
-
-    store = open_store()
-    run_id = store.resolve_run(run)
-    state = load_state(store, run_id)
-    wanted = edits.parse_settings(settings)
-    for node in wanted:
-        state.tree[node]  # an unknown node is the caller's mistake, told before anything is asked
-    edits.require_grounded(state)
-    if full:
-        plan, _ = edits.plan_full(state, wanted)
-        say(f"asking {state.settings.model} for {plan.calls} nodes: {', '.join(plan.nodes) or 'none'}")
-    result = asyncio.run(_full(store, state, wanted)) if full else edits.numeric_what_if(state, wanted)
-    if scenario is not None:
-        edits.save_scenario(
-            store, run_id, scenario, wanted, author=author, rationale=rationale, probability=probability
-        )
-    if result.whatif.after is None:
-        say(
-            f"{', '.join(result.whatif.stale)} cannot be recomputed without the model: ask it again with --full"
-        )
-    if as_json:
-        emit_json(result.to_json())
-        return
-    for change in result.whatif.changed:
-        line = f"{change.id:8}{percent(change.before)} -> {percent(change.after)}"
-        typer.echo(f"{line}  {state.tree[change.id].statement}")
-    typer.echo(
-        f"root    {percent(result.whatif.before)} -> {percent(result.whatif.after)}   ({result.model_calls} model calls)"
-    )
-
-
-@command
-def scenarios(
-    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
-    undo: Annotated[str | None, typer.Option(help="Take back the scenario's last edit.")] = None,
-    redo: Annotated[str | None, typer.Option(help="Put back the edit last undone.")] = None,
-    close: Annotated[
-        str | None, typer.Option(help="Close the scenario; its records stay on the log.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Put the saved what-ifs side by side, with their probability-weighted mix; undo, redo or close one."""
-    from workbench.engine.edits import change_scenario
-    from workbench.engine.state import load_state
-    from workbench.engine.wording import percent
-    from workbench.synthesis.commands import scenario_table
-
-    store = open_store()
-    run_id = store.resolve_run(run)
-    if undo is not None:
-        change_scenario(store, run_id, "undo", undo)
-    if redo is not None:
-        change_scenario(store, run_id, "redo", redo)
-    if close is not None:
-        change_scenario(store, run_id, "close", close)
-    state = load_state(store, run_id)
-    table = scenario_table(state.tree, state.scenarios)
-    if as_json:
-        emit_json(table)
-        return
-    typer.echo(f"{'base':24}{percent(state.tree.root.p)}")
-    for row in table["scenarios"]:
-        weight = "" if row["probability"] is None else f"  held {percent(row['probability']).strip()} likely"
-        typer.echo(f"{row['name']:24}{percent(row['root'])}{weight}  {row['rationale']}")
-    if not table["scenarios"]:
-        say(f"no scenario is open: `workbench whatif {run_id} --set NODE=P --scenario NAME` makes one")
-
-
-@command
 def sensitivity(
     run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Also the reachable range, the root's band, and what to ground next; changes --json.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="For the band where it must be simulated.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
     from workbench.engine.edits import require_grounded
+    from workbench.engine.sensitivity import run_sensitivity
     from workbench.engine.state import load_state
-    from workbench.engine.wording import percent
-    from workbench.synthesis import tornado
+    from workbench.synthesis.commands import sensitivity_rows
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     require_grounded(state)
-    rows = [row.to_json() for row in tornado(state.tree)]
+    document = run_sensitivity(store, state, seed=seed) if report else None
+    rows = document["tornado"] if document else sensitivity_rows(state.tree)
     if as_json:
-        emit_json(rows)
+        emit_json(document if document is not None else rows)
         return
-    typer.echo(f"{'leaf':10}{'weight':>8}{'p':>9}{'root if false':>15}{'if true':>9}{'contribution':>14}")
+    statements = {node.id: node.statement for node in state.tree.propositions()}
+    typer.echo("\n".join(_tornado_lines(rows, statements)))
+    if document is not None:
+        typer.echo("\n".join(["", *_report_lines(document, statements)]))
+
+
+def _tornado_lines(rows: list[dict[str, Any]], statements: dict[str, str]) -> list[str]:
+    from workbench.engine.wording import percent
+
+    lines = [f"{'leaf':10}{'weight':>8}{'p':>8}{'lowest':>9}{'highest':>9}{'contribution':>14}"]
     for row in rows:
         weight = "-" if row["path_weight"] is None else f"{row['path_weight']:+.4f}"
         share = "-" if row["contribution"] is None else f"{100 * row['contribution']:+.1f} pts"
-        span = f"{percent(row['low']):>15}{percent(row['high']):>9}"
-        typer.echo(
-            f"{row['id']:10}{weight:>8}{percent(row['p']):>9}{span}{share:>14}  {state.tree[row['id']].statement}"
+        span = f"{percent(row['low']):>9}{percent(row['high']):>9}"
+        lines.append(
+            f"{row['id']:10}{weight:>8}{percent(row['p']):>8}{span}{share:>14}  {statements[row['id']]}"
         )
+    return lines
+
+
+def _report_lines(document: dict[str, Any], statements: dict[str, str]) -> list[str]:
+    from workbench.engine.wording import percent
+
+    low, high = document["reachable"]
+    lines = [
+        f"root {percent(document['root'])}; whatever the leaves turn out, {percent(low)} to {percent(high)}"
+    ]
+    band = document["uncertainty"]
+    if band is None:
+        lines.append("no band from the trials: a leaf needs at least two (analyze --trials 2)")
+    else:
+        lines.append(
+            f"90% band from the spread of the trials: {percent(band['low'])} to {percent(band['high'])} ({band['method']})"
+        )
+    lines += ["", f"{'ground next':12}{'variance cut':>14}{'trials':>8}{'$ a trial':>11}"]
+    for row in document["ground_next"]:
+        cut = "-" if row["reground"] is None else f"{row['reground']:.6f}"
+        cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
+        lines.append(f"{row['id']:12}{cut:>14}{row['trials']:>8}{cost:>11}  {statements[row['id']]}")
+    return lines
 
 
 @command
@@ -198,13 +148,19 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write; stdout without it.")
     ] = None,
+    project: Annotated[
+        bool,
+        typer.Option(
+            "--project", help="For bif and problog: take the nearest Bayes net where the tree is none."
+        ),
+    ] = False,
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
     from workbench.engine.files import write_bytes_atomically
     from workbench.engine.package import export_run
 
     store = open_store()
-    data, notes = export_run(store, store.resolve_run(run), to)
+    data, notes = export_run(store, store.resolve_run(run), to, misfit="project" if project else "refuse")
     for note in notes:
         say(note)
     if output is not None:
@@ -233,15 +189,3 @@ def import_file(
         emit_json(found.document())
     else:
         typer.echo("\n".join(run_lines(found)))
-
-
-async def _full(store: "Store", state: "RunState", wanted: dict[str, float]) -> "WhatIfResult":
-    from workbench.engine import edits
-    from workbench.engine.asking import Budget, ModelDesk
-    from workbench.models.registry import open_model
-    from workbench.store import ModelLedger
-
-    model = open_model(state.settings.model, api_base=state.settings.api_base)
-    ledger = ModelLedger(store)
-    desk = ModelDesk(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))
-    return await edits.full_what_if(state, wanted, desk)

@@ -43,5 +43,5 @@ def run_lines(view: RunView) -> list[str]:
     cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
     lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
     if view.base_rate is not None:
-        lines.append(f"base rate known at the cutoff: {percent(view.base_rate).strip()}")
+        lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}")
     return lines

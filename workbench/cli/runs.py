@@ -153,7 +153,7 @@ def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
         return
     for row in rows:
         typer.echo(
-            f"{row['run_id']}  {row['status']:8}{percent(row['p'])}  {row['cutoff']}  {row['statement']}"
+            f"{row['run_id']}  {row['status']:8}{percent(row['p']):>6}  {row['cutoff']}  {row['statement']}"
         )
     if not rows:
         say(f"no runs in {store.home} yet: `workbench analyze` or `workbench demo` makes one")
@@ -209,7 +209,7 @@ def demo(
     typer.echo(f"dashboard  .venv/bin/workbench serve {run_id}")
     leaf = next(iter(found.tree.leaves()))
     typer.echo(
-        f"what if    .venv/bin/workbench whatif {run_id} --set {leaf}=0.0   (now {percent(found.tree[leaf].p).strip()})"
+        f"what if    .venv/bin/workbench whatif {run_id} --set {leaf}=0.0   (now {percent(found.tree[leaf].p)})"
     )
 
 
@@ -222,7 +222,7 @@ async def _known_outcome(statement: str, cutoff: str, p: float | None) -> str:
         return "known outcome: not in the embedded data"
     return (
         f"known outcome, read after the run from rows after the cutoff: {'true' if outcome else 'false'}"
-        f" (Brier score {(p - outcome) ** 2:.3f}; always 50 % scores 0.250, 0 is perfect)"
+        f" (Brier score {(p - outcome) ** 2:.3f}; always 50% scores 0.250, 0 is perfect)"
     )
 
 
@@ -310,6 +310,8 @@ async def _drive(
 
 def progress(state: RunState, stored: StoredEvent) -> None:
     """Tell the person on stderr what just happened."""
+    from workbench.engine.wording import percent
+
     event = stored.event
     leaves = len(list(state.tree.leaves()))
     match event:
@@ -320,9 +322,9 @@ def progress(state: RunState, stored: StoredEvent) -> None:
                 "WARNING: isolation is none: code written by a model runs with your rights and sees your files and network"
             )
         case ev.LeafPooled():
-            say(f"  {event.node:8} {100 * event.p:5.1f} %  grounded ({len(state.pooled)} of {leaves})")
+            say(f"  {event.node:8} {percent(event.p):>6}  grounded ({len(state.pooled)} of {leaves})")
         case ev.NodeSynthesized():
-            say(f"  {event.node:8} {100 * event.p:5.1f} %  synthesized")
+            say(f"  {event.node:8} {percent(event.p):>6}  synthesized")
         case ev.LeafFailed():
             say(
                 f"  {event.node:8} attempt {event.attempt} failed: {event.reason[:200]}{'' if event.final else ' (again)'}"

@@ -1,7 +1,8 @@
 """Edits of a run by a person: a changed plan, and what-ifs, numeric or with the synthesizer asked again."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -9,15 +10,17 @@ import orjson
 from proxies.clock import Cutoff
 from workbench.agents.registry import open_synthesizer
 from workbench.engine.asking import ModelDesk
-from workbench.engine.state import RunState, fold, load_state, put_tree
+from workbench.engine.state import RunState, load_state, put_tree
 from workbench.errors import UsageError
+from workbench.models.cost import forecast_cost
 from workbench.propositions import EditConflict, NodeId, Tree, TreeError
-from workbench.propositions.edits import Edit, SetValue
-from workbench.propositions.scenarios import Action, ScenarioRecord
-from workbench.store import Store, StoredEvent, utc_now
+from workbench.propositions.edits import AddChild, Edit, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
+from workbench.propositions.values import Override
+from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import Change, RuleError, WhatIf, resynthesize, tree_from_json
-from workbench.synthesis.scenarios import FullPlan, full_plan
+from workbench.synthesis.commands import override_rows
+from workbench.synthesis.scenarios import FullPlan, full_plan, play, play_until
 
 
 def adopt_tree_file(store: Store, run_id: str) -> bool:
@@ -46,7 +49,7 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
     return True
 
 
-def parse_settings(pairs: list[str]) -> dict[NodeId, float]:
+def parse_settings(pairs: Sequence[str]) -> dict[NodeId, float]:
     """Return ``{"P2.1": 0.0}`` from ``["P2.1=0.0"]``; raises ``UsageError`` on anything else."""
     edits: dict[NodeId, float] = {}
     for pair in pairs:
@@ -62,21 +65,105 @@ def parse_settings(pairs: list[str]) -> dict[NodeId, float]:
         if node.strip() in edits:
             raise UsageError(f"--set names {node.strip()} twice")
         edits[node.strip()] = value
-    if not edits:
-        raise UsageError("nothing is set: give --set NODE=P at least once")
     return edits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EditTexts:
+    """Edits as a person types them; :meth:`edits` reads them."""
+
+    settings: Sequence[str] = ()
+    adds: Sequence[str] = ()
+    removes: Sequence[str] = ()
+    pins: Sequence[str] = ()
+    unpins: Sequence[str] = ()
+    restatements: Sequence[str] = ()
+    same_meaning: bool = False
+
+    def edits(self, override: Override | None = None) -> tuple[Edit, ...]:
+        """The edits in the order in which they are made: unpin, restate, add, remove, pin, set.
+
+        So a pin holds the value of before the settings, an added proposition gets the number after the last of its
+        siblings, removed or not, and can be given a value by a setting of the same call.
+
+        Raises
+        ------
+        UsageError
+            One that cannot be read.
+        """
+        return (
+            *(Unpin(node=node.strip()) for node in self.unpins),
+            *(
+                Restate(node=node, statement=text, keep_belief=self.same_meaning)
+                for node, text in (_named("--restate", pair, "NODE=TEXT") for pair in self.restatements)
+            ),
+            *(
+                AddChild(node=node, statement=text)
+                for node, text in (_named("--add", pair, "PARENT=STATEMENT") for pair in self.adds)
+            ),
+            *(RemoveNode(node=node.strip()) for node in self.removes),
+            *(Pin(node=node.strip()) for node in self.pins),
+            *(
+                SetValue(node=node, p=p, override=override)
+                for node, p in parse_settings(self.settings).items()
+            ),
+        )
+
+
+def _named(option: str, pair: str, form: str) -> tuple[str, str]:
+    node, _, text = pair.partition("=")
+    if not node.strip() or not text.strip():
+        raise UsageError(f"{option} {pair!r}: write {form}")
+    return node.strip(), text.strip()
+
+
+def parse_override(author: str, reason: str, expires: str | None, *, now: str) -> Override | None:
+    """Return whose the set values are, why and until when, as of ``now`` (ISO 8601); None where nothing is said of it.
+
+    ``expires`` is a date (start of that day in New York) or an instant. Raises ``UsageError`` when it is over already, or
+    nobody answers for it.
+    """
+    if not (author or reason or expires):
+        return None
+    until = None
+    if expires is not None:
+        instant = Cutoff.parse(expires, now=datetime.fromisoformat(now)).instant
+        if instant <= datetime.fromisoformat(now):
+            raise UsageError(f"--expires {expires} is over already: name a time to come")
+        until = instant.isoformat()
+    if not author:
+        raise UsageError("a value with a reason or an expiry needs somebody who answers for it: add --author")
+    return Override(author=author, reason=reason, at=now, expires=until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfResult:
-    """What an edit does to a run; ``after`` is None where a node on the path has no function to evaluate."""
+    """What edits do to a run; ``after`` is None where a node on the path has no function to evaluate.
+
+    ``rules`` are those that a full resynthesis brought, as edits, children before parents.
+    """
 
     whatif: WhatIf
     model_calls: int
+    rules: tuple[SetRule, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document of ``workbench whatif``."""
-        return {**self.whatif.to_json(), "model_calls": self.model_calls}
+        return {
+            **self.whatif.to_json(),
+            "overrides": override_rows(self.whatif.tree),
+            "model_calls": self.model_calls,
+        }
+
+    @property
+    def valueless(self) -> tuple[NodeId, ...]:
+        """Leaves of the edited tree without a value that still holds: added ones, and those with other words."""
+        return without_value(self.whatif.tree)
+
+
+def without_value(tree: Tree) -> tuple[NodeId, ...]:
+    """Leaves that have no value, or only one of other words."""
+    return tuple(leaf for leaf in tree.leaves() if tree[leaf].p is None)
 
 
 def require_grounded(state: RunState) -> None:
@@ -93,96 +180,86 @@ def numeric_what_if(state: RunState, edits: Mapping[NodeId, float]) -> WhatIfRes
     return WhatIfResult(whatif=resynthesize(state.tree, edits), model_calls=0)
 
 
-async def full_what_if(state: RunState, edits: Mapping[NodeId, float], desk: ModelDesk) -> WhatIfResult:
+def what_if(state: RunState, edits: Sequence[Edit], *, now: str | None = None) -> WhatIfResult:
+    """Like :func:`numeric_what_if` for edits of any kind; with ``now`` overrides that are over are taken back."""
+    require_grounded(state)
+    return WhatIfResult(whatif=play_until(state.tree, edits, now), model_calls=0)
+
+
+async def full_what_if(state: RunState, edits: Sequence[Edit], desk: ModelDesk) -> WhatIfResult:
     """Ask the synthesizer again for the ancestors of the edited nodes, bottom up, and for them only.
 
-    The replies are filed at addresses of their own (trial 0, attempt = the run's last event), so a base run's replies and an
-    earlier what-if's are never mistaken for these.
+    The replies are filed at addresses of their own (trial 0, attempt = the run's last event), so they are not mistaken for
+    the base run's; the same edits asked again before anything else happened are answered from the ledger.
+
+    Raises
+    ------
+    UsageError
+        A child of a proposition to be asked for has no value.
     """
     require_grounded(state)
     base = state.tree
     plan, tree = plan_full(state, edits)
+    asked_for = set(plan.nodes)
+    waiting = [
+        child.id
+        for node in plan.nodes
+        for child in tree.children(node)
+        if child.p is None and child.id not in asked_for
+    ]
+    if waiting:
+        raise UsageError(
+            f"{', '.join(waiting)} has no value to synthesize from: give it one, --set {waiting[0]}=P"
+        )
     synthesizer = open_synthesizer(state.settings.rule, state.settings.agent)
     cutoff = Cutoff.parse(state.cutoff)
     asked = desk.asked
+    rules = []
     for node in plan.nodes:
         ask = desk.at(run=state.run_id, node=node, trial=0, attempt=state.seq)
         rule, belief = await synthesizer.synthesize(tree[node], tree.children(node), cutoff=cutoff, ask=ask)
         tree = tree.with_rule(node, rule, belief)
+        rules.append(SetRule(node=node, rule=rule.to_json(), p=None if rule.numeric else belief.p))
+    named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
     moved = tuple(
-        Change(id=node, before=base[node].p, after=tree[node].p)
-        for node in base.ids()
-        if node in edits or base[node].p != tree[node].p
+        Change(id=node, before=before, after=after)
+        for node in [*tree.ids(), *(old for old in base.ids() if old not in tree)]
+        for before in [base[node].p if node in base else None]
+        for after in [tree[node].p if node in tree else None]
+        if node in named or before != after
     )
     whatif = WhatIf(
-        before=base.root.p, after=tree.root.p, changed=moved, stale=(), saturated=(), raw={}, tree=tree
+        before=base.root.p,
+        after=tree.root.p,
+        changed=moved,
+        stale=tuple(node for node in tree.ids() if tree[node].stale),
+        saturated=(),
+        raw={},
+        tree=tree,
     )
-    return WhatIfResult(whatif=whatif, model_calls=desk.asked - asked)
+    return WhatIfResult(whatif=whatif, model_calls=desk.asked - asked, rules=tuple(rules))
 
 
-def plan_full(state: RunState, edits: Mapping[NodeId, float]) -> tuple[FullPlan, Tree]:
-    """Return which nodes a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet."""
-    wanted = [SetValue(node=node, p=p) for node, p in edits.items()]
-    tree = resynthesize(state.tree, edits).tree
-    return full_plan(tree, wanted), tree
+def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
+    """Return which nodes a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet.
+
+    What was edited before the last full resynthesis (its rules stand among the edits) is not asked for again.
+    """
+    tree = play(state.tree, edits).tree
+    last = max((place for place, edit in enumerate(edits) if isinstance(edit, SetRule)), default=-1)
+    return full_plan(tree, edits[last + 1 :]), tree
 
 
-def record_scenario(store: Store, run_id: str, record: ScenarioRecord) -> None:
-    """Keep what happened to a scenario; raises ``EditConflict`` where it was made on an older state of it."""
-
-    def fits(events: list[StoredEvent]) -> None:
-        fold(store, events).scenarios.apply(record, events[-1].seq + 1)
-
-    store.append(run_id, ev.ScenarioRecorded(record=record.to_json()), guard=fits)
-
-
-def save_scenario(
-    store: Store,
-    run_id: str,
-    name: str,
-    edits: Mapping[NodeId, float],
-    *,
-    author: str = "",
-    rationale: str = "",
-    probability: float | None = None,
-) -> None:
-    """Put edits into a scenario, opening it where there is none of that name."""
-    book = load_state(store, run_id).scenarios
-    if name not in book.scenarios:
-        opened = ScenarioRecord(
-            action="open",
-            scenario=name,
-            author=author,
-            at=utc_now(),
-            rationale=rationale,
-            probability=probability,
+def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> str:
+    """Return what asking the synthesizer for these nodes will take, as one line: calls, tokens, US dollars where known."""
+    named = ", ".join(nodes) or "none"
+    if not getattr(open_synthesizer(state.settings.rule, state.settings.agent), "asks", True):
+        return (
+            f"the {state.settings.rule} rule asks no model: {len(nodes)} nodes are combined again ({named})"
         )
-        record_scenario(store, run_id, opened)
-    elif probability is not None:
-        change_scenario(store, run_id, "weigh", name, author=author, probability=probability)
-    for node, p in edits.items():
-        change_scenario(store, run_id, "edit", name, author=author, edit=SetValue(node=node, p=p))
-
-
-def change_scenario(
-    store: Store,
-    run_id: str,
-    action: Action,
-    name: str,
-    *,
-    author: str = "",
-    edit: Edit | None = None,
-    probability: float | None = None,
-) -> None:
-    """Edit, undo, redo, weigh or close a scenario as it now stands."""
-    scenario = load_state(store, run_id).scenarios[name]
-    record = ScenarioRecord(
-        action=action,
-        scenario=name,
-        author=author,
-        at=utc_now(),
-        base_seq=scenario.seq,
-        edit=edit,
-        probability=probability,
-    )
-    record_scenario(store, run_id, record)
+    forecast = forecast_cost(state.settings.model, leaves=0, inner=len(nodes) * times)
+    price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.4f}"
+    tokens = forecast.input_tokens + forecast.output_tokens
+    size = f"about {tokens:,} tokens, " if tokens else ""
+    often = f" {times} times each" if times > 1 else ""
+    return f"asking {state.settings.model} for {len(nodes)} nodes{often} ({named}): {forecast.model_calls} calls, {size}{price}"

@@ -18,6 +18,7 @@ from workbench.propositions import Tree
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import Export, export_tree, import_tree
+from workbench.synthesis.bayes_net import OnMisfit
 
 FORMATS = ("html", "json", "csv", "bif", "problog", "ipynb", "zip")
 _DATABASE = "run.db"
@@ -25,8 +26,13 @@ _DATABASE = "run.db"
 MAX_BYTES = 2_000_000_000
 
 
-def export_run(store: Store, run_id: str, to: str) -> tuple[bytes, tuple[str, ...]]:
+def export_run(
+    store: Store, run_id: str, to: str, *, misfit: OnMisfit = "refuse"
+) -> tuple[bytes, tuple[str, ...]]:
     """Return a run in a format, and one line per thing that had to be changed to fit it.
+
+    ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
+    nearest one.
 
     Raises ``UsageError`` for an unknown format, ``NotRepresentable`` where the tree does not fit it.
     """
@@ -39,7 +45,7 @@ def export_run(store: Store, run_id: str, to: str) -> tuple[bytes, tuple[str, ..
         return _zip(store, state), ()
     if to not in FORMATS:
         raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
-    made: Export = export_tree(state.tree, to)
+    made: Export = export_tree(state.tree, to, misfit)
     return made.text.encode(), made.notes
 
 
@@ -61,7 +67,8 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None) -> str:
     if zipfile.is_zipfile(path):
         return _unzip(store, path)
     try:
-        text = path.read_text(encoding="utf-8")
+        # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
     return adopt_tree(store, import_tree(text), cutoff=cutoff or _cutoff_in(text) or "now")
@@ -101,7 +108,7 @@ def _notebook(store: Store, state: RunState) -> str:
     for node in state.tree.ids():
         indent = "  " * len(state.tree.ancestors(node))
         head.append(
-            f"{indent}- **{node}** {percent(state.tree[node].p).strip()} {state.tree[node].statement}"
+            f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}"
         )
         rule = equation(state.tree, node)
         if rule:

@@ -70,7 +70,7 @@ def report_html(store: Store, state: RunState) -> str:
         rows=rows,
         calls=calls,
         manifest=orjson.dumps(run_manifest(store, state), option=orjson.OPT_INDENT_2).decode(),
-        percent=lambda p: percent(p).strip(),
+        percent=percent,
     )
     return page
 

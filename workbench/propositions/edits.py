@@ -82,11 +82,15 @@ class SetReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetRule:
-    """A synthesis rule of the analyst's at an inner node, as JSON."""
+    """A synthesis rule at an inner node, as JSON: the analyst's, or what a full resynthesis brought.
+
+    ``p`` is the value stated with a rule that has no function (vanilla); other rules compute theirs.
+    """
 
     kind: ClassVar[str] = "rule"
     node: NodeId
     rule: Mapping[str, Any] = field(default_factory=dict)
+    p: float | None = None
 
 
 Edit = SetValue | Pin | Unpin | AddChild | RemoveNode | Restate | SetReport | SetRule
@@ -128,7 +132,9 @@ def edit_from_json(data: Mapping[str, Any]) -> Edit:
         raise TreeFormatError(f"an edit is an object with a kind, one of {', '.join(_KINDS)}")
     kind = _KINDS[data["kind"]]
     names = {entry.name for entry in fields(kind)}
-    needed = names & {"node", "p", "statement", "report", "rule"} - ({"p"} if kind is AddChild else set())
+    needed = names & {"node", "p", "statement", "report", "rule"} - (
+        {"p"} if kind in (AddChild, SetRule) else set()
+    )
     check_keys(data, needed | {"kind"}, names, what=f"a {data['kind']} edit")
     what = f"a {data['kind']} edit"
     check_kinds(data, str, "node", "statement", "report", "key_factor", what=what)

@@ -7,13 +7,14 @@ from typing import Any
 
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenarios import ScenarioBook
-from workbench.synthesis.coherence import check_tree
+from workbench.synthesis.coherence import Finding, check_forecasts, check_tree
 from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.exclusive import check_ranges
 from workbench.synthesis.information import ground_next, value_of_information
 from workbench.synthesis.paths import tornado
 from workbench.synthesis.ranges import reachable_ranges
 from workbench.synthesis.resynthesis import resynthesize
-from workbench.synthesis.scenarios import compare, mix, scenario_tree
+from workbench.synthesis.scenarios import compare, expired, mix, play, scenario_tree
 
 
 def sensitivity_rows(tree: Tree) -> list[dict[str, Any]]:
@@ -93,10 +94,19 @@ def whatif_document(tree: Tree, edits: Mapping[NodeId, float]) -> dict[str, Any]
     return resynthesize(tree, edits).to_json()
 
 
-def scenario_table(base: Tree, book: ScenarioBook, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Scenarios side by side (all, or those named), and their mix where any has a probability."""
+def scenario_table(
+    base: Tree, book: ScenarioBook, names: Sequence[str] = (), *, now: str | None = None
+) -> dict[str, Any]:
+    """Scenarios side by side (all, or those named), and their mix where any has a probability.
+
+    With ``now``, an ISO 8601 instant, overrides that are over do not count; ``expired`` names their nodes.
+    """
     chosen = {name: book[name] for name in names or book.scenarios}
-    trees = {name: scenario_tree(base, scenario).tree for name, scenario in chosen.items()}
+    trees = {name: scenario_tree(base, scenario, now).tree for name, scenario in chosen.items()}
+    over = {
+        name: [] if now is None else expired(play(base, scenario.edits).tree, now)
+        for name, scenario in chosen.items()
+    }
     weighed = {
         name: (scenario.probability, trees[name])
         for name, scenario in chosen.items()
@@ -104,9 +114,11 @@ def scenario_table(base: Tree, book: ScenarioBook, names: Sequence[str] = ()) ->
     }
     mixture = mix(base, weighed) if weighed else None
     return {
+        "base": {"root": base.root.p},
         "scenarios": [
             {
                 "name": name,
+                "seq": scenario.seq,
                 "rationale": scenario.rationale,
                 "author": scenario.author,
                 "at": scenario.at,
@@ -116,12 +128,40 @@ def scenario_table(base: Tree, book: ScenarioBook, names: Sequence[str] = ()) ->
                 "can_redo": bool(scenario.undone),
                 "root": trees[name].root.p,
                 "stale": [node for node in trees[name].ids() if trees[name][node].stale],
+                "overrides": override_rows(trees[name]),
+                "expired": over[name],
             }
             for name, scenario in chosen.items()
         ],
         "nodes": [row.to_json() for row in compare(base, trees)],
         "mix": None if mixture is None else {"root": mixture.root, "weights": dict(mixture.weights)},
     }
+
+
+def override_rows(tree: Tree) -> list[dict[str, Any]]:
+    """The analyst's values in effect that say whose they are, each beside the model's own."""
+    return [
+        {
+            "id": node.id,
+            "p": node.p,
+            "model_p": node.model_belief.p if node.model_belief is not None else None,
+            **node.override.to_json(),
+        }
+        for node in tree.propositions()
+        if node.override is not None
+    ]
+
+
+def forecast_findings(
+    p: Mapping[str, float], statements: Mapping[str, str], exclusive: Sequence[Sequence[str]] = ()
+) -> list[Finding]:
+    """What cannot be true together among forecasts: the groups named exclusive, and what the statements themselves tell.
+
+    Told are nested thresholds and deadlines, ranges of one quantity, repeated and contrary statements.
+    """
+    found = check_forecasts(p, statements, exclusive=exclusive)
+    told = {frozenset(finding.ids) for finding in found}
+    return found + [each for each in check_ranges(p, statements) if frozenset(each.ids) not in told]
 
 
 def coherence_rows(tree: Tree) -> list[dict[str, Any]]:

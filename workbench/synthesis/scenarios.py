@@ -8,7 +8,7 @@ from datetime import datetime
 from math import fsum
 from typing import Any
 
-from workbench.propositions import NodeId, Tree, TreeFormatError, depth_of, parent_of
+from workbench.propositions import Belief, NodeId, Tree, TreeFormatError, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
@@ -98,13 +98,26 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
         assert isinstance(edit, SetRule)
         if not tree[node].children:
             raise TreeFormatError(f"{node} is a leaf: a rule needs children")
-        after = tree.with_rule(node, rule_from_json(edit.rule))
+        rule = rule_from_json(edit.rule)
+        stated = None
+        if edit.p is not None and not rule.numeric:
+            words = tree[node].belief or Belief(p=edit.p)
+            stated = replace(words, p=edit.p, source="model")
+        after = tree.with_rule(node, rule, stated)
     return refresh(tree, after, [node]), [node]
 
 
-def scenario_tree(base: Tree, scenario: Scenario) -> WhatIf:
-    """What the scenario makes of the base tree."""
-    return play(base, scenario.edits)
+def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> WhatIf:
+    """What the scenario makes of the base tree; with ``now`` (see :func:`expired`) without the overrides that are over."""
+    return play_until(base, scenario.edits, now)
+
+
+def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
+    """:func:`play`, with the overrides taken back that are over at ``now``; None takes none back."""
+    given = list(edits)
+    answer = play(base, given)
+    over = [] if now is None else expired(answer.tree, now)
+    return play(base, [*given, *(Unpin(node=node) for node in over)]) if over else answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +201,12 @@ def mix(base: Tree, scenarios: Mapping[str, tuple[float, Tree]]) -> Mixture:
 
 
 def expire_overrides(tree: Tree, now: str) -> WhatIf:
-    """Take back every override whose time is over and resynthesize.
+    """Take back every override whose time is over (see :func:`expired`) and resynthesize."""
+    return play(tree, [Unpin(node=node) for node in expired(tree, now)])
+
+
+def expired(tree: Tree, now: str) -> list[NodeId]:
+    """The nodes whose override is over.
 
     Parameters
     ----------
@@ -202,14 +220,13 @@ def expire_overrides(tree: Tree, now: str) -> WhatIf:
         A time that is none, or has no offset.
     """
     instant = _instant(now)
-    over = [
+    return [
         node.id
         for node in tree.propositions()
         if node.override is not None
         and node.override.expires is not None
         and _instant(node.override.expires) <= instant
     ]
-    return play(tree, [Unpin(node=node) for node in over])
 
 
 def _instant(text: str) -> datetime:

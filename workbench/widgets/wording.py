@@ -3,17 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
+from workbench.engine.wording import NO_VALUE, percent
+
+__all__ = ["MINUS", "NO_VALUE", "equation", "number", "percent", "points", "signed"]
+
 MINUS = "−"
-
-
-def percent(p: float | None) -> str:
-    """Return a probability as the screens show it.
-
-    >>> percent(0.48), percent(1.0), percent(None)
-    ('48.0%', '100.0%', '–')
-    """
-    return NO_VALUE if p is None else f"{100 * p:.1f}%"
 
 
 def points(change: float | None) -> str:
