@@ -1,6 +1,6 @@
 """Seconds, memory and growth of the forecasting science, beside the seconds of the authors' code on like machines.
 
-Run: ``python benchmarks/forecasting.py [--data FOLDER] [--largest 1000000]``
+Run: ``python -m benchmarks.forecasting [--data FOLDER] [--largest 1000000]``
 
 Real events (791) where the data lie, else as many synthetic ones; then synthetic events at 23,150 (the number paper B
 scored) and 1,000,000. Every row: the CPU seconds of the best of a few runs on one core (so that other load on the machine does not

@@ -1,6 +1,6 @@
 """What offline/analyst's leaf models were worth: claims at quarterly cutoffs, scored against what happened.
 
-Run: ``python benchmarks/offline_backtest.py [--first 2003-03-31] [--every 3] [--months 3] [--resamples 5000]``
+Run: ``python -m benchmarks.offline_backtest [--first 2003-03-31] [--every 3] [--months 3] [--resamples 5000]``
 
 Claims on the S&P 500, WTI, VIX and the BAA-AAA spread go through the product's own grammar, see only what the broker
 shows at the cutoff, and are resolved from the full series. No kernel runs: a test holds the notebooks' numbers equal to

@@ -1,6 +1,6 @@
 """Which pooling and calibration is best under true leave-one-question-out, and by how much.
 
-Run: ``python benchmarks/pooling_study.py [--data FOLDER] [--resamples 5000]``
+Run: ``python -m benchmarks.pooling_study [--data FOLDER] [--resamples 5000]``
 
 Every candidate predicts each question from fits that saw none of its dates (a question asked in both tranches is one
 question here). Penalties are set beforehand, not tuned; the candidate called *picked* chooses, for each held-out question,
