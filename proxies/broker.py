@@ -31,6 +31,8 @@ from proxies.sources.base import Source
 from proxies.sources.registry import open_sources
 from proxies.transport import Wire
 
+__all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
+
 log = logging.getLogger(__name__)
 _IN_THREAD = 200_000
 _MOST_AGAIN = 4
@@ -81,8 +83,10 @@ class Broker:
 
     async def aclose(self) -> None:
         """Close sources and cache."""
-        for task in list(self._flying.values()):
+        flying = list(self._flying.values())
+        for task in flying:
             task.cancel()
+        await asyncio.gather(*flying, return_exceptions=True)
         for source in self._sources.values():
             await source.aclose()
         self._cache.close()

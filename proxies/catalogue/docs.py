@@ -79,7 +79,20 @@ def _field(name: str, about: str) -> str:
     return f"`{name}` ({about})" if about else f"`{name}`"
 
 
+# answers that the policies see as rows and the caller in another shape
+_SHAPES = {
+    "chart": "Yahoo's chart object: `chart.result[0]` with `timestamp`, `indicators.quote[0]`, `indicators.adjclose[0]`, `events`",
+    "fundamentals": "Yahoo's `timeseries.result`, one entry per line, its values in a list under the line's name",
+    "actions": "an object with `dividends` and `splits`, each an object of events by time",
+    "dbnomics": "an object with series under `series.docs[]`, each with the lists `period`, `period_start_day`, `value`",
+    "wiki_page": "one object",
+    "wiki_sections": "a list of headings with `level` and `title`",
+}
+
+
 def _returns(endpoint: Endpoint) -> str:
+    if endpoint.codec in _SHAPES:
+        return _SHAPES[endpoint.codec]
     if endpoint.rows is None:
         return "one JSON value"
     if endpoint.rows.startswith("[]"):
