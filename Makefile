@@ -16,7 +16,7 @@ soak: .stamp-test browser
 	$(BIN)/python -m pytest --soak --timeout 3600
 
 bench: .stamp-test
-	@for file in benchmarks/*.py; do case $$file in */__init__.py) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
+	@for file in benchmarks/[a-z]*.py; do name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 lint: .stamp-test
 	$(BIN)/ruff format --check .
