@@ -2,6 +2,7 @@
 
 import asyncio
 
+from sandbox.errors import KernelStartFailed
 from sandbox.forkserver import fork_server
 from sandbox.kernel import Kernel, start_kernel
 from sandbox.probe import probed
@@ -60,4 +61,10 @@ class Sandbox:
 
     async def _start(self, spec: SessionSpec) -> Kernel:
         server = await fork_server(spec.isolation, packages=self.packages)
-        return await start_kernel(server, spec.limits)
+        try:
+            return await start_kernel(server, spec.limits)
+        except KernelStartFailed:
+            if not server.dead:
+                raise
+        # it died under our request; another one is started in its place
+        return await start_kernel(await fork_server(spec.isolation, packages=self.packages), spec.limits)

@@ -272,9 +272,23 @@ async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Op
     await session.execute("kept = 5")
     server = await fork_server("namespaces")
     os.kill(server.pid, signal.SIGKILL)
-    result = await session.execute("1")
-    assert result.status in ("died", "ok")
+    for _ in range(100):
+        if server.dead and not session._kernel.process.alive:
+            break
+        await asyncio.sleep(0.05)
+    assert server.dead
     assert (await session.execute("kept")).text() == "5"
+    assert [cell.replayed for cell in session.cells] == [True, False]
+
+
+async def test_a_fork_server_that_dies_under_a_request_is_replaced(open_session: Opener):
+    from sandbox.forkserver import fork_server
+
+    server = await fork_server("namespaces")
+    os.kill(server.pid, signal.SIGKILL)
+    session = await open_session()
+    assert (await session.execute("1 + 1")).text() == "2"
+    assert await fork_server("namespaces") is not server
 
 
 def _processes(command: str) -> list[str]:
