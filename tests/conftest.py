@@ -25,14 +25,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not config.getoption(f"--{marker}"):
             skip = pytest.mark.skip(reason=f"needs --{marker}")
             for item in items:
-                if marker in item.keywords:
+                if item.get_closest_marker(marker) is not None:
                     item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)
 def only_loopback(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail a test that opens a connection to anything but this machine."""
-    if "live" in request.keywords:
+    if request.node.get_closest_marker("live") is not None:
         yield
         return
     real_connect = socket.socket.connect
