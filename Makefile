@@ -1,5 +1,7 @@
 # The commands of the house; each sets up what it needs. PYTHON names the interpreter to build .venv from (3.11 or newer).
 PYTHON ?= python3
+# Test processes side by side; the suite is made for two cores.
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -10,7 +12,7 @@ demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
 
 test: .stamp-test browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 soak: .stamp-test browser
 	$(BIN)/python -m pytest --soak --timeout 3600
