@@ -37,17 +37,24 @@ MANAGER = textwrap.dedent(
 )
 
 
-def _ours() -> set[str]:
-    """Processes of the fork server and of kernels, by what they were started with."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_text()
-        except OSError:
-            continue
-        if "launch.py\0--zygote" in line or line.startswith("sleep\x004321"):
-            found.add(path.parent.name)
+def _born(pid: str) -> str:
+    """When a process started, or an empty string when it is gone; tells a process from a later one of its number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
+def _descendants(pid: int | str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in path.read_text().split():
+            found |= {child: _born(child), **_descendants(child)}
     return found
+
+
+def _left(processes: dict[str, str]) -> set[str]:
+    return {pid for pid, born in processes.items() if born and _born(pid) == born}
 
 
 def _mounts() -> str:
@@ -56,7 +63,7 @@ def _mounts() -> str:
 
 @pytest.mark.parametrize("level", [*LEVELS, "none"])
 def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(tmp_path: Path, level: str):
-    before, mounts = _ours(), _mounts()
+    mounts = _mounts()
     folder = tmp_path / "tmp"
     folder.mkdir()
     manager = subprocess.Popen(
@@ -68,15 +75,16 @@ def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(tmp_path: Path,
     assert manager.stdout is not None
     kernel = manager.stdout.readline().strip()
     assert kernel and Path(f"/proc/{kernel}").exists()
-    assert len(_ours() - before) >= 3
     time.sleep(0.3)
+    ours = _descendants(manager.pid)
+    assert kernel in ours and len(_left(ours)) >= 4  # guard, fork server, kernel, the kernel's daemon
     manager.kill()
     manager.wait()
     manager.stdout.close()
     deadline = time.monotonic() + 10
-    while _ours() - before and time.monotonic() < deadline:
+    while _left(ours) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert _ours() - before == set()
+    assert _left(ours) == set()
     assert not Path(f"/proc/{kernel}").exists()
     assert _mounts() == mounts
     cells = read_journal(tmp_path / "j.jsonl")
@@ -136,11 +144,11 @@ async def test_a_thousand_kernels_leave_nothing(box, spec_for):
 
     server = await fork_server("namespaces")
     await (await start_kernel(server, Limits())).kill()
-    fds, mounts, ours = len(os.listdir("/proc/self/fd")), _mounts(), _ours()
+    fds, mounts, ours = len(os.listdir("/proc/self/fd")), _mounts(), set(_descendants(os.getpid()))
     for _ in range(1000):
         await (await start_kernel(server, Limits())).kill()
     assert len(os.listdir("/proc/self/fd")) <= fds + 2
-    assert (_mounts(), _ours()) == (mounts, ours)
+    assert (_mounts(), set(_descendants(os.getpid()))) == (mounts, ours)
 
 
 @pytest.mark.soak
