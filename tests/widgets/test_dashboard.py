@@ -209,3 +209,68 @@ def test_without_a_run_the_page_lists_them(home: Path) -> None:
 def test_an_empty_folder_says_how_to_start(tmp_path: Path) -> None:
     assert "No runs yet" in open_dashboard(environ(tmp_path)).children[1].value
     assert list_runs(tmp_path) == []
+
+
+def test_the_reachable_range_is_that_of_the_whole_tree_and_follows_a_pin(
+    home: Path, comms: list[Any]
+) -> None:
+    from workbench.synthesis import reachable_ranges
+
+    shown = opened(home)
+    low, high = reachable_ranges(demo_tree())["P0"]
+    assert f'data-field="reachable-low" data-value="{low!r}">{percent(low)}<' in shown.swings.value
+    assert f'data-field="reachable-high" data-value="{high!r}">{percent(high)}<' in shown.swings.value
+    comm_of(shown, comms).deliver({"type": "edit", "id": "P1", "text": "0.2"})
+    pinned = reachable_ranges(resynthesize(demo_tree(), {"P1": 0.2}).tree)["P0"]
+    assert f'data-value="{pinned[1]!r}"' in shown.swings.value and pinned[1] < high
+
+
+def test_the_pages_edits_are_saved_as_a_scenario_beside_the_base(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    comm = comm_of(shown, comms)
+    assert shown.save.disabled and "None is saved yet" in shown.compared.value
+    shown.name.value = "calm <b>"
+    assert shown.save.disabled  # there is nothing to save
+    comm.deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
+    assert 'data-scenario="this page"' in shown.compared.value and not shown.save.disabled
+    shown.save.click()
+    assert "Saved as calm &lt;b&gt;." in shown.saved.value and shown.name.value == ""
+    wanted = resynthesize(demo_tree(), {"P2.1": 0.9}).after
+    assert (
+        f'<td data-field="scenario-root" data-value="{wanted!r}">'
+        in shown.compared.value.partition("calm &lt;b&gt;")[2]
+    )
+    again = opened(home)
+    assert "calm &lt;b&gt;" in again.compared.value and "<b>" not in again.compared.value.replace(
+        "<b style", ""
+    )
+    assert load_run(home, RUN).document()["root"]["p"] == demo_tree().root.p
+
+
+def test_a_name_that_is_taken_is_refused_in_a_visible_line(home: Path, comms: list[Any]) -> None:
+    shown = opened(home)
+    comm_of(shown, comms).deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
+    for name, line in (("bear", "Saved as bear."), ("bear", "there already"), ("base", "may be called base")):
+        shown.name.value = name
+        shown.save.click()
+        assert line in shown.saved.value
+    assert shown.compared.value.count('data-kind="scenario"') == 1
+
+
+def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
+    from workbench.engine.scenarios import save_scenario
+    from workbench.propositions.edits import RemoveNode, SetValue
+    from workbench.store import Store
+
+    store = Store(home)
+    try:
+        save_scenario(store, RUN, "bear", [SetValue(node="P2.1", p=0.0)], probability=0.25, rationale="<i>")
+        save_scenario(store, RUN, "cut", [RemoveNode(node="P3")])
+    finally:
+        store.close()
+    shown = opened(home).compared.value
+    bear, base = resynthesize(demo_tree(), {"P2.1": 0.0}).after, demo_tree().root.p
+    assert bear is not None and base is not None
+    assert 'data-kind="mix"' in shown and percent(0.25 * bear + 0.75 * base) in shown.partition("mix")[2]
+    assert "held 25.0% likely" in shown and "&lt;i&gt;" in shown
+    assert '<th scope="row">P3</th><td>74.0%</td><td>74.0%</td><td>–</td>' in shown

@@ -5,9 +5,11 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.errors import UsageError
+from workbench.engine.scenarios import Shelf
+from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import NodeId
-from workbench.synthesis import SensitivityError, tornado
+from workbench.propositions.edits import SetValue
+from workbench.synthesis import SensitivityError, reachable_ranges, tornado
 from workbench.widgets import panels, proof
 from workbench.widgets.session import WhatIfSession
 from workbench.widgets.tree import TreeWidget
@@ -15,33 +17,47 @@ from workbench.widgets.view import RunView
 
 
 class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
-    """Everything about one run on one page; edits live in its session and change nothing stored.
+    """Everything about one run on one page; edits live in its session and change nothing stored until they are saved.
 
     Parameters
     ----------
     run : RunView
-        What ``workbench.engine.load_run`` returns.
+        What ``workbench.engine.load_run`` returns; its scenarios are those of the data folder it lies in.
     """
 
     def __init__(self, run: RunView, **kwargs: Any):
         self.run = run
         self.document = run.document()
         self.session = WhatIfSession(run.tree)
+        self.shelf = Shelf(run.folder.parent.parent, str(self.document["run_id"]))
         self.tree = TreeWidget(self.session)
         self.header = ipywidgets.HTML()
         self.table = ipywidgets.HTML()
         self.swings = ipywidgets.HTML()
         self.detail = ipywidgets.HTML()
         self.proof = ipywidgets.HTML()
+        self.compared = ipywidgets.HTML()
+        self.saved = ipywidgets.HTML()
+        self.name = ipywidgets.Text(placeholder="name of a new scenario", continuous_update=True)
+        self.name.add_class("wb-name")
+        self.save = ipywidgets.Button(
+            description="Save scenario", tooltip="keep this page's edits under the name", disabled=True
+        )
+        self.save.add_class("wb-reset")
+        self.save.add_class("wb-save")
+        self.save.on_click(lambda _button: self.keep())
+        self.name.observe(lambda _change: self._allow_saving(), names=["value"])
         self.reset = ipywidgets.Button(description="Reset all", tooltip="take all edits back", disabled=True)
         self.reset.add_class("wb-reset")
         self.reset.on_click(lambda _button: self.session.reset_all())
-        super().__init__([_style(), self.header, self._main(), self._foot()], **kwargs)
+        super().__init__([_style(), self.header, self._main(), *self._foot()], **kwargs)
         self.add_class("wb-app")
         self.session.subscribe(self.refresh)
         self.tree.observe(lambda _change: self.show_proof(), names=["selected", "dark"])
         self._shown: tuple[NodeId, bool] | None = None
+        self._table: dict[str, Any] | None = None
         self.refresh()
+        self.look_up()
         self.show_proof()
 
     def _main(self) -> ipywidgets.Widget:
@@ -49,10 +65,12 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         right = _pane("Evidence", [self.detail, self.proof], "wb-right")
         return _box(ipywidgets.HBox, [left, right], "wb-main")
 
-    def _foot(self) -> ipywidgets.Widget:
+    def _foot(self) -> list[ipywidgets.Widget]:
         what_if = _pane("What if", [self.table], "wb-what-if", beside=self.reset)
         swings = _pane("Sensitivity", [self.swings], "wb-sensitivity")
-        return _box(ipywidgets.HBox, [what_if, swings], "wb-foot")
+        keeping = _box(ipywidgets.HBox, [self.name, self.save], "wb-keeping")
+        compared = _pane("Scenarios", [self.saved, self.compared], "wb-scenarios", beside=keeping)
+        return [_box(ipywidgets.HBox, [what_if, swings], "wb-foot"), compared]
 
     def refresh(self) -> None:
         """Bring every panel in step with the session."""
@@ -64,9 +82,44 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 rows = tornado(tree)
             except SensitivityError:
                 rows = []
-            self.swings.value = panels.sensitivity(rows, tree, now.after)
+            reach = reachable_ranges(tree)[tree.root.id] if rows else None
+            self.swings.value = panels.sensitivity(rows, tree, now.after, reach)
             self.reset.disabled = not edits
+            self._allow_saving()
             self._show_detail()
+            self._show_scenarios()
+
+    def look_up(self) -> None:
+        """Read the saved scenarios afresh, whoever saved them, and show them beside this page's edits."""
+        with self.session.lock:
+            try:
+                self._table = self.shelf.table()
+            except WorkbenchError as error:
+                self._table = None
+                self.saved.value = panels.refusal(str(error))
+            self._show_scenarios()
+
+    def _show_scenarios(self) -> None:
+        if self._table is not None:
+            edits = len(self.session.edits)
+            self.compared.value = panels.scenarios(self._table, self.session.now.after, edits)
+
+    def keep(self) -> None:
+        """Save this page's edits as a scenario of the name that was typed, or say in one line why not."""
+        with self.session.lock:
+            edits = [SetValue(node=node, p=p) for node, p in self.session.edits.items()]
+            name = self.name.value.strip()
+            try:
+                self.shelf.save(name, edits, author="dashboard")
+            except UsageError as error:
+                self.saved.value = panels.refusal(str(error))
+                return
+            self.name.value = ""
+            self.saved.value = panels.note(f"Saved as {name}.")
+            self.look_up()
+
+    def _allow_saving(self) -> None:
+        self.save.disabled = not (self.session.edits and self.name.value.strip())
 
     def _show_detail(self) -> None:
         node, tree = self.tree.selected, self.session.tree

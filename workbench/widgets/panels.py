@@ -113,8 +113,13 @@ def _change(before: float | None, after: float | None) -> str:
     return f'<span data-side="{side}">{points(after - before)}</span>'
 
 
-def sensitivity(rows: Sequence[TornadoRow], tree: Tree, root: float | None) -> str:
-    """Return the tornado: for each leaf, where the root would be if the leaf were false and if it were true."""
+def sensitivity(
+    rows: Sequence[TornadoRow], tree: Tree, root: float | None, reachable: tuple[float, float] | None = None
+) -> str:
+    """Return the tornado: for each leaf, where the root would be if the leaf were false and if it were true.
+
+    Below it the root's reachable range: whatever all leaves turn out to be at once.
+    """
     known = [row for row in rows if row.low is not None and row.high is not None]
     if not known or root is None:
         return '<p class="wb-empty">No formula leads from the leaves to the root.</p>'
@@ -123,18 +128,96 @@ def sensitivity(rows: Sequence[TornadoRow], tree: Tree, root: float | None) -> s
         low, high = row.low or 0.0, row.high or 0.0
         rising = (row.path_weight or 0.0) >= 0
         lines.append(
-            f'<tr title="{escape(tree[row.id].statement)}"><th scope="row">{row.id}</th><td>{percent(low)}</td>'
+            f'<tr data-leaf="{row.id}" title="{escape(tree[row.id].statement)}"><th scope="row">{row.id}</th>'
+            f"{_cell('low', low)}"
             f'<td class="wb-span"><div class="wb-axis"><i class="{"wb-neg" if rising else "wb-pos"}" '
             f'style="left:{100 * low:.2f}%;width:{100 * max(0.0, root - low):.2f}%"></i>'
             f'<i class="{"wb-pos" if rising else "wb-neg"}" style="left:{100 * root:.2f}%;width:{100 * max(0.0, high - root):.2f}%"></i>'
-            f'<b style="left:{100 * root:.2f}%"></b></div></td><td>{percent(high)}</td>'
-            f"<td>{signed(row.path_weight) if row.path_weight is not None else ''}</td></tr>"
+            f'<b style="left:{100 * root:.2f}%"></b></div></td>{_cell("high", high)}'
+            f'<td data-field="weight" data-value="{"" if row.path_weight is None else repr(row.path_weight)}">'
+            f"{signed(row.path_weight) if row.path_weight is not None else ''}</td></tr>"
         )
     return (
         '<table class="wb-table wb-tornado"><thead><tr><th></th><th>Low</th>'
         f'<th class="wb-span">Root, now {percent(root)}</th><th>High</th><th title="path weight">Weight</th></tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"
         '<p class="wb-key"><i class="wb-neg"></i> leaf false <i class="wb-pos"></i> leaf true</p>'
+        f"{_reach(reachable, root)}"
+    )
+
+
+def _cell(field: str, p: float | None) -> str:
+    """A probability as a table's cell; ``data-value`` holds all its digits for who compares."""
+    return f'<td data-field="{field}" data-value="{"" if p is None else repr(p)}">{percent(p)}</td>'
+
+
+def _reach(span: tuple[float, float] | None, root: float) -> str:
+    if span is None:
+        return ""
+    low, high = span
+    return (
+        '<div class="wb-reach"><span class="wb-label">Reachable, whatever the leaves turn out to be</span>'
+        f'<span data-field="reachable-low" data-value="{low!r}">{percent(low)}</span>'
+        f'<div class="wb-axis"><i class="wb-range" style="left:{100 * low:.2f}%;width:{100 * (high - low):.2f}%"></i>'
+        f'<b style="left:{100 * root:.2f}%"></b></div>'
+        f'<span data-field="reachable-high" data-value="{high!r}">{percent(high)}</span></div>'
+    )
+
+
+def scenarios(table: Mapping[str, Any], now: float | None, edits: int) -> str:
+    """Return the saved scenarios beside the base and this page's edits, with the mix, and where they differ.
+
+    ``table`` is what ``workbench scenarios --json`` prints.
+    """
+    base = table["base"]["root"]
+    rows = [_scenario_row("base", "the run as it is", base, base)]
+    if edits:
+        what = "1 edit on this page" if edits == 1 else f"{edits} edits on this page"
+        rows.append(_scenario_row("this page", what, now, base))
+    for row in table["scenarios"]:
+        held = "" if row["probability"] is None else f"held {percent(row['probability'])} likely"
+        late = f"out of date at {', '.join(row['stale'])}" if row["stale"] else ""
+        words = "; ".join(part for part in (row["rationale"], held, late) if part)
+        rows.append(_scenario_row(row["name"], words, row["root"], base, saved=True))
+    if table["mix"] is not None:
+        shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
+        rows.append(_scenario_row("mix", shares, table["mix"]["root"], base, mix=True))
+    none = (
+        ""
+        if table["scenarios"]
+        else '<p class="wb-empty">None is saved yet. Edit the tree, give the edits a name, and save them here, or use '
+        "<code>workbench whatif RUN --set NODE=P --scenario NAME</code>.</p>"
+    )
+    return (
+        '<table class="wb-table wb-compare"><thead><tr><th></th><th></th><th>Root</th><th>Change</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>{none}{_differences(table)}"
+    )
+
+
+def _scenario_row(
+    name: str, words: str, root: float | None, base: float | None, *, saved: bool = False, mix: bool = False
+) -> str:
+    kind = "scenario" if saved else "mix" if mix else "base" if name == "base" else "page"
+    return (
+        f'<tr data-kind="{kind}" data-scenario="{escape(name)}"><th scope="row">{escape(name)}</th><td>{prose(words)}</td>'
+        f"{_cell('scenario-root', root)}<td>{'' if kind == 'base' else _change(base, root)}</td></tr>"
+    )
+
+
+def _differences(table: Mapping[str, Any]) -> str:
+    names = [row["name"] for row in table["scenarios"]]
+    if not names:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("base", *names))
+    lines = "".join(
+        f'<tr title="{escape(row["statement"])}"><th scope="row">{row["id"]}</th><td>{percent(row["base"])}</td>'
+        + "".join(f"<td>{percent(row['scenarios'][name])}</td>" for name in names)
+        + "</tr>"
+        for row in table["nodes"]
+    )
+    return (
+        '<details class="wb-differences"><summary>Where they differ</summary><table class="wb-table">'
+        f"<thead><tr><th></th>{head}</tr></thead><tbody>{lines}</tbody></table></details>"
     )
 
 
@@ -206,6 +289,16 @@ def _share(value: float | None) -> str:
     if value is None:
         return percent(None)
     return f"{MINUS if value < 0 else ''}{percent(abs(value))}"
+
+
+def refusal(line: str) -> str:
+    """Return one line that says why something was not done."""
+    return f'<p class="wb-warn" role="alert">{escape(line)}</p>'
+
+
+def note(line: str) -> str:
+    """Return one line that says that something was done."""
+    return f'<p class="wb-note" role="status">{escape(line)}</p>'
 
 
 def runs_table(runs: Sequence[Mapping[str, Any]], *, note: str = "") -> str:
