@@ -71,7 +71,7 @@ def test_two_edits_of_a_leaf_move_the_root_to_the_numbers_that_whatif_prints(
     assert page.locator('[data-id="P0"] [data-field="base"]').inner_text() == "65.8%"
     page.locator('[data-id="P2.1"] .wb-statement').click()
     page.frame_locator("iframe.wb-frame").locator("img").wait_for()
-    shot(page, "dashboard")
+    shot(page, "dashboard-sample")
     watched.clean()
 
 

@@ -1,0 +1,114 @@
+"""The dashboard of the real demo run shows the command line's numbers; its picture is the one in the README."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Served, Watched, shot, start
+from tests.conftest import FinishedRun, run_cli
+from workbench.widgets.wording import percent, signed
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def copy(demo: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of one's own with the demo run and two scenarios."""
+    home = tmp_path_factory.mktemp("demo-copy")
+    shutil.copytree(demo.home / "home", home / "home")
+    leaves = [leaf["id"] for leaf in demo.leaves]
+    asked(home, "whatif", demo.run_id, "--set", f"{leaves[0]}=0.4", "--scenario", "weak record",
+          "--rationale", "The reference class of the last ten years only", "--probability", "0.3")  # fmt: skip
+    asked(home, "whatif", demo.run_id, "--set", f"{leaves[-1]}=0.9", "--pin", "P2", "--scenario", "firm oil",
+          "--probability", "0.2")  # fmt: skip
+    return home
+
+
+@pytest.fixture(scope="module")
+def served(copy: Path, demo: FinishedRun) -> Iterator[Served]:
+    running = start(copy / "home", demo.run_id)
+    yield running
+    if running.process.poll() is None:
+        running.stop()
+    if running.process.stdout is not None:
+        running.process.stdout.close()
+
+
+def asked(home: Path, *arguments: str) -> Any:
+    done = run_cli(home, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def opened(watched: Watched, served: Served) -> Any:
+    watched.page.goto(served.url)
+    watched.page.wait_for_selector('[role="treeitem"]', timeout=90_000)
+    return watched.page
+
+
+def shown(row: Any, field: str) -> tuple[float, str]:
+    """The number a cell holds, and the text it shows."""
+    cell = row.locator(f'[data-field="{field}"]')
+    return float(cell.get_attribute("data-value")), cell.inner_text()
+
+
+def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
+    served: Served, watched: Watched, copy: Path, demo: FinishedRun
+) -> None:
+    page = opened(watched, served)
+    report = asked(copy, "sensitivity", demo.run_id, "--report")
+    rows = asked(copy, "sensitivity", demo.run_id)
+    assert report["tornado"] == rows and len(rows) == len(demo.leaves)
+    assert page.locator(".wb-tornado [data-leaf]").evaluate_all(
+        "rows => rows.map(row => row.dataset.leaf)"
+    ) == [row["id"] for row in rows]
+    for row in rows:
+        line = page.locator(f'.wb-tornado [data-leaf="{row["id"]}"]')
+        assert shown(line, "low") == (row["low"], percent(row["low"]))
+        assert shown(line, "high") == (row["high"], percent(row["high"]))
+        assert shown(line, "weight") == (row["path_weight"], signed(row["path_weight"]))
+    pane = page.locator(".wb-sensitivity")
+    low, high = report["reachable"]
+    assert shown(pane, "reachable-low") == (low, percent(low))
+    assert shown(pane, "reachable-high") == (high, percent(high))
+    table = asked(copy, "scenarios", demo.run_id)
+    assert [row["name"] for row in table["scenarios"]] == ["weak record", "firm oil"]
+    for row in table["scenarios"]:
+        line = page.locator(f'[data-kind="scenario"][data-scenario="{row["name"]}"]')
+        assert shown(line, "scenario-root") == (row["root"], percent(row["root"]))
+    base, mix = (page.locator(f'.wb-compare [data-kind="{kind}"]') for kind in ("base", "mix"))
+    assert shown(base, "scenario-root")[0] == table["base"]["root"] == demo.document["root"]["p"]
+    assert shown(mix, "scenario-root")[0] == table["mix"]["root"]
+    leaf = next(item["id"] for item in demo.leaves if item["notebook"])
+    page.locator(f'[role="treeitem"][data-id="{leaf}"] .wb-statement').click()
+    page.frame_locator("iframe.wb-frame").locator("body").wait_for()
+    page.wait_for_timeout(300)  # fonts and the frame's own layout, for the picture only
+    shot(page, "dashboard")
+    page.locator(".wb-scenarios").scroll_into_view_if_needed()
+    shot(page, "dashboard-scenarios")
+    watched.clean()
+
+
+def test_edits_saved_on_the_page_are_the_command_lines_scenario(
+    served: Served, watched: Watched, copy: Path, demo: FinishedRun
+) -> None:
+    page = opened(watched, served)
+    leaf = demo.leaves[0]["id"]
+    editor = page.get_by_label(f"probability of {leaf}", exact=True)
+    editor.fill("0.25")
+    editor.press("Enter")
+    page.wait_for_selector('[data-kind="page"]')
+    name = page.get_by_placeholder("name of a new scenario")
+    name.fill("from the page")
+    page.get_by_role("button", name="Save scenario").click()
+    saved = page.locator('[data-kind="scenario"][data-scenario="from the page"]')
+    saved.wait_for()
+    (row,) = asked(copy, "scenarios", demo.run_id, "from the page")["scenarios"]
+    expected = asked(copy, "whatif", demo.run_id, "--set", f"{leaf}=0.25")["after"]
+    assert shown(saved, "scenario-root")[0] == row["root"] == expected
+    assert row["author"] == "dashboard"
+    watched.clean()

@@ -1,0 +1,197 @@
+"""Edits, scenarios, noise and coherence from the command line, on a stored run without kernels."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import run_cli
+from tests.fakes.screens import RUN, demo_tree, make_run
+from workbench.propositions import Belief, Tree
+from workbench.synthesis import resynthesize
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    make_run(tmp_path / "home")
+    return tmp_path
+
+
+def asked(home: Path, *arguments: str) -> Any:
+    done = run_cli(home, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refused(home: Path, *arguments: str) -> str:
+    done = run_cli(home, *arguments)
+    assert done.returncode == 2 and done.stdout == "", done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    return line
+
+
+def root() -> float:
+    p = demo_tree().root.p
+    assert p is not None
+    return p
+
+
+def test_every_kind_of_edit_moves_the_tree_and_is_kept(home: Path) -> None:
+    first = asked(
+        home, "whatif", RUN, "--add", "P2=Oil stays below 80", "--set", "P2.4=0.6", "--remove", "P1.2",
+        "--restate", "P3=The base rate holds", "--same-meaning", "--scenario", "other", "--author", "Ann",
+        "--reason", "a hunch", "--expires", "2099-01-01",
+    )  # fmt: skip
+    changed = {row["id"]: row for row in first["changed"]}
+    assert changed["P1.2"]["after"] is None and changed["P2.4"] == {
+        "id": "P2.4",
+        "before": None,
+        "after": 0.6,
+    }
+    # P1 = 0.03 + 0.6 x 0.71 without P1.2; the new child has no say yet
+    p1 = 0.03 + 0.6 * 0.71
+    assert changed["P1"]["after"] == pytest.approx(p1)
+    after = root() + 0.3 * (p1 - demo_tree()["P1"].p)  # type: ignore[operator]
+    assert first["after"] == pytest.approx(after) and first["model_calls"] == 0 and first["stale"] == []
+    (held,) = first["overrides"]
+    assert (held["id"], held["author"], held["reason"]) == ("P2.4", "Ann", "a hunch")
+    assert held["expires"].startswith("2099-01-01T05:00")
+    second = asked(home, "whatif", RUN, "--set", "P3=0.1", "--pin", "P2", "--scenario", "other")
+    assert second["after"] == pytest.approx(after - 0.45 * 0.64)
+    (row,) = asked(home, "scenarios", RUN)["scenarios"]
+    assert row["root"] == second["after"] and row["edits"] == 6
+    text = run_cli(home, "whatif", RUN, "--unpin", "P2", "--scenario", "other").stdout
+    assert (
+        "held by Ann, until 2099-01-01T05:00:00+00:00: a hunch; the model says –" in text
+        and "(removed)" in text
+    )
+    assert asked(home, "show", RUN)["root"]["p"] == root()
+
+
+def test_two_people_on_one_scenario_do_not_overwrite_each_other(home: Path) -> None:
+    asked(home, "whatif", RUN, "--set", "P3=0.1", "--scenario", "bear")
+    (seen,) = asked(home, "scenarios", RUN)["scenarios"]
+    asked(home, "whatif", RUN, "--set", "P3=0.2", "--scenario", "bear", "--base-seq", str(seen["seq"]))
+    late = refused(
+        home, "whatif", RUN, "--set", "P3=0.3", "--scenario", "bear", "--base-seq", str(seen["seq"])
+    )
+    assert "has changed" in late and "look again" in late
+    assert "has changed" in refused(home, "scenarios", RUN, "--undo", "bear", "--base-seq", str(seen["seq"]))
+    (now,) = asked(home, "scenarios", RUN)["scenarios"]
+    assert now["root"] == resynthesize(demo_tree(), {"P3": 0.2}).after
+
+
+def test_scenarios_are_compared_and_mixed(home: Path) -> None:
+    asked(home, "whatif", RUN, "--set", "P3=0.1", "--scenario", "bear", "--probability", "0.25")
+    asked(home, "whatif", RUN, "--set", "P1=0.9", "--scenario", "bull", "--probability", "0.5")
+    table = asked(home, "scenarios", RUN)
+    bear, bull = (resynthesize(demo_tree(), edit).after for edit in ({"P3": 0.1}, {"P1": 0.9}))
+    assert bear is not None and bull is not None
+    assert table["mix"]["root"] == pytest.approx(0.25 * bear + 0.5 * bull + 0.25 * root())
+    assert [row["id"] for row in table["nodes"]] == ["P0", "P1", "P3"]
+    assert [row["name"] for row in asked(home, "scenarios", RUN, "bull")["scenarios"]] == ["bull"]
+    lines = run_cli(home, "scenarios", RUN).stdout.splitlines()
+    assert lines[0].split() == ["base", "65.8%"] and any(line.startswith("mix") for line in lines)
+    assert "can take 0.25 at most" in refused(
+        home, "whatif", RUN, "--set", "P3=0.1", "--scenario", "third", "--probability", "0.3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((), "nothing is changed"),
+        (("--set", "P9=0.1"), "no proposition 'P9'"),
+        (("--set", "P3=1.1"), "between 0 and 1"),
+        (("--set", "P3=0.1", "--set", "P3=0.2"), "twice"),
+        (("--add", "P3"), "PARENT=STATEMENT"),
+        (("--remove", "P0"), "root cannot be removed"),
+        (("--restate", "P3=VIX closes at or below 20 on 2018-12-31"), "P2.1"),
+        (("--set", "P3=0.1", "--expires", "2000-01-01", "--author", "Ann"), "over already"),
+        (("--set", "P3=0.1", "--reason", "why not"), "--author"),
+        (("--set", "P3=0.1", "--scenario", "base"), "may be called base"),
+    ],
+)
+def test_an_edit_that_cannot_be_made_is_one_line(home: Path, arguments: tuple[str, ...], line: str) -> None:
+    assert line in refused(home, "whatif", RUN, *arguments)
+
+
+def test_a_proposition_without_a_value_is_asked_for_not_the_model(home: Path) -> None:
+    done = run_cli(home, "whatif", RUN, "--add", "P2=Oil stays below 80", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["after"] is None
+    assert "--set P2.4=P" in done.stderr and "--full" not in done.stderr
+
+
+def test_the_report_adds_reach_band_and_what_to_ground_next(home: Path) -> None:
+    rows = asked(home, "sensitivity", RUN)
+    report = asked(home, "sensitivity", RUN, "--report")
+    assert isinstance(rows, list) and report["tornado"] == rows
+    assert report["reachable"] == pytest.approx([0.02, 1.0], abs=0.02) and report["uncertainty"] is None
+    assert {row["id"] for row in report["ground_next"]} == {row["id"] for row in rows}
+    text = run_cli(home, "sensitivity", RUN, "--report").stdout
+    assert "lowest" in text.splitlines()[0] and "highest" in text.splitlines()[0]
+    assert "whatever the leaves turn out" in text and "ground next" in text and "--trials 2" in text
+
+
+def test_noise_is_repeatable_and_in_the_unit_interval(home: Path) -> None:
+    options = ("--kind", "reverse", "--level", "0.3", "--seed", "4", "--draws", "50")
+    study = asked(home, "noise", RUN, *options)
+    assert study == asked(home, "noise", RUN, *options)
+    assert len(study["values"]) == 50 and study["root"] == root() and study["sd"] > 0
+    assert "50 draws of reverse noise" in run_cli(home, "noise", RUN, *options).stdout
+    assert "noise is one of" in refused(home, "noise", RUN, "--kind", "pink")
+
+
+def test_a_tree_that_is_no_bayes_net_is_refused_or_projected_with_a_note(home: Path) -> None:
+    assert "P0" in refused(home, "export", RUN, "--to", "bif")
+    done = run_cli(home, "export", RUN, "--to", "bif", "--project")
+    assert done.returncode == 0 and done.stdout.startswith("network") and "P0" in done.stderr
+
+
+def test_a_report_keeps_its_line_ends_through_csv(home: Path) -> None:
+    tree = demo_tree()
+    words = "first\r\nsecond\rthird\nfourth"
+    (home / "t.json").write_text(json.dumps(tree.with_belief("P3", Belief(p=0.74, report=words)).to_json()))
+    first = asked(home, "import", "t.json", "--cutoff", "2018-06-30")["run_id"]
+    assert run_cli(home, "export", first, "--to", "csv", "-o", "t.csv").returncode == 0
+    (home / "bom.csv").write_bytes(b"\xef\xbb\xbf" + (home / "t.csv").read_bytes())
+    for name in ("t.csv", "bom.csv"):
+        run_id = asked(home, "import", name, "--cutoff", "2018-06-30")["run_id"]
+        assert run_cli(home, "export", run_id, "--to", "json", "-o", "back.json").returncode == 0
+        nodes = {node["id"]: node for node in json.loads((home / "back.json").read_bytes())["nodes"]}
+        assert nodes["P3"]["belief"]["report"] == words
+
+
+def add(home: Path, statement: str, p: float, cutoff: str = "2018-06-30") -> str:
+    path = home / "one.json"
+    path.write_text(json.dumps(Tree.root_only(statement).with_belief("P0", Belief(p=p)).to_json()))
+    return str(asked(home, "import", str(path), "--cutoff", cutoff)["run_id"])
+
+
+def coherence(home: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Any]:
+    done = run_cli(home, "coherence", *arguments, "--json")
+    return done, json.loads(done.stdout)
+
+
+def test_forecasts_that_cannot_all_hold_are_found_wanting(home: Path) -> None:
+    low = add(home, "The VIX closes at or below 15 on 2018-12-31", 0.5)
+    high = add(home, "The VIX closes above 20 on 2018-12-31", 0.3)
+    done, report = coherence(home)
+    assert done.returncode == 0 and report["coherent"] and len(report["forecasts"]) == 3
+    middle = add(home, "The VIX closes above 15 on 2018-12-31", 0.2)
+    done, report = coherence(home)
+    assert done.returncode == 6 and not report["coherent"]
+    found = {(item["kind"], frozenset(item["ids"])): item["gap"] for item in report["findings"]}
+    assert found[("nested", frozenset({high, middle}))] == pytest.approx(-0.1)
+    assert found[("exclusive", frozenset({low, middle}))] == pytest.approx(-0.3)
+    later = add(home, "The VIX closes above 18 on 2018-12-31", 0.9, cutoff="2018-09-30")
+    done, report = coherence(home, high, later)
+    assert (
+        done.returncode == 0 and "2 cutoffs" in done.stderr
+    )  # what is known differs, so nothing is compared
+    done, report = coherence(home, RUN, "--exclusive", f"{RUN},{low}")
+    assert done.returncode == 6 and report["findings"][0]["gap"] == pytest.approx(root() + 0.5 - 1)
+    assert "NOT coherent" in run_cli(home, "coherence").stdout
+    assert "no run" in refused(home, "coherence", "nobody")
