@@ -126,11 +126,12 @@ for line in open('/proc/{t.victim}/maps'):
 
 def _home(t: Targets) -> str:
     return """
-import os, pwd, glob
+import os, pwd, sys
+python = f'{sys.base_prefix}/{sys.prefix}/.ipython/matplotlib'.split('/')
 seen = []
 for home in {os.path.expanduser('~'), '/root', *(entry.pw_dir for entry in pwd.getpwall())}:
     try:
-        seen += [f'{home}/{name}' for name in os.listdir(home) if name not in ('.pyenv', '.ipython')]
+        seen += [f'{home}/{name}' for name in os.listdir(home) if name not in python]
     except OSError:
         pass
 print('files of the host' if [name for name in seen if '/tmp' not in name and '/home' in name or '/root/' in name] else seen)
