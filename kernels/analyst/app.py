@@ -4,6 +4,7 @@ import os
 import sys
 
 import call_api
+import clients
 import zmq
 from ipykernel.compiler import XCachingCompiler
 from ipykernel.heartbeat import Heartbeat
@@ -153,6 +154,7 @@ def build(connection, descriptors, api_fd):
     app.shell.user_ns_hidden.update(names)
     app.kernel.user_ns = app.shell.user_ns
     app.shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
+    clients.install(api, app.shell.events)
     return app
 
 

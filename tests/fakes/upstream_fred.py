@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from tests.fakes.upstream import Seen, Sent, Upstream
 
@@ -66,24 +67,29 @@ def frbny(folder: Path) -> list[tuple[str, str, str, str]]:
 class FredUpstream(Upstream):
     """The emulator; ``rows`` are (series, period, known from, value)."""
 
-    def __init__(self, rows: Iterable[tuple[str, str, str, str]] = SYNTHETIC) -> None:
+    def __init__(
+        self, rows: Iterable[tuple[str, str, str, str]] = SYNTHETIC, *, today: str = TODAY
+    ) -> None:
         super().__init__(self._answer)
         self.values = intervals(rows)
+        self.today = today
 
     def _answer(self, seen: Seen) -> Sent:
         q = seen.query
         if q.get("api_key") != KEY:
             return _bad("The value for variable api_key is not registered.")
-        if q.get("file_type") != "json":
-            return Sent(b"<xml/>", 200, {"content-type": "text/xml"})
+        sent = self._routed(seen, q)
+        return sent if q.get("file_type") == "json" else _xml(sent)
+
+    def _routed(self, seen: Seen, q: dict[str, str]) -> Sent:
         whole = seen.path in ("/series/vintagedates", "/release/dates")
-        start, end = q.get("realtime_start", "1776-07-04" if whole else TODAY), q.get("realtime_end", TODAY)
+        start, end = q.get("realtime_start", "1776-07-04" if whole else self.today), q.get("realtime_end", self.today)
         for day in (start, end):
             if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
                 return _bad("Variable realtime_start is not a date.")
         if start > end:
             return _bad("Variable realtime_start can not be later than realtime_end.")
-        if end > TODAY:
+        if end > self.today and end != "9999-12-31":
             return _bad("Variable realtime_end can not be after today.")
         routes = {
             "/series/observations": self._observations,
@@ -137,7 +143,7 @@ class FredUpstream(Upstream):
             "observation_start": min(v.period for v in values), "observation_end": max(v.period for v in values),
             "frequency": "Monthly", "frequency_short": "M", "units": "Index", "units_short": "Index",
             "seasonal_adjustment": "Seasonally Adjusted", "seasonal_adjustment_short": "SA",
-            "last_updated": f"{TODAY} 07:41:03-06", "popularity": 77, "notes": "Notes.",
+            "last_updated": f"{self.today} 07:41:03-06", "popularity": 77, "notes": "Notes.",
         }  # fmt: skip
 
     def _series(self, q: dict[str, str], start: str, end: str) -> Sent:
@@ -196,6 +202,25 @@ class FredUpstream(Upstream):
 
     def _children(self, q: dict[str, str], start: str, end: str) -> Sent:
         return Sent({"categories": [{"id": 16, "name": "Exports", "parent_id": 13}]})
+
+
+def _xml(sent: Sent) -> Sent:
+    """The same in the service's other format: the rows as elements, all else as attributes."""
+    body: dict[str, Any] = sent.body
+    if "error_message" in body:
+        fields = {"code": str(body["error_code"]), "message": body["error_message"]}
+        return Sent(
+            ElementTree.tostring(ElementTree.Element("error", fields)), sent.status, {"content-type": "text/xml"}
+        )
+    [(name, rows)] = [(name, value) for name, value in body.items() if isinstance(value, list)]
+    root = ElementTree.Element(name, {k: str(v) for k, v in body.items() if k != name})
+    for row in rows:
+        child = ElementTree.SubElement(root, name[:-1])
+        if isinstance(row, dict):
+            child.attrib.update({k: str(v) for k, v in row.items()})
+        else:
+            child.text = row
+    return Sent(ElementTree.tostring(root, encoding="utf-8"), 200, {"content-type": "text/xml"})
 
 
 def _bad(message: str) -> Sent:

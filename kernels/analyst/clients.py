@@ -1,0 +1,370 @@
+"""`fredapi` and `yfinance` as people know them, with `CALL_API` for a transport.
+
+`install` puts a finder in front of the import system; it costs nothing until a cell imports one of the two, and then
+replaces only the few functions through which they reach the network. Their own parsing runs. There is no network in
+here, so what is not replaced cannot fetch anything; it says so, and names `CALL_API`.
+
+Nothing that depends on an earlier cell decides which calls a cell makes, nor does the clock of the machine: a cell
+that is run again asks the same questions in the same order.
+"""
+
+import re
+import sys
+import time
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import parse_qsl, urlsplit
+from zoneinfo import ZoneInfo
+
+import call_api
+
+_NEW_YORK = ZoneInfo("America/New_York")
+_ASKED_FOR_NOW = 120  # seconds within which an end is taken for "now"
+_CLOCK = "embedded/series/list"
+_RANGE = re.compile(r"(\d{1,4})(d|wk|mo|y)")
+_DAYS_AROUND = 12  # the longest time markets were closed, and a few days
+_YAHOO_PATHS = {
+    "fundamentals-timeseries": "yfinance/fundamentals",
+    "quoteSummary": "yfinance/upgrades-downgrades (ratings); the profile and statistics of today are not told",
+    "visualization": "yfinance/earnings-dates",
+    "ncp": "yfinance/news",
+    "search": "yfinance/search",
+    "lookup": "yfinance/lookup",
+}
+
+
+class Transport:
+    """What both clients need: questions to the broker, and the instant that stands for "now".
+
+    Answers are kept until the cell ends, so that a client that asks twice costs one call.
+    """
+
+    def __init__(self, api):
+        self._api = api
+        self._kept = {}
+        self.failure = None
+
+    def new_cell(self, *_):
+        """Forget what the last cell asked."""
+        self._kept.clear()
+
+    def ask(self, path, params):
+        """The data of `path`; what went wrong stays in `failure` too."""
+        key = (path, repr(sorted(params.items())))
+        if key not in self._kept:
+            try:
+                self._kept[key] = self._api(path, params), dict(self._api.meta)
+            except call_api.ApiError as error:
+                self.failure = error
+                raise
+        return self._kept[key][0]
+
+    def now(self):
+        """Epoch seconds of the knowledge cutoff; of the machine's clock where nothing is held back."""
+        self.ask(_CLOCK, {})
+        as_of = self._kept[_CLOCK, repr([])][1].get("as_of") or "live"
+        if as_of == "live":
+            return time.time()
+        moment = datetime.fromisoformat(as_of)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def install(api, events=None):
+    """Have `fredapi` and `yfinance` ask `api` from their first import on.
+
+    Parameters
+    ----------
+    api : CallApi
+    events : IPython's events, to hear of new cells
+    """
+    transport = Transport(api)
+    if events is not None:
+        events.register("pre_run_cell", transport.new_cell)
+    hook = _Hook(transport)
+    sys.meta_path.insert(0, hook)
+    for name in _PATCHES:
+        if name in sys.modules:
+            _PATCHES[name](sys.modules[name], transport)
+    return hook
+
+
+class _Hook:
+    """Finds the modules to be patched as the other finders do, and patches them once they ran."""
+
+    def __init__(self, transport):
+        self._transport = transport
+
+    def find_spec(self, name, path=None, target=None):
+        """The module's spec with a loader that patches; None for all other modules."""
+        patch = _PATCHES.get(name)
+        if patch is None:
+            return None
+        for finder in sys.meta_path:
+            spec = finder.find_spec(name, path, target) if finder is not self else None
+            if spec is not None:
+                break
+        else:
+            return None
+        run = spec.loader.exec_module
+
+        def run_and_patch(module):
+            run(module)
+            patch(module, self._transport)
+
+        spec.loader.exec_module = run_and_patch
+        return spec
+
+
+# --- fredapi -----------------------------------------------------------------------------------------------------
+
+
+def _patch_fredapi(module, transport):
+    import xml.etree.ElementTree as tree
+
+    fred = module.Fred
+
+    def __init__(self, api_key=None, api_key_file=None, proxies=None):
+        """Take any key and any proxy and use none: the broker holds the key."""
+        self.api_key, self.proxies = "", None
+
+    def fetch(self, url):
+        if not url.startswith(self.root_url + "/"):
+            raise call_api.ApiRefused(f"fredapi asks {self.root_url} only, through CALL_API")
+        parts = urlsplit(url[len(self.root_url) + 1 :])
+        data = transport.ask(f"fred/{parts.path}", dict(parse_qsl(parts.query)))
+        return _as_xml(tree, data)
+
+    fred.__init__ = __init__
+    fred._Fred__fetch_data = fetch
+
+
+def _as_xml(tree, data):
+    """FRED's JSON as the XML element that FRED itself would send: lists become children, the rest attributes."""
+    root = tree.Element("answer")
+    for name, value in data.items():
+        if not isinstance(value, list):
+            root.set(name, str(value))
+            continue
+        for row in value:
+            child = tree.SubElement(root, name)
+            if isinstance(row, dict):
+                child.attrib.update((key, str(item)) for key, item in row.items() if item is not None)
+            else:
+                child.text = str(row)
+    return root
+
+
+# --- yfinance ----------------------------------------------------------------------------------------------------
+
+
+class _NoSession:
+    """Stands where yfinance keeps its HTTP session."""
+
+    def __init__(self):
+        self.cookies, self.headers, self.proxies = {}, {}, {}
+
+
+class _Response:
+    status_code = 200
+    text = ""
+    url = ""
+
+    def __init__(self, data):
+        self._data = data
+
+    def json(self):
+        return self._data
+
+    def raise_for_status(self):
+        return None
+
+
+def _patch_http(module, transport):
+    module.new_session = _NoSession
+
+
+def _patch_cache(module, transport):
+    # no files: what one cell looked up must not decide what another asks
+    module.get_tz_cache = module._TzCacheDummy
+    module.get_cookie_cache = module._CookieCacheDummy
+    module.get_isin_cache = module._ISINCacheDummy
+
+
+def _patch_data(module, transport):
+    class Failed(module.YFRateLimitError):
+        # yfinance swallows and logs every error but this kind
+        def __init__(self, message):
+            Exception.__init__(self, message)
+
+    class Refused(call_api.ApiRefused, Failed):
+        pass
+
+    class Unavailable(call_api.ApiUnavailable, Failed):
+        pass
+
+    def get(self, url, params=None, timeout=30):
+        try:
+            return _Response(_yahoo(transport, url, dict(params or {})))
+        except call_api.ApiRefused as error:
+            raise Refused(str(error)) from None
+        except call_api.ApiError as error:
+            raise Unavailable(str(error)) from None
+
+    def post(self, url, body=None, params=None, timeout=30, data=None):
+        return get(self, url, params)
+
+    def set_login_cookies(self, cookie_t, cookie_y):
+        raise Refused("yfinance needs no login here: its prices come through CALL_API")
+
+    client = module.YfData
+    client.get = client.cache_get = get
+    client.post = post
+    client.get_raw_json = lambda self, url, params=None, timeout=30: get(self, url, params).json()
+    client._set_session = lambda self, session: setattr(self, "_session", _NoSession())
+    client.set_login_cookies = set_login_cookies
+
+
+def _patch_base(module, transport):
+    module._tz_info_fetch_ctr = 2  # there is no second place to look for a zone
+
+
+def _patch_history(module, transport):
+    class Clock:
+        time = staticmethod(transport.now)
+
+    module._time = Clock
+
+
+def _patch_multi(module, transport):
+    import functools
+    import inspect
+
+    original = module.download
+
+    @functools.wraps(original)
+    def download(*args, **kwargs):
+        bound = inspect.signature(original).bind(*args, **kwargs)
+        # one after the other: the order of calls is part of the record
+        bound.arguments["threads"] = False
+        transport.failure = None
+        table = original(*bound.args, **bound.kwargs)
+        if table.empty and transport.failure is not None:
+            raise transport.failure
+        return table
+
+    module.download = download
+
+
+def _patch_live(module, transport):
+    def connect(*args, **kwargs):
+        raise call_api.ApiRefused(
+            "there are no live quotes here: past prices come by CALL_API('yfinance/history', ...)"
+        )
+
+    module.sync_connect = module.async_connect = connect
+
+
+def _yahoo(transport, url, params):
+    parts = urlsplit(url)
+    pieces = parts.path.strip("/").split("/")
+    if "chart" not in pieces:
+        known = next((path for piece, path in _YAHOO_PATHS.items() if piece in pieces), None)
+        raise call_api.ApiRefused(
+            f"yfinance gives prices, dividends and splits here, not {parts.path}: "
+            + (f"use CALL_API with {known}" if known else "see what CALL_API has under yfinance/ and fmp/")
+        )
+    return _chart(transport, pieces[-1], {**dict(parse_qsl(parts.query)), **params})
+
+
+def _chart(transport, symbol, params):
+    """Yahoo's chart; windows that count back from now count back from the cutoff."""
+    asked, days = dict(params), None
+    asked.pop("crumb", None)
+    span = asked.pop("range", None)
+    if span is not None:
+        now = transport.now()
+        asked["period2"] = int(now)
+        asked["period1"], days = _back(span, now)
+    elif abs(asked["period2"] - time.time()) < _ASKED_FOR_NOW:
+        asked["period2"] = int(transport.now())
+    asked.setdefault("interval", "1d")
+    data = transport.ask("yfinance/history", {"symbol": symbol, **asked})
+    results = [_complete(result, asked["interval"], days) for result in data["chart"]["result"] or []]
+    return {"chart": {"result": results, "error": None}}
+
+
+def _back(span, now):
+    """Where a span such as ``1mo`` begins, in epoch seconds, and how many days of trading it has (None: all)."""
+    today = datetime.fromtimestamp(now - 1e-3, tz=_NEW_YORK).date()
+    if span == "max":
+        return int(datetime(1900, 1, 1, tzinfo=UTC).timestamp()), None
+    found = _RANGE.fullmatch(span)
+    if span == "ytd":
+        first, days = today.replace(month=1, day=1), None
+    elif found is None:
+        raise call_api.ApiRefused(f"period {span!r} is none of 1d, 5d, 1mo, 3mo, 6mo, 1y, 2y, 5y, 10y, ytd, max")
+    else:
+        number, unit = int(found[1]), found[2]
+        days = number if unit == "d" else None
+        back = {"d": timedelta(days=2 * number + _DAYS_AROUND), "wk": timedelta(weeks=number)}
+        first = today - back[unit] if unit in back else _months_before(today, number * (12 if unit == "y" else 1))
+    return int(datetime(first.year, first.month, first.day, tzinfo=_NEW_YORK).timestamp()), days
+
+
+def _months_before(day, months):
+    year, month = divmod(day.year * 12 + day.month - 1 - months, 12)
+    if year < 1900:
+        return date(1900, 1, 1)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def _complete(result, interval, days):
+    """A chart with the parts of its meta that the broker does not pass on but yfinance looks at."""
+    meta = {
+        "instrumentType": "EQUITY",
+        "currency": None,
+        "exchangeTimezoneName": "America/New_York",
+        **result["meta"],
+        "validRanges": ["1d", "5d", "1mo", "3mo", "6mo", "1y", "2y", "5y", "10y", "ytd", "max"],
+        "priceHint": 2,
+    }
+    stamps = result.get("timestamp") or []
+    indicators = result["indicators"]
+    zone = ZoneInfo(meta["exchangeTimezoneName"])
+    by_day = {}
+    for at, stamp in enumerate(stamps):
+        by_day.setdefault(datetime.fromtimestamp(stamp, tz=zone).date(), []).append(at)
+    if days is not None and len(by_day) > days:
+        first = by_day[sorted(by_day)[-days]][0]
+        stamps = stamps[first:]
+        indicators = {
+            kind: [{name: column[first:] for name, column in part.items()} for part in parts]
+            for kind, parts in indicators.items()
+        }
+        by_day = {day: [at - first for at in places] for day, places in by_day.items() if places[0] >= first}
+    if interval.endswith(("m", "h")):
+        # the broker was asked for regular hours; each day's are its bars'
+        meta["tradingPeriods"] = [
+            [{"timezone": "", "gmtoffset": 0, "start": stamps[places[0]], "end": stamps[places[-1]] + 1}]
+            for places in by_day.values()
+        ] or {"pre": [], "post": []}
+    changed = {"meta": meta, "timestamp": stamps, "indicators": indicators}
+    if days is not None and "events" in result:
+        began = stamps[0] if stamps else float("inf")
+        changed["events"] = {
+            kind: {key: event for key, event in events.items() if event["date"] >= began}
+            for kind, events in result["events"].items()
+        }
+    return {**result, **changed}
+
+
+_PATCHES = {
+    "fredapi.fred": _patch_fredapi,
+    "yfinance._http": _patch_http,
+    "yfinance.cache": _patch_cache,
+    "yfinance.data": _patch_data,
+    "yfinance.base": _patch_base,
+    "yfinance.scrapers.history": _patch_history,
+    "yfinance.multi": _patch_multi,
+    "yfinance.live": _patch_live,
+}
