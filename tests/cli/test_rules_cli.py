@@ -1,0 +1,91 @@
+"""Rules other than linear, through the command line against the fake server: stated values, and no model at all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import run_cli
+from tests.fakes.openai_server import OpenAIServer, Policy
+
+STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+ANALYZE = ("analyze", STATEMENT, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
+PLAN = {
+    "P0": {
+        "P1": ("The S&P 500 closes above 2700 on 2018-09-28", "Positive"),
+        "P2": ("The VIX closes above 20 on 2018-12-31", "Negative"),
+    },
+    "P1": {
+        "P1.1": ("The S&P 500 closes above 2650 on 2018-08-31", "Positive"),
+        "P1.2": ("The NASDAQ Composite closes above 7300 on 2018-09-28", "Positive"),
+    },
+}
+
+
+def quick() -> Policy:
+    return Policy(plan=PLAN, steps=1, fetch="print(40 + 2)", p={"P1.1": 0.9, "P1.2": 0.7, "P2": 0.2})
+
+
+def asked(home: Path, *arguments: str) -> Any:
+    done = run_cli(home, *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def test_a_vanilla_node_turns_stale_until_the_model_is_asked_again(tmp_path: Path) -> None:
+    with OpenAIServer(quick()) as server:
+        document, _ = asked(tmp_path, *ANALYZE, "--api-base", server.url, "--rule", "vanilla")
+        assert document["root"]["p"] == pytest.approx((0.8 + 0.2) / 2)
+        seen = len(server.asked)
+        stale, said = asked(tmp_path, "whatif", "last", "--set", "P1.1=0.1", "--json")
+        assert stale["after"] is None and stale["stale"] == ["P0", "P1"] and stale["model_calls"] == 0
+        assert "--full" in said and len(server.asked) == seen
+        full, said = asked(
+            tmp_path, "whatif", "last", "--set", "P1.1=0.1", "--full", "--scenario", "cold", "--json"
+        )
+        assert [(one.stage, one.node) for one in server.asked[seen:]] == [
+            ("vanilla", "P1"),
+            ("vanilla", "P0"),
+        ]
+        # The price comes first, as far as anybody knows it.
+        assert said.startswith("asking openai/x for 2 nodes (P1, P0): 2 calls") and "price unknown" in said
+        assert full["after"] == pytest.approx((0.4 + 0.2) / 2) and full["model_calls"] == 2
+        seen = len(server.asked)
+        table, _ = asked(tmp_path, "scenarios", "last", "--json")
+        assert table["scenarios"][0]["root"] == full["after"] and table["scenarios"][0]["stale"] == []
+        spread, _ = asked(tmp_path, "refit", "last", "--node", "P1", "--k", "2", "--json")
+        assert len(server.asked) == seen + 2 == seen + spread["model_calls"]
+        assert spread["nodes"][0]["value"] == {
+            "mean": 0.8,
+            "sd": 0.0,
+            "low": 0.8,
+            "high": 0.8,
+            "flips": False,
+        }
+
+
+def test_random_weights_ask_no_model_and_follow_their_seed(tmp_path: Path) -> None:
+    with OpenAIServer(quick()) as server:
+        document, _ = asked(
+            tmp_path, *ANALYZE, "--api-base", server.url, "--rule", "random", "--rule-seed", "7"
+        )
+        assert {one.stage for one in server.asked} == {"analyze", "step", "conclude"}
+        seen = len(server.asked)
+        full, said = asked(tmp_path, "whatif", "last", "--set", "P2=0.9", "--full", "--json")
+        assert len(server.asked) == seen and "asks no model" in said
+    rules = {node["id"]: node["rule"] for node in document["nodes"] if node["rule"]}
+    assert {rule["seed"] for rule in rules.values()} == {7}
+    weights = rules["P0"]["weights"]
+    values = {node["id"]: node["p"] for node in document["nodes"]}
+    assert document["root"]["p"] == pytest.approx(weights["P1"] * values["P1"] + weights["P2"] * 0.2)
+    assert full["after"] == pytest.approx(weights["P1"] * values["P1"] + weights["P2"] * 0.9)
+
+
+def test_the_offline_analyst_takes_the_rules_that_need_no_model(tmp_path: Path) -> None:
+    for rule, code in (("average", 0), ("random", 0), ("logic", 2)):
+        done = run_cli(
+            tmp_path, "analyze", STATEMENT, "--cutoff", "2018-06-30", "--rule", rule, "--plan-only", "--json"
+        )
+        assert done.returncode == code, done.stderr
+    assert "--rule linear, vanilla, average, random" in done.stderr
