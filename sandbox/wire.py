@@ -1,6 +1,7 @@
 """The trusted end of `CALL_API`: one server per kernel, on a socket that only this kernel holds.
 
-A frame is four bytes of length (big endian) and a JSON object; `kernels/analyst/call_api.py` is the other end. The
+A frame is four bytes of length (big endian) and a JSON object; `kernels/analyst/call_api.py` is the other end. An answer
+that was asked for as columns has, in place of ``data``, ``columns`` and ``attached``, the count of bytes that follow it. The
 kernel is hostile: everything it sends is validated, unknown fields refuse the request, sizes and counts are capped,
 and a frame that is no request at all ends the connection.
 """
@@ -16,6 +17,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from proxies.columns import to_columns
 from proxies.errors import ProxyError, Refused
 from sandbox.types import ApiCaller, Limits
 
@@ -38,6 +40,7 @@ class CallRequest(BaseModel):
     id: int = Field(ge=0, le=2**53)
     path: str = Field(min_length=1, max_length=300)
     params: dict[str, JsonValue] = Field(default_factory=dict, max_length=100)
+    columns: bool = False
 
 
 class DeclareRequest(BaseModel):
@@ -110,8 +113,8 @@ class WireServer:
                     if not chunk:
                         return
                     received += chunk
-                reply = await self._answer(parse_request(body))
-                writer.writelines((struct.pack(">I", len(reply)), reply))
+                reply, *attached = await self._answer(parse_request(body))
+                writer.writelines((struct.pack(">I", len(reply)), reply, *attached))
                 if writer.transport.get_write_buffer_size():
                     await writer.drain()
         except BadFrame as error:
@@ -121,23 +124,23 @@ class WireServer:
         finally:
             writer.close()
 
-    async def _answer(self, request: CallRequest | DeclareRequest) -> bytes:
+    async def _answer(self, request: CallRequest | DeclareRequest) -> list[bytes | memoryview]:
         try:
             if isinstance(request, DeclareRequest):
                 if self._declare is None:
                     raise Refused("the knowledge cutoff of this session is pinned already")
-                return _encode({"id": request.id, "data": await self._declare(request.cutoff)})
+                return [_encode({"id": request.id, "data": await self._declare(request.cutoff)})]
             return await self._call(request)
         except Refused as error:
-            return _failed(request.id, "refused", error)
+            return [_failed(request.id, "refused", error)]
         except ProxyError as error:
-            return _failed(request.id, "unavailable", error)
+            return [_failed(request.id, "unavailable", error)]
         except Exception as error:
             # ours to mend: the session raises it after the cell; the kernel is told only that it failed
             self.failure = error
-            return _failed(request.id, "unavailable", "the data broker failed")
+            return [_failed(request.id, "unavailable", "the data broker failed")]
 
-    async def _call(self, request: CallRequest) -> bytes:
+    async def _call(self, request: CallRequest) -> list[bytes | memoryview]:
         cell = self.cell
         if self._calls >= self._limits.api_calls:
             cell.limit = "api_calls"
@@ -150,14 +153,20 @@ class WireServer:
         self._calls += 1
         nth, cell.count = cell.count, cell.count + 1
         answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
-        body = _encode({"id": request.id, "data": answer.data, "meta": dict(answer.meta)})
-        if len(body) > MAX_REPLY:
-            raise Refused(
-                f"the answer has {len(body)} bytes, at most {MAX_REPLY} are passed on: ask for less"
-            )
-        self._bytes += len(body)
+        # a large answer is turned into columns beside the loop, which serves other kernels too
+        columns = await asyncio.to_thread(to_columns, answer.data) if request.columns else None
+        reply: list[bytes | memoryview]
+        if columns is None:
+            reply = [_encode({"id": request.id, "data": answer.data, "meta": dict(answer.meta)})]
+        else:
+            told = {"columns": columns.head, "attached": columns.size, "meta": dict(answer.meta)}
+            reply = [_encode({"id": request.id, **told}), *columns.body]
+        size = sum(map(len, reply))
+        if size > MAX_REPLY:
+            raise Refused(f"the answer has {size} bytes, at most {MAX_REPLY} are passed on: ask for less")
+        self._bytes += size
         cell.hashes.append(str(answer.meta.get("content_hash", "")))
-        return body
+        return reply
 
 
 def _frame(received: bytearray) -> bytes | None:

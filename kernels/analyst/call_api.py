@@ -2,7 +2,8 @@
 
 A frame is four bytes of length (big endian) and a JSON object. Request ``{"id", "path", "params"}`` or
 ``{"id", "cutoff"}``; reply ``{"id", "data", "meta"}`` or ``{"id", "error", "message"}`` with error ``refused`` or
-``unavailable``. What a cell does to this file changes nothing: the other end checks everything again.
+``unavailable``. A request with ``"columns": true`` may be answered by ``{"id", "columns", "attached", "meta"}`` and as many
+bytes as ``attached`` says: the columns' numbers as they lie in memory. What a cell does to this file changes nothing: the other end checks everything again.
 """
 
 import json
@@ -60,31 +61,24 @@ class CallApi:
         ApiUnavailable
             The source failed.
         """
-        reply = self._ask({"path": path, "params": dict(params or {})})
-        self.meta = reply.get("meta") or {}
-        notes = self.notes()
-        if notes:
-            print(f"CALL_API {path}: {notes}", file=sys.stderr)
-        return reply.get("data")
+        return self._call({"path": path, "params": dict(params or {})}).get("data")
 
     def frame(self, path, params=None):
         """Return the rows of `path` as a pandas DataFrame, columns of dates parsed."""
         import pandas
 
-        rows = _rows(self(path, params))
-        table = pandas.DataFrame(rows)
-        for name in table.columns:
-            column = table[name]
-            if not all(isinstance(value, str) for value in column) or column.empty:
-                continue
-            lowered = str(name).lower()
-            if lowered in _DATE_COLUMNS or lowered.endswith(("_date", "date", "_start", "_end", "_at")):
-                parsed = pandas.to_datetime(column, errors="coerce", format="ISO8601")
-                if not parsed.isna().any():
-                    table[name] = parsed
-            elif lowered == "value":
-                table[name] = pandas.to_numeric(column, errors="coerce")
-        return table
+        reply = self._call({"path": path, "params": dict(params or {}), "columns": True})
+        if "columns" in reply:
+            return _frame(reply["columns"], reply["bytes"])
+        return pandas.DataFrame(_rows(reply.get("data")))
+
+    def _call(self, request):
+        reply = self._ask(request)
+        self.meta = reply.get("meta") or {}
+        notes = self.notes()
+        if notes:
+            print(f"CALL_API {request['path']}: {notes}", file=sys.stderr)
+        return reply
 
     def notes(self):
         """One line on what the last answer left out, or an empty string."""
@@ -137,7 +131,14 @@ class CallApi:
                 raise OSError(f"a reply of {length} bytes")
             self._fill(4 + length)
             reply = json.loads(self._received[4 : 4 + length])
-            del self._received[: 4 + length]
+            attached = reply.get("attached") or 0
+            if not 0 <= attached <= MAX_REPLY:
+                raise OSError(f"{attached} attached bytes")
+            whole = 4 + length + attached
+            self._fill(whole)
+            if attached:
+                reply["bytes"] = bytes(memoryview(self._received)[whole - attached : whole])
+            del self._received[:whole]
             if reply.get("id") == number:
                 return reply
 
@@ -150,12 +151,46 @@ class CallApi:
 
 
 def _rows(data):
+    """What there is to show of an answer without rows."""
     if isinstance(data, dict):
         lists = [value for value in data.values() if isinstance(value, list)]
-        if len(lists) == 1 or (lists and all(isinstance(row, dict) for row in lists[0])):
-            return lists[0]
-        return [data]
+        return lists[0] if lists and (len(lists) == 1 or not lists[0]) else [data]
     return data
+
+
+def _frame(head, body):
+    """The frame of an answer in columns; texts are read once each, however often they come."""
+    import numpy
+    import pandas
+
+    columns, at, rows = {}, 0, head["rows"]
+    for column in head["columns"]:
+        name, kind = column["name"], column["kind"]
+        if kind == "json":
+            columns[name] = column["values"]
+            continue
+        dtype = {"int": "<i8", "float": "<f8", "text": "<i4"}[kind]
+        values = numpy.frombuffer(body, dtype, count=rows, offset=at)
+        at += values.nbytes
+        columns[name] = values if kind != "text" else _texts(name, column["texts"], values)
+    return pandas.DataFrame(columns, index=pandas.RangeIndex(rows))
+
+
+def _texts(name, texts, places):
+    import numpy
+    import pandas
+
+    lowered = str(name).lower()
+    complete = places.min(initial=0) >= 0
+    if complete and (
+        lowered in _DATE_COLUMNS or lowered.endswith(("_date", "date", "_start", "_end", "_at"))
+    ):
+        parsed = pandas.to_datetime(pandas.Series(texts), errors="coerce", format="ISO8601")
+        if not parsed.isna().any():
+            return parsed.array.take(places)
+    elif complete and lowered == "value":
+        return pandas.to_numeric(pandas.Series(texts), errors="coerce").to_numpy()[places]
+    return pandas.array([*texts, None], dtype="str").take(numpy.where(places < 0, len(texts), places))
 
 
 def cutoff_magic(api):

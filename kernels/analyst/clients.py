@@ -157,6 +157,13 @@ def _as_xml(tree, data):
 # --- yfinance ----------------------------------------------------------------------------------------------------
 
 
+class _NotCovered(call_api.ApiRefused):
+    pass
+
+
+_NotCovered.__name__ = _NotCovered.__qualname__ = "ApiRefused"
+
+
 class _NoSession:
     """Stands where yfinance keeps its HTTP session."""
 
@@ -177,6 +184,13 @@ class _Response:
 
     def raise_for_status(self):
         return None
+
+
+def _patch_package(module, transport):
+    import warnings
+
+    # the package asks to see warnings about its own use of pandas, which nobody here can mend
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module="yfinance")
 
 
 def _patch_http(module, transport):
@@ -202,9 +216,18 @@ def _patch_data(module, transport):
     class Unavailable(call_api.ApiUnavailable, Failed):
         pass
 
+    debug, hidden = module.YfConfig.debug, []
+
     def get(self, url, params=None, timeout=30):
+        if hidden:
+            debug.hide_exceptions = hidden.pop()
         try:
             return _Response(_yahoo(transport, url, dict(params or {})))
+        except _NotCovered:
+            # an empty table would look like an answer: have yfinance raise this one
+            hidden.append(debug.hide_exceptions)
+            debug.hide_exceptions = False
+            raise
         except call_api.ApiRefused as error:
             raise Refused(str(error)) from None
         except call_api.ApiError as error:
@@ -269,7 +292,7 @@ def _yahoo(transport, url, params):
     pieces = parts.path.strip("/").split("/")
     if "chart" not in pieces:
         known = next((path for piece, path in _YAHOO_PATHS.items() if piece in pieces), None)
-        raise call_api.ApiRefused(
+        raise _NotCovered(
             f"yfinance gives prices, dividends and splits here, not {parts.path}: "
             + (f"use CALL_API with {known}" if known else "see what CALL_API has under yfinance/ and fmp/")
         )
@@ -302,12 +325,16 @@ def _back(span, now):
     if span == "ytd":
         first, days = today.replace(month=1, day=1), None
     elif found is None:
-        raise call_api.ApiRefused(f"period {span!r} is none of 1d, 5d, 1mo, 3mo, 6mo, 1y, 2y, 5y, 10y, ytd, max")
+        raise call_api.ApiRefused(
+            f"period {span!r} is none of 1d, 5d, 1mo, 3mo, 6mo, 1y, 2y, 5y, 10y, ytd, max"
+        )
     else:
         number, unit = int(found[1]), found[2]
         days = number if unit == "d" else None
         back = {"d": timedelta(days=2 * number + _DAYS_AROUND), "wk": timedelta(weeks=number)}
-        first = today - back[unit] if unit in back else _months_before(today, number * (12 if unit == "y" else 1))
+        first = (
+            today - back[unit] if unit in back else _months_before(today, number * (12 if unit == "y" else 1))
+        )
     return int(datetime(first.year, first.month, first.day, tzinfo=_NEW_YORK).timestamp()), days
 
 
@@ -360,6 +387,7 @@ def _complete(result, interval, days):
 
 _PATCHES = {
     "fredapi.fred": _patch_fredapi,
+    "yfinance": _patch_package,
     "yfinance._http": _patch_http,
     "yfinance.cache": _patch_cache,
     "yfinance.data": _patch_data,

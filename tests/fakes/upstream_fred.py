@@ -67,9 +67,7 @@ def frbny(folder: Path) -> list[tuple[str, str, str, str]]:
 class FredUpstream(Upstream):
     """The emulator; ``rows`` are (series, period, known from, value)."""
 
-    def __init__(
-        self, rows: Iterable[tuple[str, str, str, str]] = SYNTHETIC, *, today: str = TODAY
-    ) -> None:
+    def __init__(self, rows: Iterable[tuple[str, str, str, str]] = SYNTHETIC, *, today: str = TODAY) -> None:
         super().__init__(self._answer)
         self.values = intervals(rows)
         self.today = today
@@ -83,7 +81,10 @@ class FredUpstream(Upstream):
 
     def _routed(self, seen: Seen, q: dict[str, str]) -> Sent:
         whole = seen.path in ("/series/vintagedates", "/release/dates")
-        start, end = q.get("realtime_start", "1776-07-04" if whole else self.today), q.get("realtime_end", self.today)
+        start, end = (
+            q.get("realtime_start", "1776-07-04" if whole else self.today),
+            q.get("realtime_end", self.today),
+        )
         for day in (start, end):
             if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
                 return _bad("Variable realtime_start is not a date.")
@@ -210,7 +211,9 @@ def _xml(sent: Sent) -> Sent:
     if "error_message" in body:
         fields = {"code": str(body["error_code"]), "message": body["error_message"]}
         return Sent(
-            ElementTree.tostring(ElementTree.Element("error", fields)), sent.status, {"content-type": "text/xml"}
+            ElementTree.tostring(ElementTree.Element("error", fields)),
+            sent.status,
+            {"content-type": "text/xml"},
         )
     [(name, rows)] = [(name, value) for name, value in body.items() if isinstance(value, list)]
     root = ElementTree.Element(name, {k: str(v) for k, v in body.items() if k != name})

@@ -40,7 +40,14 @@ def made_up(first: date, last: date, *, level: float, splits: Mapping[date, tupl
         if day.weekday() < 5:
             close = round(price * (1 + 0.01 * ((number * 7) % 11 - 5)), 2)
             days.append(
-                (day, round(close * 0.99, 2), round(close * 1.02, 2), round(close * 0.97, 2), close, 1000 + number)
+                (
+                    day,
+                    round(close * 0.99, 2),
+                    round(close * 1.02, 2),
+                    round(close * 0.97, 2),
+                    close,
+                    1000 * (1000 + number),
+                )
             )
             number += 1
         day += timedelta(days=1)
@@ -59,7 +66,9 @@ class YahooUpstream(Upstream):
         if self.per_client is not None and len(self.seen) > self.per_client:
             return Sent(b"Too Many Requests\r\n", 429, {"content-type": "text/plain"})
         if not path.startswith("/v8/finance/chart/"):
-            return Sent({"finance": {"result": None, "error": {"code": "Not Found", "description": path}}}, 404)
+            return Sent(
+                {"finance": {"result": None, "error": {"code": "Not Found", "description": path}}}, 404
+            )
         stock = self.stocks.get(path.rpartition("/")[2])
         if stock is None:
             trouble = {"code": "Not Found", "description": "No data found, symbol may be delisted"}
@@ -71,11 +80,11 @@ class YahooUpstream(Upstream):
             return float(query["period1"]), float(query["period2"])
         span = query["range"]
         until = datetime.combine(self.today + timedelta(days=1), time(0), NY).timestamp()
-        if span.endswith("d"):
+        if span == "ytd":
+            first = date(self.today.year, 1, 1)
+        elif span.endswith("d"):
             known = [row[0] for row in stock.days if row[0] <= self.today]
             first = known[-int(span[:-1])]
-        elif span == "ytd":
-            first = date(self.today.year, 1, 1)
         elif span == "max":
             first = stock.days[0][0]
         else:
@@ -107,7 +116,9 @@ class YahooUpstream(Upstream):
                     by_dividend *= 1 - paid / before
             bell = datetime.combine(day, time(9, 30), NY)
             step = _STEPS.get(interval)
-            starts = [bell] if step is None else [bell + timedelta(minutes=step * n) for n in range(390 // step)]
+            starts = (
+                [bell] if step is None else [bell + timedelta(minutes=step * n) for n in range(390 // step)]
+            )
             inside = [int(s.timestamp()) for s in starts if start <= s.timestamp() < end]
             for stamp in inside:
                 stamps.append(stamp)

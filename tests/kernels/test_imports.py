@@ -7,7 +7,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "kernels" / "analyst"
 SIBLINGS = {path.stem for path in FOLDER.glob("*.py")}
 STACK = {"IPython", "ipykernel", "jupyter_client", "traitlets", "zmq", "tornado", "comm", "matplotlib_inline"}
-LAZY = {"pandas", "fredapi", "yfinance"}
+LAZY = {"numpy", "pandas", "fredapi", "yfinance"}
 OURS = {"workbench", "sandbox", "proxies"}
 
 
