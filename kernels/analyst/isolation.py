@@ -16,6 +16,8 @@ import platform
 import resource
 import shutil
 import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
     0x00020000,
@@ -52,41 +54,43 @@ CODE_SUFFIXES = (".py", ".pyi", ".so", ".pyd")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result, what):
+def _check(result: int, what: str) -> int:
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")
     return result
 
 
-def _syscall(number, what, *args):
+def _syscall(number: int, what: str, *args: Any) -> int:
     return _check(_libc.syscall(ctypes.c_long(number), *args), what)
 
 
-def unshare(flags, what):
+def unshare(flags: int, what: str) -> None:
     """Leave the namespaces named by `flags`."""
     _check(_libc.unshare(ctypes.c_int(flags)), f"new {what} namespace")
 
 
-def setns(fd, flags, what):
+def setns(fd: int, flags: int, what: str) -> None:
     """Join the namespace behind `fd`."""
     _check(_libc.setns(ctypes.c_int(fd), ctypes.c_int(flags)), f"join {what} namespace")
 
 
-def prctl(option, *args):
+def prctl(option: int, *args: int) -> int:
     """Call prctl(2) with unsigned long arguments."""
     values = [ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]]
     return _check(_libc.prctl(ctypes.c_int(option), *values), f"prctl {option}")
 
 
-def mount(source, target, kind=None, flags=0, data=None):
+def mount(
+    source: str | None, target: str, kind: str | None = None, flags: int = 0, data: str | None = None
+) -> None:
     """Call mount(2)."""
     args = [None if value is None else os.fsencode(value) for value in (source, target, kind)]
     text = None if data is None else data.encode()
     _check(_libc.mount(*args, ctypes.c_ulong(flags), text), f"mount {source} on {target}")
 
 
-def bind_read_only(source, target):
+def bind_read_only(source: str, target: str) -> None:
     """Bind a file or folder, with everything mounted below it, read-only, without set-user-id and devices."""
     mount(source, target, None, MS_BIND | MS_REC)
     attributes = struct.pack("QQQQ", ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, 0, 0, 0)
@@ -101,14 +105,14 @@ def bind_read_only(source, target):
     )
 
 
-def map_user(uid, gid):
+def map_user(uid: int, gid: int) -> None:
     """Give the new user namespace exactly one user and one group: ourselves."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
 
 
-def leave_host(view):
+def leave_host(view: Mapping[str, Any]) -> bool:
     """Step out of the host's namespaces (the process id namespace counts from the next fork on).
 
     Returns True when a user namespace was needed, which is how anyone but root gets the right to do this.
@@ -123,7 +127,7 @@ def leave_host(view):
     return True
 
 
-def enter_root(mountpoint, operations):
+def enter_root(mountpoint: str, operations: Iterable[Sequence[str]]) -> None:
     """Build the private root on `mountpoint` from the operations of the view and make it ours.
 
     Operations: ``dir path``, ``bind source path``, ``link target path``, ``text content path``, ``copy source path``,
@@ -157,12 +161,12 @@ def enter_root(mountpoint, operations):
     mount(None, "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
-def _touch(path):
+def _touch(path: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
 
 
-def _apply(root, operation):
+def _apply(root: str, operation: Sequence[str]) -> None:
     kind, *args = operation
     target = root + args[-1]
     if kind == "dir":
@@ -198,7 +202,7 @@ def _apply(root, operation):
         raise ValueError(f"unknown operation of a view: {kind!r}")
 
 
-def code_files(folder):
+def code_files(folder: str) -> Iterator[str]:
     """Relative paths of the code files below `folder`."""
     for base, _, names in os.walk(folder):
         for name in names:
@@ -206,17 +210,17 @@ def code_files(folder):
                 yield os.path.relpath(os.path.join(base, name), folder)
 
 
-def _read(path):
+def _read(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
 
-def grants_of(operations):
+def grants_of(operations: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
     """What Landlock must grant so that a process sees the same files as in the private root, in the host's own tree."""
     masks = {operation[-1]: operation[0] for operation in operations if operation[0] in ("hide", "code")}
     holders = {parent for mask in masks for parent in _parents(mask)}
 
-    def below(path):
+    def below(path: str) -> Iterator[tuple[str, str]]:
         kind = masks.get(path)
         if kind == "hide":
             return
@@ -239,13 +243,13 @@ def grants_of(operations):
             yield os.path.dirname(operation[1]), "l"
 
 
-def _parents(path):
+def _parents(path: str) -> Iterator[str]:
     while path != "/":
         path = os.path.dirname(path)
         yield path
 
 
-def processes_of_user():
+def processes_of_user() -> int:
     """How many processes and threads this user has on the machine."""
     uid, count = os.getuid(), 0
     for pid in os.listdir("/proc"):
@@ -258,7 +262,7 @@ def processes_of_user():
     return count
 
 
-def _renew(folder, options):
+def _renew(folder: str, options: str) -> None:
     """Mount an empty tmpfs over a private folder, with what the view has below it bound in again."""
     old = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
@@ -272,7 +276,7 @@ def _renew(folder, options):
         os.close(old)
 
 
-def seal_namespaces(request, user_namespace):
+def seal_namespaces(request: Mapping[str, Any], user_namespace: bool) -> None:
     """Give this kernel namespaces, /proc, /tmp and /dev/shm of its own, and a user id nobody else has."""
     unshare(NEWNS | NEWNET | NEWIPC | NEWUTS, "kernel")
     size = f"size={int(request['disk_mb'])}m,mode=1777,nr_inodes=20000"
@@ -290,7 +294,7 @@ def seal_namespaces(request, user_namespace):
     drop_rights(None if user_namespace else request.get("uid"))
 
 
-def drop_rights(uid=None):
+def drop_rights(uid: int | None = None) -> None:
     """Give up every capability for good, and become user and group `uid` when one is given."""
     for capability in range(64):
         if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
@@ -308,7 +312,7 @@ def drop_rights(uid=None):
     prctl(PR_SET_DUMPABLE, 0)
 
 
-def set_limits(request):
+def set_limits(request: Mapping[str, Any]) -> None:
     """Set hard limits on memory, processor time, processes, files and core dumps."""
     limits = (
         (resource.RLIMIT_CORE, 0),
@@ -331,7 +335,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def install_filter(code):
+def install_filter(code: bytes) -> None:
     """Install a seccomp filter (raw BPF) on this process and everything it starts."""
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
@@ -349,13 +353,13 @@ LL_MAKE_CHAR, LL_MAKE_BLOCK = 1 << 6, 1 << 11
 LL_OF_FILES = LL_EXECUTE | LL_WRITE | LL_READ | LL_TRUNCATE | LL_IOCTL
 
 
-def landlock_version():
+def landlock_version() -> int:
     """The Landlock interface of the running system; 0 when there is none."""
-    version = _libc.syscall(ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint(1))
+    version: int = _libc.syscall(ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint(1))
     return max(0, version)
 
 
-def restrict_files(grants, network=True):
+def restrict_files(grants: Iterable[tuple[str, str]], network: bool = True) -> None:
     """Forbid every file, TCP port, abstract socket and outside signal but what `grants` names (Landlock).
 
     Parameters

@@ -12,7 +12,7 @@ import sys
 MAX_PACKET = 192 << 10
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Run the fork server, or say why not."""
     if len(arguments) != 3 or arguments[0] != "--zygote":
         print(

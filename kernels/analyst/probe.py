@@ -5,6 +5,8 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
+from typing import NoReturn
 
 NEEDED_LANDLOCK = 6
 MINIMAL = {
@@ -17,7 +19,7 @@ MINIMAL = {
 }
 
 
-def main(level, mountpoint):
+def main(level: str, mountpoint: str) -> int:
     """Seal a forked child at `level`, look from the inside, report ``{"ok", "layers"}`` or ``{"ok", "error"}``."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -37,7 +39,7 @@ def main(level, mountpoint):
     return 0
 
 
-def _namespaces(mountpoint, writer):
+def _namespaces(mountpoint: str, writer: int) -> NoReturn:
     import isolation
     import seccomp
 
@@ -54,7 +56,7 @@ def _namespaces(mountpoint, writer):
     isolation.enter_root(mountpoint, operations)
     if not seccomp.supported():
         raise OSError("seccomp: no filter for this processor")
-    code = seccomp.build()
+    program = seccomp.build()
     uid = 1_900_000_001 if os.geteuid() == 0 and not user else None
     isolation.seal_namespaces({**MINIMAL, "uid": uid}, user)
     isolation.set_limits(MINIMAL)
@@ -63,7 +65,7 @@ def _namespaces(mountpoint, writer):
     if isolation.landlock_version():
         isolation.restrict_files([("/", "r"), ("/tmp", "w")])
         layers.append("landlock")
-    isolation.install_filter(code)
+    isolation.install_filter(program)
     layers.append("seccomp")
     _expect(os.listdir("/etc") == [], "files of the host are visible")
     _expect(not os.path.exists(f"/proc/{outside}") or outside < 3, "processes of the host are visible")
@@ -73,7 +75,7 @@ def _namespaces(mountpoint, writer):
     os._exit(0)
 
 
-def _landlock():
+def _landlock() -> list[str]:
     import isolation
     import seccomp
 
@@ -98,12 +100,12 @@ def _landlock():
     return ["landlock", "seccomp", "no-new-privileges", "capabilities", "limits"]
 
 
-def _expect(true, otherwise):
+def _expect(true: bool, otherwise: str) -> None:
     if not true:
         raise OSError(otherwise)
 
 
-def _expect_refused(action, otherwise):
+def _expect_refused(action: Callable[[], object], otherwise: str) -> None:
     try:
         action()
     except OSError as error:

@@ -7,6 +7,8 @@ import socket
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 CELLS = (
     "1 + 1",
@@ -23,7 +25,7 @@ CELLS = (
 )
 
 
-def rehearse(build):
+def rehearse(build: Callable[..., Any]) -> list[str]:
     """Run typical cells in a forked kernel; import here what they imported there. Returns the names."""
     have = set(sys.modules)
     reader, writer = os.pipe()
@@ -49,7 +51,7 @@ def rehearse(build):
     return [name for name in json.loads(told) if _imported(name)]
 
 
-def _imported(name):
+def _imported(name: str) -> bool:
     try:
         importlib.import_module(name)
     except Exception as error:  # a module that cannot be imported alone costs time later, nothing else
@@ -58,7 +60,7 @@ def _imported(name):
     return True
 
 
-def _play(build, have):
+def _play(build: Callable[..., Any], have: set[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IPYTHONDIR"] = f"{folder}/ipython"
         descriptors = {}

@@ -80,12 +80,12 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
 
-def supported():
+def supported() -> bool:
     """Whether a filter for this machine's processor is known."""
     return platform.machine() in ARCH
 
 
-def build(sockets=True):
+def build(sockets: bool = True) -> bytes:
     """Raw BPF of the filter.
 
     Parameters
@@ -97,16 +97,16 @@ def build(sockets=True):
     token, column = ARCH[platform.machine()]
     program = []
 
-    def emit(code, k, yes=0, no=0):
+    def emit(code: int, k: int, yes: int = 0, no: int = 0) -> None:
         program.append(struct.pack("HBBI", code, yes, no, k & 0xFFFFFFFF))
 
-    def refuse(number):
+    def refuse(number: int) -> None:
         emit(_RETURN, _ERRNO | number)
 
-    def load(offset):
+    def load(offset: int) -> None:
         emit(_LOAD, offset)
 
-    def argument(index):
+    def argument(index: int) -> None:
         load(16 + 8 * index)
 
     load(4)
@@ -118,8 +118,9 @@ def build(sockets=True):
     emit(_EQUAL, 435, 0, 1)  # clone3 hides its flags in memory; callers fall back to clone
     refuse(errno.ENOSYS)
     for numbers in DENIED.values():
-        if numbers[column] is not None:
-            emit(_EQUAL, numbers[column], 0, 1)
+        number = numbers[column]
+        if number is not None:
+            emit(_EQUAL, number, 0, 1)
             refuse(errno.EPERM)
     if not sockets:
         emit(_EQUAL, CONNECT[column], 0, 1)

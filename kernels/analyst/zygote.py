@@ -22,12 +22,14 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 MAX_PACKET = 192 << 10
 
 
-def guard(control, manager, view):
+def guard(control: socket.socket, manager: int, view: dict[str, Any]) -> NoReturn:
     """Start the fork server in its own namespaces and wait until it or the manager ends.
 
     Parameters
@@ -68,7 +70,7 @@ def guard(control, manager, view):
     os._exit(code & 0xFF)
 
 
-def kill_orphans(spared=()):
+def kill_orphans(spared: Iterable[int] = ()) -> None:
     """Kill what ended kernels left behind, where no process namespace does it: it was handed to us as its next parent."""
     while True:
         try:
@@ -86,7 +88,7 @@ def kill_orphans(spared=()):
                 continue
 
 
-def serve(control, view):
+def serve(control: socket.socket, view: dict[str, Any]) -> None:
     """Enter the private root, import the stack, rehearse, then answer requests until the manager is gone."""
     started = time.perf_counter()
     import isolation
@@ -102,7 +104,7 @@ def serve(control, view):
     if view["level"] != "namespaces":
         sys.meta_path.insert(0, OnlyAllowed(view["modules"], view["path"][3:]))
     # a debugger listens on the network and would start threads here
-    sys.modules["debugpy"] = None
+    sys.modules["debugpy"] = None  # type: ignore[assignment]
     refused = preload(view["preload"])
     import app
     import rehearsal
@@ -133,11 +135,11 @@ class OnlyAllowed:
     A convenience, no wall: other packages start threads in the fork server, and a cell should not depend on the level.
     """
 
-    def __init__(self, modules, sites):
+    def __init__(self, modules: Iterable[str], sites: Sequence[str]) -> None:
         self.modules = frozenset(modules)
         self.sites = sites
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Refuse a top-level module that an unlisted distribution installed."""
         if path is None and name not in self.modules and name not in sys.stdlib_module_names:
             found = importlib.machinery.PathFinder.find_spec(name, self.sites)
@@ -146,7 +148,7 @@ class OnlyAllowed:
         return None
 
 
-def preload(names):
+def preload(names: Iterable[str]) -> dict[str, str]:
     """Import every module of `names`; return those that could not be imported, with the reason."""
     refused = {}
     for name in names:
@@ -160,11 +162,11 @@ def preload(names):
 class Server:
     """The loop of the fork server."""
 
-    def __init__(self, control, view, filters):
+    def __init__(self, control: socket.socket, view: dict[str, Any], filters: dict[bool, bytes]) -> None:
         self.control = control
         self.view = view
         self.filters = filters
-        self.kernels = set()
+        self.kernels: set[int] = set()
         self.grants = []
         if view["level"] == "landlock":
             import isolation
@@ -182,7 +184,7 @@ class Server:
             pages = int(file.read().split()[0])
         self.address_mb = pages * os.sysconf("SC_PAGE_SIZE") >> 20
 
-    def run(self):
+    def run(self) -> None:
         """Answer until the manager closes its end."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
@@ -203,14 +205,14 @@ class Server:
                 if request["op"] == "spawn":
                     self.spawn(request, descriptors)
 
-    def tell(self, message, descriptors=()):
+    def tell(self, message: dict[str, Any], descriptors: Iterable[int] = ()) -> None:
         """Send a message to the manager; one that is gone is noticed by `run`."""
         try:
             socket.send_fds(self.control, [json.dumps(message).encode()], list(descriptors))
         except (BrokenPipeError, ConnectionResetError):
             return
 
-    def reap(self):
+    def reap(self) -> None:
         """Collect ended children and report their exit codes."""
         while True:
             try:
@@ -225,7 +227,7 @@ class Server:
                     kill_orphans(self.kernels)
                 self.tell({"exit": pid, "code": os.waitstatus_to_exitcode(status)})
 
-    def spawn(self, request, descriptors):
+    def spawn(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork one kernel and hand its pidfd back."""
         import isolation
 
@@ -255,7 +257,7 @@ class Server:
         self.tell({"spawned": request["id"], "pid": pid}, [pidfd])
         os.close(pidfd)
 
-    def become_kernel(self, request, descriptors, asked):
+    def become_kernel(self, request: dict[str, Any], descriptors: list[int], asked: float) -> NoReturn:
         """In the child: seal, build the kernel, say so, run. Never returns."""
         steps = [("forked", time.perf_counter() - asked)]
         code = 70
@@ -292,7 +294,7 @@ class Server:
         finally:
             os._exit(code)
 
-    def seal(self, request):
+    def seal(self, request: dict[str, Any]) -> None:
         """Apply the layers of the asked level, in the order that leaves each the rights it needs."""
         import isolation
 
@@ -329,17 +331,17 @@ class Server:
             os.environ.update({"TMPDIR": home, "MPLCONFIGDIR": f"{home}/matplotlib"})
 
 
-def _thread_names():
+def _thread_names() -> Iterator[str]:
     for task in os.listdir("/proc/self/task"):
         with open(f"/proc/self/task/{task}/comm") as file:
             yield file.read().strip()
 
 
-def _devices():
+def _devices() -> list[tuple[str, str]]:
     return [(f"/dev/{name}", "d") for name in ("null", "zero", "full", "random", "urandom", "ptmx", "tty")]
 
 
-def reseed(seed):
+def reseed(seed: int) -> None:
     """Start every kernel's random numbers at the same place, so that a re-run draws the same.
 
     Also the generators that would ask the system for a seed: `numpy.random.default_rng()` and `RandomState()` without
