@@ -43,14 +43,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.save = ipywidgets.Button(
             description="Save scenario", tooltip="keep this page's edits under the name", disabled=True
         )
-        self.save.add_class("wb-reset")
         self.save.add_class("wb-save")
         self.save.on_click(lambda _button: self.keep())
         self.name.observe(lambda _change: self._allow_saving(), names=["value"])
         self.reset = ipywidgets.Button(description="Reset all", tooltip="take all edits back", disabled=True)
         self.reset.add_class("wb-reset")
         self.reset.on_click(lambda _button: self.session.reset_all())
-        super().__init__([_style(), self.header, self._main(), *self._foot()], **kwargs)
+        super().__init__([_style(), self.header, self._main(), self._foot()], **kwargs)
         self.add_class("wb-app")
         self.session.subscribe(self.refresh)
         self.tree.observe(lambda _change: self.show_proof(), names=["selected", "dark"])
@@ -65,12 +64,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         right = _pane("Evidence", [self.detail, self.proof], "wb-right")
         return _box(ipywidgets.HBox, [left, right], "wb-main")
 
-    def _foot(self) -> list[ipywidgets.Widget]:
+    def _foot(self) -> ipywidgets.Widget:
         what_if = _pane("What if", [self.table], "wb-what-if", beside=self.reset)
         swings = _pane("Sensitivity", [self.swings], "wb-sensitivity")
         keeping = _box(ipywidgets.HBox, [self.name, self.save], "wb-keeping")
         compared = _pane("Scenarios", [self.saved, self.compared], "wb-scenarios", beside=keeping)
-        return [_box(ipywidgets.HBox, [what_if, swings], "wb-foot"), compared]
+        left = _box(ipywidgets.VBox, [what_if, compared], "wb-foot-left")
+        return _box(ipywidgets.HBox, [left, swings], "wb-foot")
 
     def refresh(self) -> None:
         """Bring every panel in step with the session."""
