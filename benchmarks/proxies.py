@@ -4,9 +4,12 @@ Run: ``python -m benchmarks.proxies``. Prints one table; nothing is written, no 
 """
 
 import asyncio
+import importlib.util
+import socket
 import statistics
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import httpx
@@ -16,14 +19,18 @@ import pandas as pd
 from proxies.broker import Broker, open_broker
 from proxies.catalogue import load_catalogue
 from proxies.clock import Cutoff
-from proxies.ledger import Address, MemoryLedger
+from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.pipeline import settle
 from proxies.policies import Ask, Found
 from proxies.settings import ProxySettings
+from sandbox import Limits
+from sandbox.view import kernel_folder
+from sandbox.wire import WireServer
 from tests.fakes.upstream import Sent, Upstream
 
 EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 CUTOFF = Cutoff.parse("2024-06-01")
+LIMITS = Limits(api_bytes=1 << 40)
 
 
 def bars(count: int) -> list[dict[str, Any]]:
@@ -162,6 +169,54 @@ async def large(broker: Broker, upstream: Upstream) -> None:
     row("its bytes for the wire (kept)", bytes_ready * 1e3, dumped * 1e3, "ms", beside="encoded each time")
 
 
+def frames() -> None:
+    """A 5 MB answer, from the broker's hands to a DataFrame in a kernel, over the real wire."""
+    rows = bars(45_000)
+    answer = Answer(data=rows, meta={}, body=orjson.dumps(rows))
+
+    async def told(path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+        return answer
+
+    ours, theirs = socket.socketpair()
+    loop = asyncio.new_event_loop()
+    server = threading.Thread(target=loop.run_until_complete, args=(WireServer(ours, told, LIMITS).run(),))
+    server.start()
+    spec = importlib.util.spec_from_file_location("call_api", kernel_folder() / "call_api.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    call = module.CallApi(theirs.detach())
+
+    def of_rows() -> pd.DataFrame:
+        made = pd.DataFrame(call(EOD, {}))
+        made["date"] = pd.to_datetime(made["date"], format="ISO8601")
+        return made
+
+    def of_columns() -> pd.DataFrame:
+        return call.frame(EOD, {})
+
+    of_rows()
+    began = time.perf_counter()
+    first_frame = of_columns()
+    first = (time.perf_counter() - began) * 1e3
+    pd.testing.assert_frame_equal(of_rows(), first_frame)
+    times: dict[str, list[float]] = {"rows": [], "columns": []}
+    for _ in range(9):  # in turns, so that a busy machine slows both
+        for name, work in (("rows", of_rows), ("columns", of_columns)):
+            began = time.perf_counter()
+            work()
+            times[name].append((time.perf_counter() - began) * 1e3)
+    call._socket.close()
+    server.join()
+    loop.close()
+    quick, slow = statistics.median(times["columns"]), statistics.median(times["rows"])
+    name = f"a {len(answer.encoded()) / 1e6:.1f} MB answer as a frame"
+    row(name, quick, slow, "ms", beside="CALL_API's JSON rows, then a frame")
+    print(
+        f"{'':<46} {slow / quick:>10.1f} times as fast; {slow / first:.1f} times when the columns are made first"
+    )
+
+
 async def main() -> None:
     small = orjson.dumps(bars(250))
     with Upstream(lambda seen: Sent(small)) as upstream:
@@ -181,3 +236,4 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    frames()

@@ -9,6 +9,8 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from operator import itemgetter
 from typing import Any
 
 _NUMBERS = ({int, float}, {float}, {int, float, type(None)}, {float, type(None)}, {int, type(None)})
@@ -74,11 +76,15 @@ def to_columns(data: Any) -> Columns | None:
     if rows is None or sys.byteorder != "little":
         return None
     names: Sequence[str] = tuple(rows[0])
-    if set(map(tuple, rows)) == {names}:
-        columns = list(zip(*map(dict.values, rows), strict=True))  # type: ignore[arg-type]
-    else:
+    try:
+        # rows of one length that all have the first one's names have the same names
+        columns = [list(map(itemgetter(name), rows)) for name in names]
+        alike = set(map(len, rows)) == {len(names)}
+    except KeyError:
+        alike = False
+    if not alike:
         names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = [tuple(row.get(name) for row in rows) for name in names]
+        columns = [[row.get(name) for row in rows] for name in names]
     described: list[dict[str, Any]] = []
     body: list[memoryview] = []
     for name, column in zip(names, columns, strict=True):
@@ -89,19 +95,23 @@ def to_columns(data: Any) -> Columns | None:
     return Columns({"rows": len(rows), "columns": described}, body)
 
 
-def _column(column: tuple[Any, ...]) -> "tuple[str, dict[str, Any], array[Any] | None]":
+def _column(column: list[Any]) -> "tuple[str, dict[str, Any], array[Any] | None]":
     kinds = set(map(type, column))
-    if kinds == {int} and min(column) >= -(2**63) and max(column) < 2**63:
-        return "int", {}, array("q", column)
+    if kinds == {int}:
+        try:
+            return "int", {}, array("q", column)
+        except OverflowError:
+            return "json", {"values": column}, None
     if kinds in _NUMBERS:
         if int in kinds and any(type(value) is int and abs(value) > _LARGEST for value in column):
             return "json", {"values": column}, None
         if type(None) in kinds:
-            column = tuple(_NAN if value is None else value for value in column)
+            column = [_NAN if value is None else value for value in column]
         return "float", {}, array("d", column)
     if kinds in _TEXTS:
         texts = dict.fromkeys(column)
         texts.pop(None, None)
-        places = {text: at for at, text in enumerate(texts)} | {None: -1}
-        return "text", {"texts": list(texts)}, array("i", map(places.__getitem__, column))
+        places = dict(zip(texts, count(), strict=False))
+        places[None] = -1
+        return "text", {"texts": list(texts)}, array("i", list(map(places.__getitem__, column)))
     return "json", {"values": column}, None

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from proxies.columns import Columns, to_columns
 from proxies.errors import LedgerMismatch
 
 
@@ -48,10 +49,17 @@ class Answer:
     data: Any
     meta: dict[str, Any]
     body: bytes | None = field(default=None, repr=False, compare=False)
+    _columns: list[Columns | None] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def encoded(self) -> bytes:
         """The data as JSON bytes, in the upstream's key order, without encoding twice."""
         return self.body if self.body is not None else orjson.dumps(self.data)
+
+    def columns(self) -> Columns | None:
+        """The data's rows as columns, made once; None where it has no rows."""
+        if not self._columns:
+            self._columns.append(to_columns(self.data))
+        return self._columns[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,10 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from proxies.columns import to_columns
+from proxies.columns import Columns, to_columns
 from proxies.errors import ProxyError, Refused
-from sandbox.types import ApiCaller, Limits
+from proxies.ledger import Answer
+from sandbox.types import ApiAnswer, ApiCaller, Limits
 
 MAX_REQUEST = 64 << 10
 MAX_REPLY = 32 << 20
@@ -154,7 +155,7 @@ class WireServer:
         nth, cell.count = cell.count, cell.count + 1
         answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
         # a large answer is turned into columns beside the loop, which serves other kernels too
-        columns = await asyncio.to_thread(to_columns, answer.data) if request.columns else None
+        columns = await asyncio.to_thread(_columns, answer) if request.columns else None
         reply: list[bytes | memoryview]
         if columns is None:
             reply = [_encode({"id": request.id, "data": answer.data, "meta": dict(answer.meta)})]
@@ -181,6 +182,10 @@ def _frame(received: bytearray) -> bytes | None:
     body = bytes(received[_HEAD : _HEAD + length])
     del received[: _HEAD + length]
     return body
+
+
+def _columns(answer: ApiAnswer) -> Columns | None:
+    return answer.columns() if isinstance(answer, Answer) else to_columns(answer.data)
 
 
 def _encode(message: dict[str, Any]) -> bytes:

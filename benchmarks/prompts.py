@@ -1,0 +1,88 @@
+"""Prompt tokens per leaf: our map of the sources, with documentation on request, beside a full directory in the prompt.
+
+Run: ``python -m benchmarks.prompts``. Prints one table; nothing is written, no network. Tokens are counted with the
+encoding cl100k where its file lies in the installed packages, else as characters / 4, which is said.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from proxies.catalogue import Catalogue, api_doc, api_map, load_catalogue
+from workbench.prompts import render
+
+_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # the name tiktoken keeps cl100k under
+#: Requests of one leaf: five steps, a failed cell, the conclusion.
+REQUESTS = 7
+#: What one leaf reads up on: a price series, a macro series, a page.
+READ = (
+    "fmp/chart/end-of-day/historical-price-eod/light",
+    "fred/series/series/observations",
+    "wikipedia/page",
+)
+
+
+def counter() -> tuple[Callable[[str], int], str]:
+    """A function that counts tokens, and how it does."""
+    package = find_spec("litellm")
+    places = package.submodule_search_locations if package else None
+    folder = next((f.parent for place in places or () for f in sorted(Path(place).rglob(_FILE))), None)
+    if folder is None or find_spec("tiktoken") is None:
+        return lambda text: round(len(text) / 4), "characters / 4: an estimate"
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+    import tiktoken
+
+    encoding = tiktoken.get_encoding("cl100k_base")
+    return lambda text: len(encoding.encode(text, disallowed_special=())), "cl100k"
+
+
+def full_directory(catalogue: Catalogue) -> str:
+    """Every path with its sentence and the names of its parameters, a line each."""
+    return "\n".join(f"- {e.path}({', '.join(e.params)}): {e.about}" for e in catalogue)
+
+
+def system_prompt(sources: str) -> str:
+    """The system message of a leaf's dialogue around a description of the sources."""
+    return render(
+        "notebook_system", cutoff="2018-06-30", last_day="2018-06-29", api_map=sources, output_chars="6000"
+    ).text
+
+
+def all_pages(catalogue: Catalogue) -> str:
+    """The documentation of everything."""
+    paths = [e.path for e in catalogue]
+    return "".join(api_doc(catalogue, paths[at : at + 25]) for at in range(0, len(paths), 25))
+
+
+def leaf(count: Callable[[str], int], catalogue: Catalogue) -> Mapping[str, tuple[int, int]]:
+    """Tokens in one request's system message and in all requests of a leaf, by way of telling the sources."""
+    read = count(api_doc(catalogue, READ))
+    out = {}
+    for name, sources, on_request in (
+        ("our map, documentation on request", api_map(catalogue), True),
+        ("a full directory, documentation on request", full_directory(catalogue), True),
+        ("the whole documentation in the prompt", all_pages(catalogue), False),
+    ):
+        system = count(system_prompt(sources))
+        # a dialogue is sent again at every request; what was read stays in it from the second on
+        out[name] = (system, REQUESTS * system + (REQUESTS - 1) * (read if on_request else 0))
+    return out
+
+
+def main() -> None:
+    """Print the table."""
+    count, how = counter()
+    catalogue = load_catalogue()
+    print(
+        f"{len(catalogue)} endpoints; tokens by {how}; a leaf of {REQUESTS} requests that reads {len(READ)} pages"
+    )
+    told = leaf(count, catalogue)
+    _, least = told["our map, documentation on request"]
+    for name, (system, whole) in told.items():
+        print(f"{name:<46} system message {system:>7,}   a leaf {whole:>9,}   ratio {whole / least:>6.2f}")
+    print(f"{'the map alone':<46} {count(api_map(catalogue)):>22,}")
+
+
+if __name__ == "__main__":
+    main()
