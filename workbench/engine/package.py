@@ -107,9 +107,7 @@ def _notebook(store: Store, state: RunState) -> str:
     ]
     for node in state.tree.ids():
         indent = "  " * len(state.tree.ancestors(node))
-        head.append(
-            f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}"
-        )
+        head.append(f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}")
         rule = equation(state.tree, node)
         if rule:
             head.append(f"{indent}  `{node} = {rule}`")
