@@ -24,6 +24,11 @@ class SearchApiSource(HttpSource):
             return Raw(body=orjson.dumps(_table(table)), fetched_at=self._settings.now())
         return await super().fetch(endpoint, params)
 
+    def quota(self, reply: Reply) -> bool:
+        """A used-up plan answers 429 with its own words; asking again would not help."""
+        words = reply.body[:2000].lower()
+        return reply.status == 402 or (reply.status == 429 and (b"run out" in words or b"monthly" in words))
+
     def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
         """Complaints are a text under ``error``; "no results" is one of them."""
         if isinstance(payload, dict) and isinstance(payload.get("error"), str):

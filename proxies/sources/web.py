@@ -3,7 +3,7 @@
 from typing import Any
 
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import ProxyError, QuotaExhausted
+from proxies.errors import ProxyError, QuotaExhausted, SourceRejected
 from proxies.sources.base import HttpSource
 from proxies.transport import Reply
 
@@ -21,6 +21,10 @@ class BraveSource(HttpSource):
 
     def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
         """A complaint is an object of type ErrorResponse."""
-        if isinstance(payload, dict) and payload.get("type") == "ErrorResponse" and reply.status == 429:
-            return QuotaExhausted("brave takes no more calls: wait, or use another key")
+        if isinstance(payload, dict) and payload.get("type") == "ErrorResponse":
+            if reply.status == 429:
+                return QuotaExhausted("brave takes no more calls: wait, or use another key")
+            # a wrong key is a 422 like a wrong parameter, told apart by its code
+            if b"SUBSCRIPTION_TOKEN" in reply.body[:2000]:
+                return SourceRejected("brave does not accept the key: check BRAVE_API_KEY")
         return super().complaint(endpoint, reply, payload)

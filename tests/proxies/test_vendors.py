@@ -1,0 +1,126 @@
+"""Every source against a server that behaves as its vendor does: keys, pace, complaints, over real HTTP."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from proxies.broker import Broker
+from proxies.clock import Cutoff
+from proxies.errors import ProxyError, QuotaExhausted, Refused, SourceError, SourceRejected, SourceUnavailable
+from proxies.settings import Retry
+from tests.fakes.upstream_world import World
+from tests.fakes.vendors import KEY, TELLTALE, VENDORS, Vendor
+from tests.proxies.conftest import Asker, asker
+from tests.proxies.worlds import NOW, REST, params_of
+
+CUTOFF = "2021-03-15"
+ENDPOINTS = {e.path: e for e in REST}
+by_source = pytest.mark.parametrize("kind", VENDORS, ids=lambda kind: kind.source)
+keyed = pytest.mark.parametrize("kind", [v for v in VENDORS if v.key_in], ids=lambda kind: kind.source)
+
+
+def world_for(kind: type[Vendor]) -> World:
+    cutoff = Cutoff.parse(CUTOFF).instant
+    endpoint = ENDPOINTS[kind.path]
+    world = World(cutoff, [cutoff - timedelta(days=1300), cutoff + timedelta(days=400)])
+    world.path, world.fields, world.open_rows = endpoint.path, tuple(endpoint.fields), endpoint.open_rows
+    return world
+
+
+def ask_of(broker_of: Callable[..., Broker], vendor: Vendor, *, key: str = KEY, tries: int = 4) -> Asker:
+    keys = {vendor.source: key} if vendor.key_in else {}
+    broker = broker_of(
+        keys=keys, upstreams={vendor.source: f"{vendor.url}/{vendor.source}"}, now=lambda: NOW,
+        retry=Retry(tries=tries, base=0.4, cap=1.5),
+    )  # fmt: skip
+    return asker(broker, CUTOFF)
+
+
+async def told(ask: Asker, kind: type[Vendor], world: World) -> str:
+    return (await ask(kind.path, **params_of(ENDPOINTS[kind.path], world))).encoded().decode()
+
+
+def test_there_is_a_vendor_for_every_source() -> None:
+    assert {kind.source for kind in VENDORS} == {e.source.name for e in REST}
+
+
+@by_source
+async def test_rows_come_and_the_key_is_where_the_vendor_wants_it(
+    kind: type[Vendor], broker_of: Callable[..., Broker]
+) -> None:
+    world = world_for(kind)
+    with kind(world) as vendor:
+        text = await told(ask_of(broker_of, vendor), kind, world)
+        assert not {token for token in world.late if token in text}
+        assert all(token in text for token in world.early - world.late) and world.early
+        assert KEY not in text
+        for seen in vendor.seen:
+            holders = [name for name, value in {**seen.query, **seen.headers}.items() if KEY in value]
+            assert holders == ([kind.key_in[1]] if kind.key_in else [])
+
+
+@by_source
+async def test_a_vendor_that_asks_to_wait_is_asked_again(
+    kind: type[Vendor], broker_of: Callable[..., Broker]
+) -> None:
+    world = world_for(kind)
+    with kind(world) as vendor:
+        vendor.faults.append(kind.too_fast)
+        text = await told(ask_of(broker_of, vendor), kind, world)
+        assert all(token in text for token in world.early - world.late)
+
+
+@by_source
+async def test_a_vendor_that_never_has_time_is_named(
+    kind: type[Vendor], broker_of: Callable[..., Broker]
+) -> None:
+    world = world_for(kind)
+    with kind(world, calls=0) as vendor:
+        ask = ask_of(broker_of, vendor, tries=2)
+        with pytest.raises((QuotaExhausted, SourceUnavailable), match=f"^{kind.source}") as caught:
+            await told(ask, kind, world)
+        assert vendor.turned_away == 2 and "\n" not in str(caught.value)
+        assert not ask.ledger.rows
+        # nothing of the trouble was kept
+        vendor.calls = 1000
+        assert await told(ask, kind, world)
+
+
+@by_source
+async def test_what_a_vendor_does_not_know_is_told_in_our_words(
+    kind: type[Vendor], broker_of: Callable[..., Broker]
+) -> None:
+    world = world_for(kind)
+    with kind(world) as vendor:
+        vendor.handler = lambda seen: kind.no_such
+        ask = ask_of(broker_of, vendor)
+        try:
+            text = await told(ask, kind, world)
+        except ProxyError as error:
+            assert isinstance(error, Refused), error
+            text = str(error)
+        assert TELLTALE not in text and TELLTALE not in str(ask.ledger.rows)
+
+
+@keyed
+async def test_a_refused_key_names_its_variable_and_is_not_told(
+    kind: type[Vendor], broker_of: Callable[..., Broker]
+) -> None:
+    world = world_for(kind)
+    wrong = KEY[::-1]
+    with kind(world) as vendor:
+        with pytest.raises(SourceError) as caught:
+            await told(ask_of(broker_of, vendor, key=wrong), kind, world)
+        assert isinstance(caught.value, SourceRejected) and "_API_KEY" in str(caught.value)
+        assert wrong not in str(caught.value) and len(vendor.seen) == 1
+
+
+@pytest.mark.parametrize("kind", [v for v in VENDORS if v.used_up], ids=lambda kind: kind.source)
+async def test_a_used_up_plan_is_told_at_once(kind: type[Vendor], broker_of: Callable[..., Broker]) -> None:
+    world = world_for(kind)
+    with kind(world) as vendor:
+        vendor.handler = lambda seen: kind.used_up
+        with pytest.raises(QuotaExhausted, match=r"used up|no more calls"):
+            await told(ask_of(broker_of, vendor), kind, world)
+        assert len(vendor.seen) == 1
