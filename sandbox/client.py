@@ -21,15 +21,18 @@ _SHOWN = frozenset({"stream", "display_data", "execute_result", "error"})
 
 @dataclass(slots=True)
 class CellRun:
-    """A running cell: the outputs so far, at most `cap` bytes of them."""
+    """A running cell: the outputs so far, at most `cap` bytes of them, and of those cut at most `spare` in `rest`."""
 
     request: str
     cap: int
+    spare: int = 0
     outputs: list[dict[str, Any]] = field(default_factory=list)
     displays: dict[str, int] = field(default_factory=dict)
     reply: dict[str, Any] | None = None
     kept: int = 0
     dropped: int = 0
+    rest: list[dict[str, Any]] = field(default_factory=list)
+    lost: int = 0
     clear_next: bool = False
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     replied: asyncio.Event = field(default_factory=asyncio.Event)
@@ -77,11 +80,27 @@ class CellRun:
             return True
         room = self.cap - self.kept
         if output["output_type"] == "stream" and room > 0:
+            self._spill({**output, "text": output["text"][room:]}, size - room)
             output["text"] = output["text"][:room]
-            self.kept, self.dropped = self.cap, self.dropped + size - room
+            self.kept = self.cap
             return True
-        self.dropped += size
+        self._spill(output, size)
         return bool(output["output_type"] == "error")
+
+    def _spill(self, output: dict[str, Any], size: int) -> None:
+        self.dropped += size
+        room = self.spare - (self.dropped - size - self.lost)
+        if size > room:
+            kept = room if output["output_type"] == "stream" else 0
+            self.lost += size - kept
+            if not kept:
+                return
+            output = {**output, "text": output["text"][:kept]}
+        last = self.rest[-1] if self.rest else {}
+        if output["output_type"] == "stream" and last.get("name") == output["name"]:
+            last["text"] += output["text"]
+        else:
+            self.rest.append(dict(output))
 
 
 class KernelClient:
@@ -127,7 +146,7 @@ class KernelClient:
             self._iopub.setsockopt(zmq.SUBSCRIBE, b"")
         raise KernelStartFailed(f"the kernel did not answer in {timeout:g} s")
 
-    def start(self, source: str, *, cap: int) -> CellRun:
+    def start(self, source: str, *, cap: int, spare: int = 0) -> CellRun:
         """Send a cell; `finish` waits for its end."""
         content = {
             "code": source,
@@ -138,7 +157,7 @@ class KernelClient:
             "stop_on_error": True,
         }
         message = self._messages.msg("execute_request", content)
-        self._run = CellRun(request=message["header"]["msg_id"], cap=cap)
+        self._run = CellRun(request=message["header"]["msg_id"], cap=cap, spare=spare)
         self._messages.send(self._shell, message)
         return self._run
 

@@ -218,11 +218,16 @@ class ForkServer:
             with self._lock:
                 self._kernels[message["pid"]] = kernel
                 answer = self._asked.pop(message["spawned"])
-            answer.set_result(kernel)
+            if answer.set_running_or_notify_cancel():
+                answer.set_result(kernel)
+            else:  # nobody waits for it any more
+                kernel.signal(signal.SIGKILL)
+                kernel.release()
         elif "failed" in message:
             with self._lock:
                 answer = self._asked.pop(message["failed"])
-            answer.set_exception(KernelStartFailed(message["error"]))
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(KernelStartFailed(message["error"]))
         elif "exit" in message:
             with self._lock:
                 ended = self._kernels.pop(message["exit"], None)
@@ -239,7 +244,8 @@ class ForkServer:
             self._kernels.clear()
         failure = KernelStartFailed(f"the fork server could not go on: {why}")
         for answer in asked:
-            answer.set_exception(failure)
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(failure)
         if not self.up.done():
             self.up.set_exception(failure)
         for kernel in kernels:

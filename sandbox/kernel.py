@@ -15,6 +15,7 @@ import signal
 import socket
 import tempfile
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,12 @@ class Kernel:
 
 
 async def start_kernel(
-    server: ForkServer, limits: Limits, *, endpoints: Endpoints | None = None, seed: int = 0
+    server: ForkServer,
+    limits: Limits,
+    *,
+    endpoints: Endpoints | None = None,
+    seed: int = 0,
+    clock: datetime | None = None,
 ) -> Kernel:
     """Fork, seal and build a kernel; returns when it listens.
 
@@ -138,6 +144,7 @@ async def start_kernel(
         "folder": str(home),
         "env": CLEAN_ENVIRONMENT,
         "seed": seed,
+        "clock": clock.timestamp() if clock is not None else None,
         "memory_mb": limits.memory_mb,
         "cpu_seconds": limits.cpu_seconds,
         "processes": limits.processes,

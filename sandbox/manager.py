@@ -2,9 +2,11 @@
 
 import asyncio
 
+from sandbox.client import KernelClient
 from sandbox.errors import KernelStartFailed
 from sandbox.forkserver import fork_server
 from sandbox.kernel import Kernel, start_kernel
+from sandbox.pool import WARM, ReadyKernel, WarmPool
 from sandbox.probe import probed
 from sandbox.session import Session
 from sandbox.types import ApiCaller, IsolationReport, SessionSpec
@@ -24,10 +26,13 @@ class Sandbox:
     ...         await box.aclose()
     """
 
-    def __init__(self, *, isolation: str = "namespaces", packages: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *, isolation: str = "namespaces", packages: tuple[str, ...] = (), warm: int = WARM
+    ) -> None:
         self.isolation = isolation
         self.packages = packages
         self._sessions: set[Session] = set()
+        self.pool = WarmPool(self._start, warm)
 
     async def probe(self) -> IsolationReport:
         """What this machine gives, found by doing it; asked once."""
@@ -43,7 +48,7 @@ class Sandbox:
         KernelStartFailed, JournalBroken
         """
         (await self.probe()).require(spec.isolation)
-        session = Session(spec, call_api, self._start)
+        session = Session(spec, call_api, self.pool.claim)
         self._sessions = {other for other in self._sessions if not other.closed}
         self._sessions.add(session)
         try:
@@ -54,17 +59,30 @@ class Sandbox:
         return session
 
     async def aclose(self) -> None:
-        """Close every session."""
+        """Close every session, and end the kernels in waiting."""
         sessions, self._sessions = self._sessions, set()
         for session in sessions:
             await session.close()
+        await self.pool.close()
 
-    async def _start(self, spec: SessionSpec) -> Kernel:
+    async def _start(self, spec: SessionSpec) -> ReadyKernel:
+        kernel = await self._fork(spec)
+        client = KernelClient(kernel.endpoints.info)
+        try:
+            await client.connect(spec.limits.start_seconds)
+        except BaseException:
+            await client.close()
+            await kernel.kill()
+            raise
+        return ReadyKernel(kernel, client)
+
+    async def _fork(self, spec: SessionSpec) -> Kernel:
         server = await fork_server(spec.isolation, packages=self.packages)
         try:
-            return await start_kernel(server, spec.limits)
+            return await start_kernel(server, spec.limits, clock=spec.clock)
         except KernelStartFailed:
             if not server.dead:
                 raise
         # it died under our request; another one is started in its place
-        return await start_kernel(await fork_server(spec.isolation, packages=self.packages), spec.limits)
+        server = await fork_server(spec.isolation, packages=self.packages)
+        return await start_kernel(server, spec.limits, clock=spec.clock)

@@ -12,16 +12,20 @@ from sandbox.client import CellRun, KernelClient
 from sandbox.errors import KernelDied, SessionClosed
 from sandbox.journal import Journal, fold, read_lines, result_to_json
 from sandbox.kernel import Kernel
+from sandbox.memory import MemoryWatch
 from sandbox.notebook import render_notebook, write_notebook
+from sandbox.pool import ReadyKernel
 from sandbox.types import ApiCaller, CellError, CellResult, CellStatus, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 
 _FIRST = asyncio.FIRST_COMPLETED
 _LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
+_MEMORY_GRACE = 1.0  # seconds from the interrupt to the kill; memory goes fast
+_TOO_MUCH = "the kernel and what it started took more memory than the session may have"
 _RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
 
-#: Starts (or claims) a kernel for a session.
-KernelSource = Callable[[SessionSpec], Awaitable[Kernel]]
+#: Starts (or claims) a connected kernel for a session.
+KernelSource = Callable[[SessionSpec], Awaitable[ReadyKernel]]
 
 
 class Session:
@@ -49,6 +53,8 @@ class Session:
         self._kernel: Kernel | None = None
         self._client: KernelClient | None = None
         self._wire: WireServer | None = None
+        self._memory: MemoryWatch | None = None
+        self._rest: list[dict[str, Any]] = []
         self._wire_task: asyncio.Task[None] | None = None
         self._render_task: asyncio.Task[None] | None = None
         self._busy = asyncio.Lock()
@@ -61,8 +67,11 @@ class Session:
         if lines:
             self._take_up(lines)
         else:
+            clock: dict[str, Any] = {}
+            if self.spec.clock is not None:
+                clock["clock"] = self.spec.clock.isoformat()
             self._journal.append(
-                "open", name=self.spec.name, title=self.spec.title, metadata=dict(self.spec.metadata)
+                "open", name=self.spec.name, title=self.spec.title, metadata=dict(self.spec.metadata), **clock
             )
         await self._start_kernel("resumed" if self.cells else "opened")
 
@@ -96,7 +105,8 @@ class Session:
             kept = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
             self.cells = [*kept, cell]
             result = await self._run(cell, index)
-            self._journal.append("result", id=cell.id, result=result_to_json(result))
+            rest: dict[str, Any] = {"rest": self._rest} if self._rest else {}
+            self._journal.append("result", id=cell.id, result=result_to_json(result), **rest)
             self.cells = [replace(c, result=result) if c.id == cell.id else c for c in self.cells]
             self._render_soon()
             wire = self._wire
@@ -155,15 +165,10 @@ class Session:
 
     async def _start_kernel(self, why: str) -> None:
         await self._stop_kernel()
-        kernel = await self._kernels(self.spec)
-        client = KernelClient(kernel.endpoints.info)
-        try:
-            await client.connect(self.spec.limits.start_seconds)
-        except BaseException:
-            await client.close()
-            await kernel.kill()
-            raise
-        self._kernel, self._client = kernel, client
+        ready = await self._kernels(self.spec)
+        kernel = ready.kernel
+        self._kernel, self._client = kernel, ready.client
+        self._memory = MemoryWatch(kernel.process.pid, self.spec.limits.memory_mb)
         self._wire = WireServer(kernel.api, self._call_api, self.spec.limits)
         self._wire_task = asyncio.create_task(self._wire.run(), name=f"wire-{self.spec.name}")
         self._journal.append("kernel", why=why, isolation=self.spec.isolation)
@@ -177,7 +182,7 @@ class Session:
                 continue
             index += 1
             # a cell that hung or killed its kernel would do so again
-            if cell.superseded or cell.result is None or cell.result.status not in ("ok", "error"):
+            if cell.superseded or cell.result is None or cell.result.stopped:
                 continue
             result = await self._run(cell, index)
             self._journal.append("replayed", id=cell.id, status=result.status)
@@ -200,25 +205,31 @@ class Session:
 
     async def _run(self, cell: JournalCell, index: int) -> CellResult:
         assert self._client is not None and self._kernel is not None and self._wire is not None
+        assert self._memory is not None
         limits, kernel, wire = self.spec.limits, self._kernel, self._wire
         self._interrupted = False
         wire.begin(index)
         calls = wire.cell
         started = time.perf_counter()
-        run = self._client.start(cell.source, cap=limits.output_bytes)
+        run = self._client.start(cell.source, cap=limits.output_bytes, spare=limits.journal_bytes)
         finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
         exited: asyncio.Future[Any] = asyncio.ensure_future(
             asyncio.shield(asyncio.wrap_future(kernel.process.exited))
         )
+        over: asyncio.Future[Any] = asyncio.ensure_future(self._memory.over())
         either = {finished, exited}
         limit: str | None = None
         try:
-            done, _ = await asyncio.wait(either, timeout=limits.cell_seconds, return_when=_FIRST)
-            if not done:
-                limit = "cell_seconds"
+            done, _ = await asyncio.wait({*either, over}, timeout=limits.cell_seconds, return_when=_FIRST)
+            if not done & either:
+                limit = "memory" if over in done else "cell_seconds"
+                grace = min(limits.grace_seconds, _MEMORY_GRACE) if over in done else limits.grace_seconds
                 kernel.interrupt()
-                done, _ = await asyncio.wait(either, timeout=limits.grace_seconds, return_when=_FIRST)
-            if not done:
+                done, _ = await asyncio.wait(either, timeout=grace, return_when=_FIRST)
+            stays = bool(done & either)
+            if limit == "memory" and stays and not exited.done():
+                stays = await self._memory.falls(_MEMORY_GRACE)
+            if not stays:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
             code = None
@@ -226,9 +237,10 @@ class Session:
                 code = kernel.process.exited.result()
                 await asyncio.sleep(_LAST_WORDS)
         finally:
-            for task in either:
+            for task in (*either, over):
                 task.cancel()
-            await asyncio.gather(finished, exited, return_exceptions=True)
+            await asyncio.gather(finished, exited, over, return_exceptions=True)
+        self._rest = run.rest
         duration = time.perf_counter() - started
         return _result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
 
@@ -259,17 +271,21 @@ def _result(
 ) -> CellResult:
     outputs = list(run.outputs)
     if run.dropped:
-        note = f"[output cut: {run.dropped} more characters were dropped]\n"
+        where = "are in the journal only"
+        if run.lost:
+            where += f", and {run.lost} of them nowhere" if run.lost < run.dropped else ""
+            where = where if run.lost < run.dropped else "were dropped"
+        note = f"[output cut: {run.dropped} more characters {where}]\n"
         outputs.append({"output_type": "stream", "name": "stderr", "text": note})
         limit = limit or "output_bytes"
     error = _error(outputs)
     status: CellStatus = "ok"
-    if not run.replied.is_set():
+    if not run.replied.is_set() or (limit == "memory" and code is not None):
         status = "timeout" if limit == "cell_seconds" else "died"
         if status == "timeout":
             why = "TimeoutError", "the cell was stopped by the clock, and its kernel with it"
         else:
-            why = "KernelDied", _death(code)
+            why = "KernelDied", _TOO_MUCH if limit == "memory" else _death(code)
         error = CellError(ename=why[0], evalue=why[1], traceback=(f"{why[0]}: {why[1]}",))
         outputs.append(
             {"output_type": "error", "ename": why[0], "evalue": why[1], "traceback": [f"{why[0]}: {why[1]}"]}
@@ -282,7 +298,9 @@ def _result(
             reply = run.reply or {}
             error = CellError(ename=str(reply.get("ename", "Error")), evalue=str(reply.get("evalue", "")))
     if error is not None and error.ename == "MemoryError":
-        limit = limit or "memory_mb"
+        limit = limit or "memory"
+    if limit == "memory" and status == "error":
+        outputs.append({"output_type": "stream", "name": "stderr", "text": f"[{_TOO_MUCH}]\n"})
     return CellResult(
         cell_id=cell_id,
         status=status,

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -48,7 +49,8 @@ class Limits:
     start_seconds : wall time until a kernel answers
     cpu_seconds : processor time of the whole kernel process
     memory_mb : memory of the kernel and its children, in MiB
-    output_bytes : output kept of one cell; the rest is dropped with a note
+    output_bytes : output shown of one cell; the rest is cut with a note
+    journal_bytes : of what was cut, as much is kept in the journal
     api_calls, api_bytes : `CALL_API` calls, and bytes of their answers, of the whole session
     processes : processes and threads at once
     disk_mb : writable space of the session, in MiB
@@ -60,6 +62,7 @@ class Limits:
     cpu_seconds: int = 3600
     memory_mb: int = 2048
     output_bytes: int = 2_000_000
+    journal_bytes: int = 20_000_000
     api_calls: int = 500
     api_bytes: int = 256_000_000
     processes: int = 128
@@ -69,7 +72,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpec:
-    """What to open: a name, where its journal and notebook lie, how sealed, and how much it may use."""
+    """What to open: a name, where its journal and notebook lie, how sealed, and how much it may use.
+
+    Attributes
+    ----------
+    clock : aware instant at which the kernel's time begins with the first cell; None: the true time
+    """
 
     name: str
     journal: Path
@@ -78,6 +86,7 @@ class SessionSpec:
     limits: Limits = field(default_factory=Limits)
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    clock: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +107,7 @@ class CellResult:
     status : ``ok``; ``error`` the code raised; ``timeout`` stopped by the clock; ``died`` the kernel is gone
     outputs : nbformat output dicts, in order
     error : the exception, when there was one
-    limit : which of `Limits` was hit (``cell_seconds``, ``memory_mb``, ...), or None
+    limit : which of `Limits` was hit (``cell_seconds``, ``api_calls``, ...), ``memory`` for memory_mb, or None
     api_hashes : content hashes of the answers this cell received, in order
     """
 
@@ -117,6 +126,12 @@ class CellResult:
         if self.error and not any(output.get("output_type") == "error" for output in self.outputs):
             parts.append(f"{self.error.ename}: {self.error.evalue}")
         return _shorten("\n".join(parts), limit)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the sandbox ended it: such a cell is not run again, it would only be stopped again."""
+        by_watch = self.limit == "memory" and self.error is not None and self.error.ename != "MemoryError"
+        return self.status in ("timeout", "died") or by_watch
 
     def images(self) -> tuple[bytes, ...]:
         """The PNG images among the outputs, decoded, in order."""

@@ -15,6 +15,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _DURATION = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|sec|secs|seconds|min|minutes)\b")
 _TEMPORARY = re.compile(r"/tmp/[^\s'\":,)\]]+")
-_NEVER_RERUN = ("died", "timeout")
 
 #: Returns what is wrong with the stored conclusion, or None.
 CheckConclusion = Callable[[], str | None]
@@ -106,7 +106,8 @@ async def verify_proof(
         return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
     rows = sorted(rows, key=lambda row: row.address)
     differing = [*compare_notebook(cells, notebook), *compare_ledger(cells, rows)]
-    rerun = await _rerun(sandbox, cells, rows, isolation, limits or Limits())
+    clock = _clock(journal)
+    rerun = await _rerun(sandbox, cells, rows, isolation, limits or Limits(), clock)
     wrong = conclusion() if conclusion is not None else None
     if wrong:
         differing.append(Difference(check="conclusion", cell=None, what=wrong))
@@ -191,8 +192,19 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
     return found
 
 
+def _clock(journal: Path) -> datetime | None:
+    """The instant at which the session's time began, where it was not the true one."""
+    began = read_lines(journal)[0].get("clock")
+    return None if began is None else datetime.fromisoformat(began)
+
+
 async def _rerun(
-    sandbox: Sandbox, cells: Sequence[JournalCell], rows: Sequence[LedgerRow], isolation: str, limits: Limits
+    sandbox: Sandbox,
+    cells: Sequence[JournalCell],
+    rows: Sequence[LedgerRow],
+    isolation: str,
+    limits: Limits,
+    clock: datetime | None,
 ) -> list[Difference]:
     with tempfile.TemporaryDirectory(prefix="verify-") as folder:
         spec = SessionSpec(
@@ -201,12 +213,13 @@ async def _rerun(
             notebook=Path(folder) / "verify.ipynb",
             isolation=isolation,
             limits=limits,
+            clock=clock,
         )
         found = []
         session = await sandbox.open(spec, LedgerReplay(rows))
         try:
             for cell in cells:
-                if cell.kind != "code" or cell.result is None or cell.result.status in _NEVER_RERUN:
+                if cell.kind != "code" or cell.result is None or cell.result.stopped:
                     continue
                 again = await session.execute(cell.source)
                 what = compare_results(cell.result, again)

@@ -107,6 +107,7 @@ def serve(control: socket.socket, view: dict[str, Any]) -> None:
     sys.modules["debugpy"] = None  # type: ignore[assignment]
     refused = preload(view["preload"])
     import app
+    import clock  # noqa: F401  (a kernel would look for it after its seal)
     import rehearsal
 
     app.prepare()
@@ -279,6 +280,10 @@ class Server:
             app.silence()
             kernel = app.build(request["connection"], channels, descriptors[6] if request["api"] else None)
             reseed(request["seed"])
+            if request["clock"] is not None:
+                import clock
+
+                clock.freeze_at_first_cell(request["clock"], kernel.shell.events)
             steps.append(("built", time.perf_counter() - asked))
             os.write(notice, json.dumps({"ready": True, "steps": steps}).encode())
             os.close(notice)

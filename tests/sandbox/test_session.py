@@ -155,7 +155,7 @@ async def test_a_kernel_that_dies_is_not_a_code_error(open_session: Opener, sour
 async def test_memory_beyond_the_limit_is_a_memory_error(open_session: Opener):
     session = await open_session(limits=Limits(memory_mb=300))
     result = await session.execute("x = bytearray(1 << 30)")
-    assert (result.status, result.error.ename, result.limit) == ("error", "MemoryError", "memory_mb")
+    assert (result.status, result.error.ename, result.limit) == ("error", "MemoryError", "memory")
     assert (await session.execute("len(bytearray(100 << 20))")).text() == str(100 << 20)
 
 

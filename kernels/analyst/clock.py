@@ -1,0 +1,53 @@
+"""The clock of a kernel, set back to an instant: `time`, `datetime` and pandas then tell the time from there on.
+
+For proofs that are run again, not for safety: a cell that wants the true time still finds it (`time.clock_gettime`,
+numpy's ``datetime64('now')``, any program it starts).
+"""
+
+import ctypes
+import datetime
+import gc
+import time
+from typing import Any
+
+_WITH_DEFAULT = ("localtime", "gmtime", "ctime")
+
+
+def freeze(instant: float) -> None:
+    """Let the time of this process begin at `instant` (seconds since 1970, UTC) now."""
+    real, real_ns = time.time, time.time_ns
+    moved = instant - real()
+    moved_ns = int(instant * 1e9) - real_ns()
+
+    def now() -> float:
+        return real() + moved
+
+    replaced: Any = time
+    replaced.time = now
+    replaced.time_ns = lambda: real_ns() + moved_ns
+    for name in _WITH_DEFAULT:
+        setattr(replaced, name, _from(getattr(time, name), now))
+    strftime, localtime, asctime = time.strftime, time.localtime, time.asctime
+    replaced.strftime = lambda pattern, when=None: strftime(pattern, localtime() if when is None else when)
+    replaced.asctime = lambda when=None: asctime(localtime() if when is None else when)
+    # the class itself is changed, not its name in the module: everybody imported it already. `today` asks time.time.
+    attributes = gc.get_referents(datetime.datetime.__dict__)[0]
+    attributes["now"] = classmethod(lambda cls, tz=None: cls.fromtimestamp(now(), tz))
+    attributes["utcnow"] = classmethod(
+        lambda cls: cls.fromtimestamp(now(), datetime.UTC).replace(tzinfo=None)
+    )
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(datetime.datetime))
+
+
+def freeze_at_first_cell(instant: float, events: Any) -> None:
+    """Call `freeze` when the first cell begins: a kernel may have waited for its session a while."""
+
+    def begin(*_: Any) -> None:
+        events.unregister("pre_run_cell", begin)
+        freeze(instant)
+
+    events.register("pre_run_cell", begin)
+
+
+def _from(function: Any, now: Any) -> Any:
+    return lambda seconds=None: function(now() if seconds is None else seconds)

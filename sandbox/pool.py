@@ -1,0 +1,123 @@
+"""Kernels that are up before anybody asks: started, sealed and connected, and each handed out once.
+
+A session that claims one binds its `CALL_API` to itself; until then nobody answers it. The pool refills beside the work,
+after a pause in the claims, and holds only kernels of one recipe (level, limits, clock): that of its first session.
+"""
+
+import asyncio
+import contextlib
+import select
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from sandbox.client import KernelClient
+from sandbox.errors import SandboxError
+from sandbox.kernel import Kernel
+from sandbox.types import SessionSpec
+
+WARM = 2
+_PAUSE = 0.3  # seconds without a claim before the pool is filled again
+
+#: What the kernel is made from; two sessions with the same recipe may use each other's warm kernels.
+Recipe = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class ReadyKernel:
+    """A kernel and our connection to it."""
+
+    kernel: Kernel
+    client: KernelClient
+
+    async def end(self) -> None:
+        """Close the connection and end the kernel."""
+        await self.client.close()
+        await self.kernel.kill()
+
+
+def recipe(spec: SessionSpec) -> Recipe:
+    """What of a specification is fixed when a kernel is forked."""
+    limits = spec.limits
+    resources = (limits.cpu_seconds, limits.memory_mb, limits.processes, limits.disk_mb, limits.open_files)
+    return spec.isolation, spec.clock, resources
+
+
+class WarmPool:
+    """At most `size` kernels in waiting, made by `start`."""
+
+    def __init__(self, start: Callable[[SessionSpec], Awaitable[ReadyKernel]], size: int = WARM) -> None:
+        self._start = start
+        self.size = size
+        self._spec: SessionSpec | None = None
+        self._waiting: deque[ReadyKernel] = deque()
+        self._refill: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._claims = 0
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def claim(self, spec: SessionSpec) -> ReadyKernel:
+        """A kernel for this session: one in waiting where it fits and lives, else a new one."""
+        loop = asyncio.get_running_loop()
+        if self._spec is None:
+            self._spec, self._loop = spec, loop
+        if self._loop is not loop or recipe(spec) != recipe(self._spec):
+            return await self._start(spec)
+        self._claims += 1
+        while self._waiting:
+            ready = self._waiting.popleft()
+            if _lives(ready.kernel):
+                self.refill()
+                return ready
+            await ready.end()
+        ready = await self._start(spec)
+        self.refill()
+        return ready
+
+    def refill(self) -> None:
+        """Bring the pool up to its size, later and beside the work."""
+        if self._closed or self.size <= len(self._waiting):
+            return
+        if self._refill is None or self._refill.done():
+            self._refill = asyncio.create_task(self._fill(), name="warm-kernels")
+
+    async def full(self) -> None:
+        """Wait until a running refill is over."""
+        if self._refill is not None:
+            await self._refill
+
+    async def close(self) -> None:
+        """End the kernels in waiting; the pool takes in no more."""
+        self._closed = True
+        # a start under way is not cut short: a kernel could be forked that nobody knows
+        await self.full()
+        while self._waiting:
+            await self._waiting.popleft().end()
+
+    async def _fill(self) -> None:
+        assert self._spec is not None
+        while not self._closed and len(self._waiting) < self.size:
+            claims = self._claims
+            for _ in range(10):
+                if not self._closed:
+                    await asyncio.sleep(_PAUSE / 10)
+            if self._closed:
+                return
+            if self._claims != claims:
+                continue  # sessions are being opened just now; they go first
+            with contextlib.suppress(SandboxError, OSError):  # the session that asks next is told why
+                self._waiting.append(await self._start(self._spec))
+                continue
+            return
+
+
+def _lives(kernel: Kernel) -> bool:
+    """Whether it still runs, asked of the system: the report of its end may be on its way."""
+    if not kernel.process.alive:
+        return False
+    poll = select.poll()
+    poll.register(kernel.process.pidfd, select.POLLIN)
+    return not poll.poll(0)

@@ -1,0 +1,120 @@
+"""Kernels in waiting: each handed out once, sealed and answered like the others, gone at the end."""
+
+import asyncio
+import os
+import signal
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sandbox import Limits, read_journal
+from sandbox.journal import read_lines
+from tests.sandbox.conftest import Opener, Told
+
+
+async def _filled(box) -> list[int]:
+    await box.pool.full()
+    return [ready.kernel.process.pid for ready in box.pool._waiting]
+
+
+async def test_kernels_in_waiting_are_handed_out_once_and_replaced(box, open_session: Opener):
+    await open_session("P1.1.1")
+    waiting = await _filled(box)
+    assert len(waiting) == len(box.pool) == 2
+    sessions = await asyncio.gather(*(open_session(f"P{n}.1.1") for n in range(2, 6)))
+    pids = [session._kernel.process.pid for session in sessions]
+    assert len(set(pids)) == 4 and set(waiting) <= set(pids)
+    again = await _filled(box)
+    assert len(again) == 2 and not set(again) & set(pids)
+    results = await asyncio.gather(*(s.execute(f"x = {n}\nx") for n, s in enumerate(sessions)))
+    assert [result.text() for result in results] == ["0", "1", "2", "3"]
+    await box.aclose()
+    assert len(box.pool) == 0
+    assert not [pid for pid in (*again, *pids) if Path(f"/proc/{pid}").exists()]
+
+
+async def test_a_claimed_kernel_is_sealed_and_calls_its_own_session(box, open_session: Opener):
+    async def api(path, params, *, cell, nth):
+        return Told(data=f"for the second: {path}", meta={})
+
+    await open_session("P1.1.1")
+    waiting = await _filled(box)
+    session = await open_session("P2.1.1", api=api)
+    assert session._kernel.process.pid in waiting
+    assert (await session.execute("CALL_API('x')")).text() == "'for the second: x'"
+    refused = await session.execute("import socket; socket.socket(socket.AF_INET)")
+    assert refused.error.ename == "PermissionError"
+    assert (await session.execute("import os; os.getpid()")).text() == "1"
+
+
+async def test_other_limits_and_dead_kernels_are_not_taken_from_the_pool(box, open_session: Opener):
+    await open_session("P1.1.1")
+    waiting = await _filled(box)
+    other = await open_session("P2.1.1", limits=Limits(memory_mb=512))
+    assert other._kernel.process.pid not in waiting
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+    await asyncio.sleep(0.1)
+    session = await open_session("P3.1.1")
+    assert session._kernel.process.pid not in waiting
+    assert (await session.execute("1 + 1")).text() == "2"
+
+
+async def test_a_session_s_time_can_begin_at_its_cutoff(box, spec_for):
+    from dataclasses import replace
+
+    from tests.sandbox.conftest import echo
+
+    spec = replace(spec_for(), clock=datetime(2018, 6, 30, tzinfo=UTC))
+    session = await box.open(spec, echo)
+    await asyncio.sleep(0.5)
+    cell = """
+import datetime, time
+from datetime import datetime as known
+import pandas as pd
+times = [pd.Timestamp(time.time(), unit='s'), pd.Timestamp.now(), known.now(), datetime.datetime.utcnow(),
+         pd.Timestamp(known.now(datetime.timezone.utc)).tz_localize(None), pd.Timestamp(*time.gmtime()[:6])]
+late = [t for t in times if not pd.Timestamp('2018-06-30') <= t < pd.Timestamp('2018-06-30 00:05')]
+print(late, datetime.date.today(), time.strftime('%Y'), isinstance(pd.Timestamp.now(), known))
+"""
+    assert (await session.execute(cell)).text() == "[] 2018-06-30 2018 True"
+    before = await session.execute("a = time.time(); time.sleep(0.2); 0.2 <= time.time() - a < 5")
+    assert before.text() == "True"
+    assert read_lines(spec.journal)[0]["clock"] == "2018-06-30T00:00:00+00:00"
+    true = await box.open(spec_for("P2.1.1"), echo)
+    assert (await true.execute("import time; time.time() > 1.7e9")).text() == "True"
+
+
+async def test_children_count_against_the_memory_of_a_session(open_session: Opener):
+    session = await open_session(limits=Limits(memory_mb=200, grace_seconds=2))
+    await session.execute("kept = 4")
+    cell = """
+import os, time
+for _ in range(4):
+    if os.fork() == 0:
+        try:
+            held = bytearray(os.urandom(1 << 20)) * 120
+            time.sleep(60)
+        finally:
+            os._exit(0)
+time.sleep(60)
+"""
+    result = await session.execute(cell)
+    assert result.limit == "memory" and result.status in ("error", "died")
+    assert result.duration_s < 30 and "more memory than the session may have" in result.text()
+    small = await session.execute("len(bytearray(50 << 20)), kept")
+    assert (small.status, small.limit, small.text()) == ("ok", None, "(52428800, 4)")
+
+
+async def test_output_that_was_cut_is_in_the_journal(open_session: Opener):
+    session = await open_session(limits=Limits(output_bytes=1000, journal_bytes=3000))
+    result = await session.execute("print('a' * 1500)")
+    assert "500 more characters are in the journal only" in result.text().replace("501", "500")
+    flood = await session.execute("print('b' * 10_000)")
+    assert "9001 more characters are in the journal only, and 6001 of them nowhere" in flood.text()
+    lines = [line for line in read_lines(session.spec.journal) if line["kind"] == "result"]
+    assert [sum(len(o["text"]) for o in line["rest"]) for line in lines] == [501, 3000]
+    assert lines[0]["rest"][0]["text"] == "a" * 500 + "\n"
+    assert [len(cell.result.outputs[0]["text"]) for cell in read_journal(session.spec.journal)] == [
+        1000,
+        1000,
+    ]
