@@ -50,7 +50,8 @@ def intervals(rows: Iterable[tuple[str, str, str, str]]) -> dict[str, list[Value
         by[series, period].append((known, value))
     out: dict[str, list[Value]] = defaultdict(list)
     for (series, period), states in sorted(by.items()):
-        states.sort()
+        # of two states that came on one day the one told last stood
+        states.sort(key=lambda state: state[0])
         for at, (known, value) in enumerate(states):
             last = states[at + 1][0] if at + 1 < len(states) else None
             end = (date.fromisoformat(last) - timedelta(days=1)).isoformat() if last else "9999-12-31"
