@@ -97,6 +97,8 @@ class FredUpstream(Upstream):
             "/series/observations": self._observations,
             "/series": self._series,
             "/series/search": self._search,
+            "/release/series": self._search,
+            "/category/series": self._search,
             "/series/vintagedates": self._vintages,
             "/series/tags": self._tags,
             "/tags": self._tags,

@@ -164,6 +164,9 @@ async def test_fredapi_in_the_kernel_equals_the_real_one_outside(kernel_of: Call
         ours = await kernel.told(f"fred.search('syn').drop(columns={dropped!r})")
         same(ours, described(real.search("syn").drop(columns=dropped)))
         assert len(ours["cells"]) == 2
+        for call in ("search_by_release(151)", "search_by_category(32145, order_by='series_id')"):
+            theirs = eval(f"real.{call}", {"real": real}).drop(columns=dropped)
+            same(await kernel.told(f"fred.{call}.drop(columns={dropped!r})"), described(theirs))
         assert (await kernel.told("fred.search('syn', limit=1)"))["index"] == ["SYNGDP"]
 
 
@@ -182,6 +185,28 @@ async def test_fredapi_takes_any_key_and_says_what_it_cannot_do(kernel_of: Calla
         undeclared = await kernel_of(None, fred=upstream.url)
         result = await undeclared.run("import fredapi\nfredapi.Fred().get_series('SYNGDP')")
         assert result.error.ename == "ApiRefused" and "%cutoff" in result.error.evalue
+
+
+async def test_a_frame_in_the_kernel_holds_the_rows(kernel_of: Callable[..., Any]) -> None:
+    with FredUpstream() as upstream:
+        kernel = await kernel_of(CUTOFF, fred=upstream.url)
+        source = """
+import pandas as pd
+asked = 'fred/series/observations', {'series_id': 'SYNPAY'}
+rows = pd.DataFrame(CALL_API(*asked)['observations'])
+for name in ('date', 'realtime_start', 'realtime_end'):
+    rows[name] = pd.to_datetime(rows[name], format='ISO8601')
+rows['value'] = pd.to_numeric(rows['value'], errors='coerce')
+pd.testing.assert_frame_equal(CALL_API.frame(*asked), rows)
+print(len(rows), CALL_API.meta['policy'])
+"""
+        result = await kernel.run(source)
+        assert result.status == "ok", result.text()
+        assert result.text().endswith("3 vintage")
+        nothing = await kernel.run(
+            "print(CALL_API.frame('fred/series/search', {'search_text': 'zzz'}).shape)"
+        )
+        assert "(0, 0)" in nothing.text()
 
 
 @pytest.mark.realdata
