@@ -12,6 +12,8 @@ import socket
 import struct
 import sys
 import threading
+from collections.abc import Callable, Mapping
+from typing import Any
 
 MAX_REQUEST = 64 << 10
 MAX_REPLY = 64 << 20
@@ -40,18 +42,18 @@ class CallApi:
     >>> CALL_API.frame("embedded/series/observations", {"series_id": "SP500"})    # doctest: +SKIP
     """
 
-    def __init__(self, fd):
-        self.meta = {}
+    def __init__(self, fd: int | None) -> None:
+        self.meta: dict[str, Any] = {}
         self._socket = socket.socket(fileno=fd) if fd is not None else None
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._last = 0
         self._received = bytearray()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "CALL_API(path, params) -> data; CALL_API.meta of the last call; CALL_API.frame(path, params)"
 
-    def __call__(self, path, params=None):
+    def __call__(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return the data of `path` in the shape its source gives it, as known before the cutoff.
 
         Raises
@@ -63,7 +65,7 @@ class CallApi:
         """
         return self._call({"path": path, "params": dict(params or {})}).get("data")
 
-    def frame(self, path, params=None):
+    def frame(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return the rows of `path` as a pandas DataFrame, columns of dates parsed."""
         import pandas
 
@@ -72,7 +74,7 @@ class CallApi:
             return _frame(reply["columns"], reply["bytes"])
         return pandas.DataFrame(_rows(reply.get("data")))
 
-    def _call(self, request):
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         reply = self._ask(request)
         self.meta = reply.get("meta") or {}
         notes = self.notes()
@@ -80,7 +82,7 @@ class CallApi:
             print(f"CALL_API {request['path']}: {notes}", file=sys.stderr)
         return reply
 
-    def notes(self):
+    def notes(self) -> str:
         """One line on what the last answer left out, or an empty string."""
         parts = []
         clamped = self.meta.get("clamped") or []
@@ -94,12 +96,13 @@ class CallApi:
             parts.append(f"dropped {dropped} row{'s' if dropped != 1 else ''}" + (f" ({why})" if why else ""))
         return " ".join("; ".join(parts).split())
 
-    def declare_cutoff(self, text):
+    def declare_cutoff(self, text: str) -> Any:
         """Declare the knowledge cutoff where none is pinned; a later one may only be earlier."""
         return self._ask({"cutoff": text}).get("data")
 
-    def _ask(self, request):
-        if self._socket is None:
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        link = self._socket
+        if link is None:
             raise ApiUnavailable("this kernel was started without a data broker")
         if os.getpid() != self._owner:
             raise ApiUnavailable("CALL_API works in the notebook's own process only, not in one it started")
@@ -113,8 +116,8 @@ class CallApi:
             if len(body) > MAX_REQUEST:
                 raise ApiRefused(f"the request has {len(body)} bytes; at most {MAX_REQUEST} are taken")
             try:
-                self._socket.sendall(struct.pack(">I", len(body)) + body)
-                reply = self._reply(number)
+                link.sendall(struct.pack(">I", len(body)) + body)
+                reply = self._reply(link, number)
             except OSError as error:
                 raise ApiUnavailable(f"the data broker is gone ({error})") from None
         kind = reply.get("error")
@@ -122,35 +125,35 @@ class CallApi:
             raise (ApiRefused if kind == "refused" else ApiUnavailable)(reply.get("message") or kind)
         return reply
 
-    def _reply(self, number):
+    def _reply(self, link: socket.socket, number: int) -> dict[str, Any]:
         # bytes stay in self._received when an interrupt cuts a read short; replies to interrupted calls are passed over
         while True:
-            self._fill(4)
+            self._fill(link, 4)
             (length,) = struct.unpack(">I", self._received[:4])
             if length > MAX_REPLY:
                 raise OSError(f"a reply of {length} bytes")
-            self._fill(4 + length)
-            reply = json.loads(self._received[4 : 4 + length])
+            self._fill(link, 4 + length)
+            reply: dict[str, Any] = json.loads(self._received[4 : 4 + length])
             attached = reply.get("attached") or 0
             if not 0 <= attached <= MAX_REPLY:
                 raise OSError(f"{attached} attached bytes")
             whole = 4 + length + attached
-            self._fill(whole)
+            self._fill(link, whole)
             if attached:
                 reply["bytes"] = bytes(memoryview(self._received)[whole - attached : whole])
             del self._received[:whole]
             if reply.get("id") == number:
                 return reply
 
-    def _fill(self, wanted):
+    def _fill(self, link: socket.socket, wanted: int) -> None:
         while len(self._received) < wanted:
-            chunk = self._socket.recv(1 << 20)
+            chunk = link.recv(1 << 20)
             if not chunk:
                 raise OSError("connection closed")
             self._received += chunk
 
 
-def _rows(data):
+def _rows(data: Any) -> Any:
     """What there is to show of an answer without rows."""
     if isinstance(data, dict):
         lists = [value for value in data.values() if isinstance(value, list)]
@@ -158,12 +161,13 @@ def _rows(data):
     return data
 
 
-def _frame(head, body):
+def _frame(head: dict[str, Any], body: bytes) -> Any:
     """The frame of an answer in columns; texts are read once each, however often they come."""
     import numpy
     import pandas
 
-    columns, at, rows = {}, 0, head["rows"]
+    columns: dict[str, Any] = {}
+    at, rows = 0, head["rows"]
     for column in head["columns"]:
         name, kind = column["name"], column["kind"]
         if kind == "json":
@@ -176,7 +180,7 @@ def _frame(head, body):
     return pandas.DataFrame(columns, index=pandas.RangeIndex(rows))
 
 
-def _texts(name, texts, places):
+def _texts(name: str, texts: list[str], places: Any) -> Any:
     import numpy
     import pandas
 
@@ -193,10 +197,10 @@ def _texts(name, texts, places):
     return pandas.array([*texts, None], dtype="str").take(numpy.where(places < 0, len(texts), places))
 
 
-def cutoff_magic(api):
+def cutoff_magic(api: CallApi) -> Callable[[str], None]:
     """The line magic ``%cutoff DATE``."""
 
-    def cutoff(line):
+    def cutoff(line: str) -> None:
         """Declare the knowledge cutoff of this session: %cutoff 2018-06-30, or %cutoff live."""
         print(f"cutoff: {api.declare_cutoff(line.strip())}")
 

@@ -12,7 +12,9 @@ import re
 import sys
 import time
 from calendar import monthrange
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -39,16 +41,16 @@ class Transport:
     Answers are kept until the cell ends, so that a client that asks twice costs one call.
     """
 
-    def __init__(self, api):
+    def __init__(self, api: Any) -> None:
         self._api = api
-        self._kept = {}
-        self.failure = None
+        self._kept: dict[tuple[str, str], tuple[Any, dict[str, Any]]] = {}
+        self.failure: call_api.ApiError | None = None
 
-    def new_cell(self, *_):
+    def new_cell(self, *_: Any) -> None:
         """Forget what the last cell asked."""
         self._kept.clear()
 
-    def ask(self, path, params):
+    def ask(self, path: str, params: dict[str, Any]) -> Any:
         """The data of `path`; what went wrong stays in `failure` too."""
         key = (path, repr(sorted(params.items())))
         if key not in self._kept:
@@ -59,7 +61,7 @@ class Transport:
                 raise
         return self._kept[key][0]
 
-    def now(self):
+    def now(self) -> float:
         """Epoch seconds of the knowledge cutoff; of the machine's clock where nothing is held back."""
         self.ask(_CLOCK, {})
         as_of = self._kept[_CLOCK, repr([])][1].get("as_of") or "live"
@@ -69,7 +71,7 @@ class Transport:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def install(api, events=None):
+def install(api: Any, events: Any = None) -> "_Hook":
     """Have `fredapi` and `yfinance` ask `api` from their first import on.
 
     Parameters
@@ -91,10 +93,10 @@ def install(api, events=None):
 class _Hook:
     """Finds the modules to be patched as the other finders do, and patches them once they ran."""
 
-    def __init__(self, transport):
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The module's spec with a loader that patches; None for all other modules."""
         patch = _PATCHES.get(name)
         if patch is None:
@@ -105,29 +107,30 @@ class _Hook:
                 break
         else:
             return None
-        run = spec.loader.exec_module
+        loader: Any = spec.loader
+        run = loader.exec_module
 
-        def run_and_patch(module):
+        def run_and_patch(module: Any) -> None:
             run(module)
             patch(module, self._transport)
 
-        spec.loader.exec_module = run_and_patch
+        loader.exec_module = run_and_patch
         return spec
 
 
 # --- fredapi -----------------------------------------------------------------------------------------------------
 
 
-def _patch_fredapi(module, transport):
+def _patch_fredapi(module: Any, transport: Transport) -> None:
     import xml.etree.ElementTree as tree
 
     fred = module.Fred
 
-    def __init__(self, api_key=None, api_key_file=None, proxies=None):
+    def __init__(self: Any, api_key: Any = None, api_key_file: Any = None, proxies: Any = None) -> None:
         """Take any key and any proxy and use none: the broker holds the key."""
         self.api_key, self.proxies = "", None
 
-    def fetch(self, url):
+    def fetch(self: Any, url: str) -> Any:
         if not url.startswith(self.root_url + "/"):
             raise call_api.ApiRefused(f"fredapi asks {self.root_url} only, through CALL_API")
         parts = urlsplit(url[len(self.root_url) + 1 :])
@@ -138,7 +141,7 @@ def _patch_fredapi(module, transport):
     fred._Fred__fetch_data = fetch
 
 
-def _as_xml(tree, data):
+def _as_xml(tree: Any, data: dict[str, Any]) -> Any:
     """FRED's JSON as the XML element that FRED itself would send: lists become children, the rest attributes."""
     root = tree.Element("answer")
     for name, value in data.items():
@@ -167,8 +170,10 @@ _NotCovered.__name__ = _NotCovered.__qualname__ = "ApiRefused"
 class _NoSession:
     """Stands where yfinance keeps its HTTP session."""
 
-    def __init__(self):
-        self.cookies, self.headers, self.proxies = {}, {}, {}
+    def __init__(self) -> None:
+        self.cookies: dict[str, str] = {}
+        self.headers: dict[str, str] = {}
+        self.proxies: dict[str, str] = {}
 
 
 class _Response:
@@ -176,38 +181,38 @@ class _Response:
     text = ""
     url = ""
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         self._data = data
 
-    def json(self):
+    def json(self) -> Any:
         return self._data
 
-    def raise_for_status(self):
+    def raise_for_status(self) -> None:
         return None
 
 
-def _patch_package(module, transport):
+def _patch_package(module: Any, transport: Transport) -> None:
     import warnings
 
     # the package asks to see warnings about its own use of pandas, which nobody here can mend
     warnings.filterwarnings("ignore", category=DeprecationWarning, module="yfinance")
 
 
-def _patch_http(module, transport):
+def _patch_http(module: Any, transport: Transport) -> None:
     module.new_session = _NoSession
 
 
-def _patch_cache(module, transport):
+def _patch_cache(module: Any, transport: Transport) -> None:
     # no files: what one cell looked up must not decide what another asks
     module.get_tz_cache = module._TzCacheDummy
     module.get_cookie_cache = module._CookieCacheDummy
     module.get_isin_cache = module._ISINCacheDummy
 
 
-def _patch_data(module, transport):
-    class Failed(module.YFRateLimitError):
+def _patch_data(module: Any, transport: Transport) -> None:
+    class Failed(module.YFRateLimitError):  # type: ignore[misc]
         # yfinance swallows and logs every error but this kind
-        def __init__(self, message):
+        def __init__(self, message: str) -> None:
             Exception.__init__(self, message)
 
     class Refused(call_api.ApiRefused, Failed):
@@ -216,9 +221,10 @@ def _patch_data(module, transport):
     class Unavailable(call_api.ApiUnavailable, Failed):
         pass
 
-    debug, hidden = module.YfConfig.debug, []
+    debug = module.YfConfig.debug
+    hidden: list[bool] = []
 
-    def get(self, url, params=None, timeout=30):
+    def get(self: Any, url: str, params: Any = None, timeout: Any = 30) -> _Response:
         if hidden:
             debug.hide_exceptions = hidden.pop()
         try:
@@ -233,10 +239,12 @@ def _patch_data(module, transport):
         except call_api.ApiError as error:
             raise Unavailable(str(error)) from None
 
-    def post(self, url, body=None, params=None, timeout=30, data=None):
+    def post(
+        self: Any, url: str, body: Any = None, params: Any = None, timeout: Any = 30, data: Any = None
+    ) -> _Response:
         return get(self, url, params)
 
-    def set_login_cookies(self, cookie_t, cookie_y):
+    def set_login_cookies(self: Any, cookie_t: str, cookie_y: str) -> None:
         raise Refused("yfinance needs no login here: its prices come through CALL_API")
 
     client = module.YfData
@@ -247,25 +255,25 @@ def _patch_data(module, transport):
     client.set_login_cookies = set_login_cookies
 
 
-def _patch_base(module, transport):
+def _patch_base(module: Any, transport: Transport) -> None:
     module._tz_info_fetch_ctr = 2  # there is no second place to look for a zone
 
 
-def _patch_history(module, transport):
+def _patch_history(module: Any, transport: Transport) -> None:
     class Clock:
         time = staticmethod(transport.now)
 
     module._time = Clock
 
 
-def _patch_multi(module, transport):
+def _patch_multi(module: Any, transport: Transport) -> None:
     import functools
     import inspect
 
     original = module.download
 
     @functools.wraps(original)
-    def download(*args, **kwargs):
+    def download(*args: Any, **kwargs: Any) -> Any:
         bound = inspect.signature(original).bind(*args, **kwargs)
         # one after the other: the order of calls is part of the record
         bound.arguments["threads"] = False
@@ -278,8 +286,8 @@ def _patch_multi(module, transport):
     module.download = download
 
 
-def _patch_live(module, transport):
-    def connect(*args, **kwargs):
+def _patch_live(module: Any, transport: Transport) -> None:
+    def connect(*args: Any, **kwargs: Any) -> Any:
         raise call_api.ApiRefused(
             "there are no live quotes here: past prices come by CALL_API('yfinance/history', ...)"
         )
@@ -287,7 +295,7 @@ def _patch_live(module, transport):
     module.sync_connect = module.async_connect = connect
 
 
-def _yahoo(transport, url, params):
+def _yahoo(transport: Transport, url: str, params: dict[str, Any]) -> dict[str, Any]:
     parts = urlsplit(url)
     pieces = parts.path.strip("/").split("/")
     if "chart" not in pieces:
@@ -299,9 +307,10 @@ def _yahoo(transport, url, params):
     return _chart(transport, pieces[-1], {**dict(parse_qsl(parts.query)), **params})
 
 
-def _chart(transport, symbol, params):
+def _chart(transport: Transport, symbol: str, params: dict[str, Any]) -> dict[str, Any]:
     """Yahoo's chart; windows that count back from now count back from the cutoff."""
-    asked, days = dict(params), None
+    asked = dict(params)
+    days: int | None = None
     asked.pop("crumb", None)
     span = asked.pop("range", None)
     if span is not None:
@@ -316,7 +325,7 @@ def _chart(transport, symbol, params):
     return {"chart": {"result": results, "error": None}}
 
 
-def _back(span, now):
+def _back(span: str, now: float) -> tuple[int, int | None]:
     """Where a span such as ``1mo`` begins, in epoch seconds, and how many days of trading it has (None: all)."""
     today = datetime.fromtimestamp(now - 1e-3, tz=_NEW_YORK).date()
     if span == "max":
@@ -338,14 +347,14 @@ def _back(span, now):
     return int(datetime(first.year, first.month, first.day, tzinfo=_NEW_YORK).timestamp()), days
 
 
-def _months_before(day, months):
+def _months_before(day: date, months: int) -> date:
     year, month = divmod(day.year * 12 + day.month - 1 - months, 12)
     if year < 1900:
         return date(1900, 1, 1)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
-def _complete(result, interval, days):
+def _complete(result: dict[str, Any], interval: str, days: int | None) -> dict[str, Any]:
     """A chart with the parts of its meta that the broker does not pass on but yfinance looks at."""
     meta = {
         "instrumentType": "EQUITY",
@@ -358,7 +367,7 @@ def _complete(result, interval, days):
     stamps = result.get("timestamp") or []
     indicators = result["indicators"]
     zone = ZoneInfo(meta["exchangeTimezoneName"])
-    by_day = {}
+    by_day: dict[date, list[int]] = {}
     for at, stamp in enumerate(stamps):
         by_day.setdefault(datetime.fromtimestamp(stamp, tz=zone).date(), []).append(at)
     if days is not None and len(by_day) > days:
@@ -385,7 +394,7 @@ def _complete(result, interval, days):
     return {**result, **changed}
 
 
-_PATCHES = {
+_PATCHES: dict[str, Callable[[Any, Transport], None]] = {
     "fredapi.fred": _patch_fredapi,
     "yfinance": _patch_package,
     "yfinance._http": _patch_http,
