@@ -355,7 +355,9 @@ LL_OF_FILES = LL_EXECUTE | LL_WRITE | LL_READ | LL_TRUNCATE | LL_IOCTL
 
 def landlock_version() -> int:
     """The Landlock interface of the running system; 0 when there is none."""
-    version: int = _libc.syscall(ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint(1))
+    version: int = _libc.syscall(
+        ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint(1)
+    )
     return max(0, version)
 
 
