@@ -55,7 +55,17 @@ def test_the_layers_hold() -> None:
 @pytest.mark.parametrize("room", ["proxies", "sandbox", "workbench"])
 def test_importing_a_room_is_quick_and_touches_nothing(room: str, tmp_path: Path) -> None:
     """No heavy library, no folder made: what is imported stays on the cheap side."""
-    heavy = ["litellm", "arch", "matplotlib", "statsmodels", "sklearn", "voila", "yfinance", "jupyterlab", "pandas"]
+    heavy = [
+        "litellm",
+        "arch",
+        "matplotlib",
+        "statsmodels",
+        "sklearn",
+        "voila",
+        "yfinance",
+        "jupyterlab",
+        "pandas",
+    ]
     code = f"import sys, {room}; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code],
