@@ -298,7 +298,7 @@ def refusal(line: str) -> str:
 
 def note(line: str) -> str:
     """Return one line that says that something was done."""
-    return f'<p class="wb-note" role="status">{escape(line)}</p>'
+    return f'<p class="wb-saved" role="status">{escape(line)}</p>'
 
 
 def runs_table(runs: Sequence[Mapping[str, Any]], *, note: str = "") -> str:
