@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from workbench.cli import data, doctor, reasoning, runs, science, screens
+from workbench.cli import data, decide, doctor, reasoning, runs, science, screens
 from workbench.version import __version__
 
 app = typer.Typer(
@@ -30,7 +30,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
         raise typer.Exit
 
 
-for group in (runs, reasoning, data, screens, science, doctor):
+for group in (runs, reasoning, decide, data, screens, science, doctor):
     group.register(app)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from workbench.agents.base import AgentSettings
 from workbench.errors import UsageError
 from workbench.models.registry import OFFLINE
+from workbench.synthesis.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
@@ -16,7 +17,8 @@ class RunSettings:
     """Everything that shapes a run besides its statement and cutoff.
 
     ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
-    expanded one after another (section 5.3). ``max_proof_retries`` is how many attempts a leaf gets in one
+    expanded one after another (section 5.3). ``threshold`` is the probability above which a
+    proposition is taken as true (FEATURES A11). ``max_proof_retries`` is how many attempts a leaf gets in one
     sitting (A, C.1). ``budget_usd`` of None is no budget.
     """
 
@@ -33,6 +35,7 @@ class RunSettings:
     isolation: Isolation = "namespaces"
     max_proof_retries: int = 3
     strict: bool = False
+    threshold: float = PRODUCT_THRESHOLD
     agent: AgentSettings = field(default_factory=AgentSettings)
 
     def __post_init__(self) -> None:
@@ -66,6 +69,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trials": 1,
         "concurrency": 20,
         "max_proof_retries": 3,
+        "threshold": PAPER_THRESHOLD,
         "agent": {
             "max_leaves": 10,
             "max_proof_steps": 20,
