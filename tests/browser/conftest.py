@@ -95,9 +95,13 @@ def served(run_home: Path) -> Iterator[Served]:
         running.process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """Headless Chromium of the system; skips without one, unless REQUIRE_BROWSER=1."""
+    """Headless Chromium of the system; skips without one, unless REQUIRE_BROWSER=1.
+
+    For one module: playwright's event loop runs in this thread as long as its driver is open, and no async test of
+    another module could run beside it.
+    """
     path = find_chromium()
     if path is None:
         complaint = "no Chromium: install one (chromium, chromium-browser or google-chrome on PATH)"
