@@ -5,7 +5,6 @@ siblings go on. What stops a run for good (no isolation, no model, a used-up bud
 """
 
 import asyncio
-import math
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from workbench.engine.settings import RunSettings
 from workbench.engine.state import RunState, apply, load_state, notebook_name, put_tree
 from workbench.engine.verification import verify_trial
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
+from workbench.forecasting.pooling import pool_logit_mean
 from workbench.models.base import Model, NodeRef
 from workbench.models.errors import ModelError
 from workbench.propositions import NodeId, Tree
@@ -334,7 +334,7 @@ class _Job:
         self._tell(
             ev.LeafPooled(
                 node=node,
-                p=logit_mean(values),
+                p=pooled(values),
                 key_factor=first.key_factor,
                 report=self._e._store.put_body(report),
                 trials=tuple(values),
@@ -458,16 +458,9 @@ class _CellCaller:
         return await self._data.call(path, params, address)
 
 
-def logit_mean(values: list[float], *, eps: float = 1e-4) -> float:
-    """Return the mean of probabilities in logit space (paper B, section 3); one value comes back unchanged.
-
-    ``eps`` keeps 0 and 1 finite (FEATURES B12).
-    """
-    if len(values) == 1:
-        return values[0]
-    clipped = [min(max(p, eps), 1 - eps) for p in values]
-    mean = sum(math.log(p / (1 - p)) for p in clipped) / len(clipped)
-    return 1 / (1 + math.exp(-mean))
+def pooled(values: list[float]) -> float:
+    """Return what trials of a leaf count as: their logit mean; a single trial comes back unchanged, to the last bit."""
+    return values[0] if len(values) == 1 else float(pool_logit_mean([values])[0])
 
 
 def _instant(text: str) -> datetime:
