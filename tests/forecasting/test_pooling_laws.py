@@ -37,8 +37,10 @@ WITH_HOLES = hnp.arrays(
     float, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.one_of(INSIDE, st.just(float("nan")))
 )
 
+RULES = [*POOLINGS, "mean:2", "logit-mean:3", "median:2", "first:1"]
 
-@given(st.lists(INSIDE, min_size=1, max_size=5), st.integers(1, 7), st.sampled_from(sorted(POOLINGS)))
+
+@given(st.lists(INSIDE, min_size=1, max_size=5), st.integers(1, 7), st.sampled_from(RULES))
 def test_equal_trials_change_nothing(values: list[float], number: int, how: str) -> None:
     trials = np.repeat(np.array(values)[:, None], number, axis=1)
     assert np.allclose(pool(trials, how), values, atol=1e-12)
@@ -56,7 +58,7 @@ def test_flipping_yes_and_no_flips_the_pool(trials: np.ndarray, how: str) -> Non
     assert np.allclose(pool(1 - trials, how), 1 - pool(trials, how), atol=1e-9)
 
 
-@given(WITH_HOLES, st.sampled_from(sorted(POOLINGS)))
+@given(WITH_HOLES, st.sampled_from(RULES))
 def test_a_missing_trial_is_as_if_it_never_was(trials: np.ndarray, how: str) -> None:
     p = pool(trials, how)
     for row, value in zip(trials, p, strict=True):
@@ -65,6 +67,22 @@ def test_a_missing_trial_is_as_if_it_never_was(trials: np.ndarray, how: str) -> 
             assert np.isclose(value, pool(kept[None, :], how)[0], atol=1e-12)
         else:
             assert np.isnan(value)
+
+
+@given(WITH_HOLES, st.integers(1, 7))
+def test_the_average_over_subsets_of_means_is_the_mean(trials: np.ndarray, size: int) -> None:
+    assert np.allclose(pool(trials, f"mean:{size}"), pool_mean(trials), atol=1e-12, equal_nan=True)
+
+
+def test_the_average_over_pairs_by_hand() -> None:
+    # logit means of the pairs of 0.2, 0.2, 0.8 are 0.2, 0.5, 0.5 (BLF, App. D.4: their average)
+    assert pool([[0.2, 0.2, 0.8]], "logit-mean:2")[0] == pytest.approx(0.4, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["mode", "mean:0", "mean:", "mean:-1", "mean:2:3", "mean:²", "shrink-std:2"])
+def test_a_pooling_that_does_not_exist_is_named(name: str) -> None:
+    with pytest.raises(UnknownName, match="known: mean, median, logit-mean, first, mean:k"):
+        pool([[0.1, 0.2]], name)
 
 
 @given(TRIALS)

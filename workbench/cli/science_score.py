@@ -29,7 +29,9 @@ def score(
     pool: Annotated[
         str,
         typer.Option(
-            "--pool", help="mean, median, logit-mean, first, shrink-std, shrink-prior, shrink-alpha."
+            "--pool",
+            help="mean, median, logit-mean, first; mean:3 and so on for the mean over all subsets of 3 trials; "
+            "shrink-std, shrink-prior, shrink-alpha.",
         ),
     ] = "logit-mean",
     prior: Annotated[

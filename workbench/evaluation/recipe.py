@@ -17,7 +17,7 @@ from workbench.forecasting.arrays import logit as logit_of
 from workbench.forecasting.errors import UnknownName
 from workbench.forecasting.leave_out import leave_out_platt
 from workbench.forecasting.platt import fit_platt
-from workbench.forecasting.pooling import POOLINGS, pool
+from workbench.forecasting.pooling import POOLING_NAMES, is_pooling, pool
 from workbench.forecasting.shrinkage import (
     TrialLogits,
     choose_leave_out,
@@ -29,7 +29,6 @@ from workbench.forecasting.shrinkage import (
 )
 
 SHRINKAGES = ("shrink-std", "shrink-prior", "shrink-alpha")
-POOL_NAMES = (*POOLINGS, *SHRINKAGES)
 TUNINGS = ("loo-question", "loo-event", "in-sample", "as-published")
 CALIBRATIONS = ("none", "platt", "platt-hier")
 DEFAULT_PRIOR = "prior_temporal"  # the leak-free one
@@ -55,8 +54,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse names that do not exist."""
+        if not (is_pooling(self.pool) or self.pool in SHRINKAGES):
+            raise UnknownName("pooling", self.pool, (*POOLING_NAMES, *SHRINKAGES))
         for kind, name, known in (
-            ("pooling", self.pool, POOL_NAMES),
             ("tuning", self.tune, TUNINGS),
             ("calibration", self.calibrate, CALIBRATIONS),
             ("unit to leave out", self.loo, LEFT_OUT),

@@ -150,6 +150,8 @@ POOLINGS: dict[str, Callable[[ArrayLike], FloatArray]] = {
     "logit-mean": pool_logit_mean,
     "first": pool_first,
 }
+#: What `pool` takes, as a message or a help text says it.
+POOLING_NAMES = (*POOLINGS, *(f"{name}:k" for name in POOLINGS))
 
 
 def pool(trials: ArrayLike, how: str = "logit-mean") -> FloatArray:
@@ -160,12 +162,12 @@ def pool(trials: ArrayLike, how: str = "logit-mean") -> FloatArray:
     trials : array_like, shape (n, K)
         Probabilities in [0, 1]; ``nan`` where a trial does not exist.
     how : str
-        One of ``mean``, ``median``, ``logit-mean``, ``first``.
+        One of ``mean``, ``median``, ``logit-mean``, ``first``; or ``RULE:k``, see `average_of_subsets`.
 
     Raises
     ------
     UnknownName
-        No such rule.
+        No such rule, or ``k`` is not a positive whole number.
     DomainError
         Not a matrix, or a value outside [0, 1].
 
@@ -174,9 +176,68 @@ def pool(trials: ArrayLike, how: str = "logit-mean") -> FloatArray:
     >>> pool([[0.1, 0.3]], "mean").tolist()
     [0.2]
     """
-    if how not in POOLINGS:
-        raise UnknownName("pooling", how, POOLINGS)
-    return POOLINGS[how](trials)
+    rule, _, size = how.partition(":")
+    if not is_pooling(how):
+        raise UnknownName("pooling", how, POOLING_NAMES)
+    return average_of_subsets(trials, int(size), rule) if size else POOLINGS[rule](trials)
+
+
+def is_pooling(how: str) -> bool:
+    """Whether `pool` knows a rule of this name.
+
+    Examples
+    --------
+    >>> [is_pooling(name) for name in ("mean", "mean:3", "mean:0", "mode")]
+    [True, True, False, False]
+    """
+    rule, colon, size = how.partition(":")
+    return rule in POOLINGS and (not colon or (size.isascii() and size.isdigit() and int(size) > 0))
+
+
+def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") -> FloatArray:
+    """The mean of the pooled forecasts of all of an event's subsets of ``size`` trials.
+
+    Parameters
+    ----------
+    trials : array_like, shape (n, K)
+        Probabilities in [0, 1]; ``nan`` where a trial does not exist.
+    size : int
+        Trials per subset, at least 1. An event with fewer is pooled over all it has.
+    how : str
+        Pooling rule without a number, see `pool`.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        In [0, 1]; ``nan`` for an event without any trial.
+
+    Raises
+    ------
+    TooFewError
+        ``size`` is below 1.
+
+    Notes
+    -----
+    The columns ``mean:k``, ``logit-mean:k`` of BLF's published forecasts. Under ``mean`` every size gives the mean of
+    all trials but for the last bits, so this is no forecast from k trials: for that average the scores over
+    `subset_pools`. Source: BLF, App. D.4; FEATURES M14.
+
+    Examples
+    --------
+    >>> average_of_subsets([[0.2, 0.8, 0.8]], 1, "median").round(6).tolist()
+    [0.6]
+    """
+    if size < 1:
+        raise TooFewError(f"a subset needs at least one trial, not {size}")
+    matrix = as_trials(trials)
+    pooled = np.full(len(matrix), np.nan)
+    exists = np.isfinite(matrix)
+    counts = exists.sum(axis=1)
+    for count in np.unique(counts[counts > 0]).tolist():
+        rows = counts == count
+        present = matrix[rows][exists[rows]].reshape(-1, count)
+        pooled[rows] = subset_pools(present, min(size, count), how).mean(axis=1)
+    return pooled
 
 
 def count_trials(trials: ArrayLike) -> IntArray:
