@@ -13,6 +13,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from proxies import rows
+from proxies.catalogue.plain import read_yaml
 from proxies.catalogue.schema import (
     GUARD_NEEDS,
     NEEDS,
@@ -27,7 +28,6 @@ from proxies.catalogue.schema import (
 from proxies.errors import CatalogueError, UnknownPath
 
 _ADAPTER = TypeAdapter(SourceRow)
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +275,9 @@ def load_sources(texts: Sequence[tuple[str, str]]) -> Catalogue:
     endpoints: list[Endpoint] = []
     for name, text in texts:
         try:
-            row = _ADAPTER.validate_python(yaml.load(text, Loader=_LOADER))
+            row = _ADAPTER.validate_python(read_yaml(text))
+        except yaml.YAMLError as error:
+            raise CatalogueError(f"{name}: {error}") from None
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])

@@ -1,13 +1,17 @@
 """Finding endpoints, and the documentation made from their rows."""
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+import proxies.catalogue
 from proxies.catalogue import Endpoint, api_doc, api_map, directory, load_catalogue
 from proxies.catalogue.docs import MOST_PATHS
+from proxies.catalogue.plain import read_yaml
 from proxies.clock import Cutoff
 from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
 from proxies.policies import POLICIES, Ask
@@ -115,6 +119,30 @@ def test_the_map_is_short_and_names_every_source() -> None:
     text = api_map(CATALOGUE)
     assert all(f"`{source.name}/`" in text for source in CATALOGUE.sources())
     assert len(text) < 3500, "about four characters make a token: a few hundred tokens"
+
+
+@pytest.mark.parametrize(
+    "file", sorted(Path(proxies.catalogue.__file__).parent.glob("*.yaml")), ids=lambda f: f.stem
+)
+def test_the_quick_reader_reads_what_the_slow_one_does(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert read_yaml(text) == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a: *x", "a: !!set {}", "a: 1\na: 2", "--- 1\n--- 2", "{", "a: !x 1", "!x [1]"]
+)
+def test_yaml_that_is_not_plain_data_is_an_error(text: str) -> None:
+    with pytest.raises(yaml.YAMLError):
+        read_yaml(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "~", "a", "[]", "a: &b {c: 0x1F}\nd: *b", "[1, 1.5, '1', yes, null, .inf, 2020-01-02, 1_000, \"\"]"],
+)
+def test_plain_data_reads_as_everywhere(text: str) -> None:
+    assert read_yaml(text) == yaml.safe_load(text)
 
 
 @given(
