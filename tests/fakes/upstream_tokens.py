@@ -1,0 +1,91 @@
+"""Rows with hidden labels: tokens inside them tell a test what was known before the cutoff and what was not."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tests.fakes.upstream import Seen
+from tests.fakes.upstream_facts import Fact, Fields, Writer
+
+
+@dataclass
+class Tokens:
+    """The state of a world: moments around a cutoff, and the tokens handed out, by what they are."""
+
+    cutoff: datetime
+    moments: list[datetime]
+    junk: list[Any] = field(default_factory=list)
+    early: set[str] = field(default_factory=set)
+    late: set[str] = field(default_factory=set)
+    path: str = ""
+    fields: tuple[str, ...] = ()
+    open_rows: bool = False
+    snapshot: bool = False
+    seen: list[Seen] = field(default_factory=list)
+
+    # -- tokens ---------------------------------------------------------------------------------------------
+
+    def token(self, kind: str, number: int) -> str:
+        text = f"{kind}x{number:04d}z"
+        if kind == "late":
+            self.late.add(text)
+        elif kind == "early":
+            self.early.add(text)
+        return text
+
+    def label(self, fact: Fact) -> str:
+        if fact.known > self.cutoff:
+            return "late"
+        return "early" if fact.known + fact.slack < self.cutoff else "grey"
+
+    def later(self) -> str:
+        """A token of something that is only known today."""
+        return self.token("late", 9000 + len(self.late))
+
+    # -- rows -----------------------------------------------------------------------------------------------
+
+    def rows(self, writer: Writer, *, token_field: str) -> list[Fields]:
+        """Rows of all moments, then rows whose date is missing or broken, which nobody can vouch for."""
+        out = []
+        for number, moment in enumerate(self.moments):
+            fact = writer(moment)
+            row = {**fact.fields, token_field: self.token(self.label(fact), number)}
+            out.append(row if self.open_rows else {**row, "surprise": self.later()})
+        if self.moments:
+            stamps = [
+                name
+                for name in writer(self.moments[0]).fields
+                if name not in ("periodType", "quarter", "period")
+            ]
+            for bad in self.junk:
+                out.append({**{name: bad for name in stamps}, token_field: self.later()})
+        return out
+
+    def token_field(self, *stamps: str) -> str:
+        avoid = {
+            *stamps,
+            "date",
+            "symbol",
+            "cik",
+            "fiscalYear",
+            "period",
+            "year",
+            "quarter",
+            "acceptedDate",
+            "filingDate",
+        }
+        avoid |= {
+            "periodOfReport",
+            "acceptanceTime",
+            "title",
+            "text",
+            "declarationDate",
+            "publishedDate",
+            "disclosureDate",
+        }
+        avoid |= {"ipoDate", "inceptionDate", "icoDate", "dateReported", "isEtf"}
+        plain = next((name for name in reversed(self.fields) if name not in avoid), None)
+        return plain or next(name for name in ("year", "fiscalYear", "symbol") if name in self.fields)
+
+    def _envelope(self, payload: Fields) -> Fields:
+        return {**payload, "surprise_rows": [{"token": self.later()}]}

@@ -1,0 +1,111 @@
+"""What Financial Modeling Prep and Main Street Data answer in a world."""
+
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_facts import DAY, Fact, Fields, ny, writer_of
+from tests.fakes.upstream_tokens import Tokens
+
+JOINED = frozenset(
+    f"fmp/statements/{tail}"
+    for tail in (
+        "ratios/key-metrics", "ratios/ratios", "analysis/owner-earnings", "analysis/enterprise-values",
+        "growth/income-statement-growth", "growth/balance-sheet-statement-growth", "growth/cash-flow-statement-growth",
+        "growth/financial-growth", "formats/financial-reports-dates", "segmentation/revenue-product-segmentation",
+        "segmentation/revenue-geographic-segmentation", "as-reported/income-statement-as-reported",
+        "as-reported/balance-sheet-statement-as-reported", "as-reported/cash-flow-statement-as-reported",
+    )
+)  # fmt: skip
+
+
+class FmpAnswers(Tokens):
+    """Prices, filings, calendars, lists; companies' own figures."""
+
+    def _fmp(self, rest: str, seen: Seen) -> Sent:
+        if int(seen.query.get("page", 0)) > 0:
+            return Sent([])
+        if rest == "income-statement" and not self.path.endswith("/income-statement"):
+            return Sent(self._reports())
+        helping = not self.path.endswith(rest) or seen.query.get("from", "1950-01-01") != "1950-01-01"
+        if rest.startswith("historical-price-eod/") and helping:
+            day = (ny(self.cutoff).date() - 3 * DAY).isoformat()
+            return Sent([{"date": day, "close": 10.0, "price": 10.0, "adjClose": 10.0}])
+        if self.path in JOINED:
+            return Sent(self._joined())
+        writer = writer_of(self.path)
+        if writer is None:
+            return Sent(self._now_only())
+        name = self.token_field()
+        rows = self.rows(writer, token_field=name)
+        if "company/profile" in self.path or "sec-profile" in self.path or "etf/info" in self.path:
+            rows = [row for row in rows if isinstance(next(iter(row.values())), str) and row.get("surprise")]
+            rows = [
+                {**row, "ceo": self.later(), "description": self.later(), "updatedAt": self.later()}
+                for row in rows
+            ]
+        if self.path.endswith("-snapshot"):
+            rows = [row for row in rows if row.get("date") == seen.query["date"]]
+            self.early &= {str(row.get(name)) for row in rows}
+        return Sent(rows)
+
+    def _now_only(self) -> list[Fields]:
+        """A list without dates: kept fields are timeless, what else the vendor sends is of today."""
+        name = self.token_field()
+        return [
+            {name: self.token("early", n), "price": self.later(), "marketCap": self.later()} for n in range(3)
+        ]
+
+    def _periods(self) -> Iterable[tuple[int, datetime, date]]:
+        ends: set[date] = set()
+        for number, moment in enumerate(self.moments):
+            end = ny(moment).date() - timedelta(days=35)
+            # two reports of nearly one period are one report
+            if all(abs((end - other).days) > 40 for other in ends):
+                ends.add(end)
+                yield number, moment, end
+
+    def _reports(self) -> list[Fields]:
+        return [
+            {
+                "symbol": "X", "date": end.isoformat(), "fiscalYear": str(1900 + n), "period": "Q1",
+                "acceptedDate": ny(moment).strftime("%Y-%m-%d %H:%M:%S"),
+            }
+            for n, moment, end in self._periods()
+            if n % 3 or "msd" in self.path
+        ]  # fmt: skip
+
+    def _joined(self) -> list[Fields]:
+        name = (
+            next(
+                n
+                for n in reversed((*self.fields, "symbol"))
+                if n
+                not in ("date", "fiscalYear", "period", "symbol", "linkXlsx", "linkJson", "x", "valueType")
+            )
+            if len(self.fields) > 3
+            else "symbol"
+        )
+        out = []
+        for number, moment, end in self._periods():
+            matched = (number % 3 or "msd" in self.path) and not self.path.endswith("-post")
+            fact = Fact(
+                {}, moment.replace(microsecond=0), timedelta(hours=2) if matched else timedelta(days=70 + 366)
+            )
+            row = {"symbol": "X", "date": end.isoformat(), "fiscalYear": str(1900 + number), "period": "Q1"}
+            if self.path.endswith("financial-reports-dates") and not matched:
+                row["fiscalYear"] = str(end.year)
+            out.append({**row, name: self.token(self.label(fact), number), "surprise": self.later()})
+        out += [{"date": bad, "fiscalYear": bad, "period": "Q1", name: self.later()} for bad in self.junk]
+        return out
+
+    def _msd(self, rest: str, seen: Seen) -> Sent:
+        if rest == "companies" and seen.method == "GET":
+            return Sent([self.token("early", n) for n in range(3)])
+        if rest.endswith("/kpi"):
+            return Sent([{"label": self.token("early", 1), "columnName": "a", "price": self.later()}])
+        values = [{"x": row["date"], "y": row["symbol"], "surprise": self.later()} for row in self._joined()]
+        metrics = [{"name": "units", "values": values}]
+        if rest == "companies":
+            return Sent(self._envelope({"companies": [{"company": {"ticker": "X"}, "metrics": metrics}]}))
+        return Sent(self._envelope({"company": {"ticker": "X"}, "metrics": metrics}))

@@ -1,0 +1,43 @@
+"""A broker over one handler, for tests that feed one answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from proxies.broker import Broker, open_broker
+from proxies.clock import Cutoff
+from proxies.ledger import Address, Answer, MemoryLedger
+from tests.fakes.upstream import Seen, Sent
+from tests.proxies.worlds import WorldWire, settings
+
+CUTOFF = "2024-06-01"
+Handler = Callable[[Seen], Any]
+EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
+STATEMENT = "fmp/statements/financial-statements/income-statement"
+
+
+class Desk:
+    """A broker over one handler; keeps what was sent."""
+
+    def __init__(self, handler: Handler | Any) -> None:
+        self.seen: list[Seen] = []
+        self.ledger = MemoryLedger()
+        self._count = 0
+
+        def answer(seen: Seen) -> Sent:
+            self.seen.append(seen)
+            body = handler(seen) if callable(handler) else handler
+            return body if isinstance(body, Sent) else Sent(body)
+
+        self.broker: Broker = open_broker(settings("http://desk"), wire=lambda info: WorldWire(answer))
+
+    async def __call__(
+        self, path: str, cutoff: str | None = CUTOFF, *, strict: bool = False, **params: Any
+    ) -> Answer:
+        self._count += 1
+        address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=self._count)
+        session = self.broker.session(Cutoff.parse(cutoff) if cutoff else None, self.ledger, strict=strict)
+        return await session.call(path, params, address)
+
+
+def bars(*days: str) -> list[dict[str, Any]]:
+    return [{"symbol": "AAPL", "date": day, "adjClose": 10.0, "volume": 5} for day in days]

@@ -1,0 +1,142 @@
+"""Cases A1 to A11: the frame around all sources."""
+
+import asyncio
+import logging
+from typing import Any
+
+import orjson
+import pytest
+
+from proxies.catalogue import load_catalogue
+from proxies.clock import Cutoff
+from proxies.errors import (
+    CutoffRefused,
+    NoCutoff,
+    ParameterNotListed,
+    Refused,
+    SourceError,
+)
+from proxies.ledger import Address
+from tests.fakes.upstream import Sent
+from tests.proxies.leaks.desk import CUTOFF, EOD, STATEMENT, Desk, bars
+from tests.proxies.worlds import KEY
+
+
+async def test_a1_answers_errors_ledger_and_logs_hold_no_key(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    desk = Desk(lambda seen: Sent({"Error Message": f"bad apikey={KEY}"}, 403))
+    with pytest.raises(SourceError) as caught:
+        await desk(EOD, symbol="AAPL")
+    assert KEY not in str(caught.value) + caplog.text + repr(desk.ledger.rows) + repr(desk.broker.settings)
+
+
+async def test_a2_a_session_without_a_cutoff_is_refused_and_a_pinned_one_only_moves_back() -> None:
+    desk = Desk(bars("2024-05-01"))
+    with pytest.raises(NoCutoff):
+        await desk(EOD, cutoff=None, symbol="AAPL")
+    assert desk.seen == []
+    session = desk.broker.session(Cutoff.parse("2024-06-01"), desk.ledger)
+    session.pin(Cutoff.parse("2024-05-01"))
+    for later in ("2024-05-02", "now"):
+        with pytest.raises(CutoffRefused):
+            session.pin(Cutoff.parse(later))
+    assert session.cutoff == Cutoff.parse("2024-05-01")
+
+
+async def test_a3_the_callers_params_stay_as_they_were() -> None:
+    desk = Desk(bars("2024-05-01"))
+    params = {"symbol": "AAPL", "to": "2030-01-01"}
+    session = desk.broker.session(Cutoff.parse(CUTOFF), desk.ledger)
+    await session.call(
+        EOD, params, Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=0)
+    )
+    assert params == {"symbol": "AAPL", "to": "2030-01-01"}
+
+
+async def test_a4_parameters_that_are_not_listed_are_refused_and_not_sent() -> None:
+    desk = Desk({"observations": []})
+    for name in ("vintage_dates", "output_type", "apikey", "api_key", "realtimestart"):
+        with pytest.raises(ParameterNotListed):
+            await desk("fred/series/observations", series_id="GDP", **{name: "2030-01-01"})
+    assert desk.seen == []
+
+
+async def test_a5_the_raw_cache_serves_other_cutoffs_filtered_and_knows_no_key() -> None:
+    desk = Desk(lambda seen: [{"symbol": "A", "date": "2024-03-31", "acceptedDate": "2024-05-02 16:30:00"}])
+    later = await desk(STATEMENT, symbol="A")
+    earlier = await desk(STATEMENT, cutoff="2024-05-01", symbol="A")
+    assert len(later.data) == 1 and earlier.data == []
+    assert len(desk.seen) == 1
+
+
+async def test_a6_one_clock_for_all_sources() -> None:
+    async def sent(path: str, body: Any, **params: Any) -> str:
+        desk = Desk(body)
+        await desk(path, **params)
+        return orjson.dumps([desk.seen[0].query, desk.seen[0].body]).decode()
+
+    assert '"to":"2024-05-31"' in await sent(EOD, [], symbol="A", **{"from": "2024-01-01"})
+    assert '"realtime_end":"2024-05-31"' in await sent(
+        "fred/series/observations", {"observations": []}, series_id="A"
+    )
+    assert "2024-05-31" in await sent("gt/google_trends_overtime", {}, q="a", time="today 3-m")
+    assert '"endPublishedDate":"2024-06-01T04:00:00.000Z"' in await sent("exa/search/search", {}, query="a")
+    assert "1990-01-01to2024-05-31" in await sent("brave/web", {}, q="a")
+
+
+async def test_a7_a_row_with_a_broken_or_missing_date_goes_and_its_neighbours_stay() -> None:
+    rows = [
+        *bars("2024-05-01"),
+        {"symbol": "A", "date": ""},
+        {"symbol": "A"},
+        {"symbol": "A", "date": "05/02/2024"},
+    ]
+    answer = await Desk(rows)(EOD, symbol="A")
+    assert [row["date"] for row in answer.data] == ["2024-05-01"]
+    assert answer.meta["dropped_why"] == {"no readable date": 3}
+
+
+async def test_a8_rows_deep_in_an_answer_are_filtered_by_their_own_field() -> None:
+    values = [{"x": "2023-12-31", "y": 1}, {"x": "2024-05-30", "y": 2, "date": "2001-01-01"}]
+    desk = Desk(
+        lambda seen: (
+            {"company": {}, "metrics": [{"name": "m", "values": values}]} if "msd" in seen.path else []
+        )
+    )
+    answer = await desk("msd/companies/companies/{ticker}", ticker="AAPL")
+    assert [value["y"] for value in answer.data["metrics"][0]["values"]] == [1]
+
+
+async def test_a9_parallel_sessions_keep_their_own_cutoffs() -> None:
+    desk = Desk(lambda seen: bars("2022-05-02", "2023-05-01", "2024-05-01"))
+    answers = await asyncio.gather(
+        *(desk(EOD, cutoff=f"{2022 + n % 3}-06-01", symbol="A") for n in range(30))
+    )
+    assert [len(answer.data) for answer in answers] == [1 + n % 3 for n in range(30)]
+
+
+async def test_a10_errors_show_no_address_and_no_text_of_the_vendor() -> None:
+    async def told(path: str, status: int, **params: Any) -> str:
+        try:
+            answer = await Desk(lambda seen: Sent({"message": "delisted in 2025"}, status))(path, **params)
+        except (Refused, SourceError) as error:
+            return str(error)
+        return answer.encoded().decode() + str(answer.meta["notes"])
+
+    for status in (400, 401, 404, 418, 500):
+        for text in (await told(EOD, status, symbol="A"), await told("kalshi/market", status, ticker="A")):
+            assert "delisted" not in text and "://" not in text
+    # a list that is empty at the cutoff and a name that never was look the same
+    later = await Desk(bars("2025-01-02"))(EOD, symbol="A")
+    never = await Desk(lambda seen: Sent({}, 404))(EOD, symbol="A")
+    assert (
+        (later.data, later.meta["notes"])
+        == (never.data, never.meta["notes"])
+        == ([], ["no rows: check the parameters"])
+    )
+
+
+def test_a11_every_source_has_a_timeout_and_a_bound_on_calls_at_once() -> None:
+    for source in load_catalogue().sources():
+        assert 0 < source.limits.timeout <= 60 and 1 <= source.limits.together <= 8
+        assert source.name == "embedded" or source.limits.per_minute or source.limits.per_second

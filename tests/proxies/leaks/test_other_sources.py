@@ -1,0 +1,196 @@
+"""Cases A50 to A65: the other sources of the first system."""
+
+import pytest
+
+from proxies.clock import Cutoff
+from proxies.errors import (
+    CutoffRefused,
+    ParameterInvalid,
+    ParameterNotListed,
+)
+from tests.proxies.leaks.desk import CUTOFF, Desk
+
+
+async def test_a50_operating_metrics_have_a_cutoff() -> None:
+    values = [{"x": "2030-03-31", "y": 2}, {"x": "2023-12-31", "y": 1}]
+    bodies = {
+        "msd/companies/companies/{ticker}": ({"ticker": "AAPL"}, {"metrics": [{"values": values}]}),
+        "msd/companies/companies-post": (
+            {"tickers": ["AAPL"]},
+            {"companies": [{"metrics": [{"values": values}]}]},
+        ),
+    }
+    for path, (params, body) in bodies.items():
+        answer = await Desk(lambda seen, body=body: body if "msd" in seen.path else [])(path, **params)
+        assert b'"y":1' in answer.encoded() and b'"y":2' not in answer.encoded()
+
+
+@pytest.mark.parametrize("ticker", ["../../admin?x=", "A/B", "..", "A#", "A%2e", "AAPL?x=1", "a b", ""])
+async def test_a51_a_path_parameter_cannot_climb_out(ticker: str) -> None:
+    desk = Desk([])
+    with pytest.raises(ParameterInvalid):
+        await desk("msd/companies/companies/{ticker}/kpi", ticker=ticker)
+    assert desk.seen == []
+
+
+async def test_a51_what_is_allowed_in_a_path_is_encoded() -> None:
+    desk = Desk({"items": []})
+    await desk("wikipedia/pageviews", article="AC/DC ?x=1", start="2024-01-01", end="2024-02-01")
+    assert "/user/AC%2FDC_%3Fx%3D1/daily/20240101/20240201" in desk.seen[0].path
+
+
+async def test_a52_any_real_time_window_is_pulled_back_not_broken() -> None:
+    desk = Desk({"observations": []})
+    for asked in (
+        {"realtime_end": "2030-01-01"},
+        {"realtime_start": "2030-01-01"},
+        {"realtime_start": "2030-01-01", "realtime_end": "2031-01-01"},
+    ):
+        await desk("fred/series/observations", series_id="GDP", **asked)
+        assert desk.seen[-1].query["realtime_start"] == desk.seen[-1].query["realtime_end"] == "2024-05-31"
+
+
+async def test_a53_the_vintage_is_the_day_before() -> None:
+    desk = Desk(
+        {
+            "observations": [
+                {"date": "2024-04-01", "realtime_start": "2024-06-01", "value": "9"},
+                {"date": "2024-03-01", "realtime_start": "2024-05-31", "value": "8"},
+            ]
+        }
+    )
+    answer = await desk("fred/series/observations", series_id="GDP")
+    assert [row["value"] for row in answer.data["observations"]] == ["8"]
+
+
+async def test_a54_series_metadata_of_today_is_stripped() -> None:
+    row = {
+        "id": "A",
+        "title": "t",
+        "last_updated": "2025-01-01",
+        "popularity": 3,
+        "observation_end": "2025-01-01",
+    }
+    answer = await Desk({"seriess": [row]})("fred/series", series_id="A")
+    assert answer.data["seriess"] == [{"id": "A", "title": "t"}]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        ("2019-01-01 2019-06-30", "2019-01-01 2019-06-30"),
+        ("2024-03-01 2024-12-31", "2024-03-01 2024-05-31"),
+        ("now 7-d", "2024-05-24 2024-05-31"),
+        ("today 3-m", "2024-02-29 2024-05-31"),
+        # weeks: the window ends on the Saturday before
+        ("today 12-m", "2023-05-31 2024-05-25"),
+        # months: it ends with a whole month
+        ("all", "2004-01-01 2024-05-31"),
+    ],
+)
+async def test_a55_every_form_of_window_is_understood(asked: str, sent: str) -> None:
+    desk = Desk({"interest_over_time": {"timeline_data": []}})
+    await desk("gt/google_trends_overtime", q="a", time=asked)
+    assert desk.seen[0].query["time"] == sent
+
+
+async def test_a56_the_trends_window_ends_the_day_before_in_utc() -> None:
+    desk = Desk({"interest_over_time": {"timeline_data": []}})
+    await desk("gt/google_trends_overtime", q="a", tz=420, time="2024-05-01 2024-06-01")
+    assert desk.seen[0].query["tz"] == "0" and desk.seen[0].query["time"].endswith("2024-05-31")
+
+
+async def test_a57_pages_as_they_are_now_are_refused() -> None:
+    with pytest.raises(CutoffRefused):
+        await Desk({})("exa/search/contents", urls=["https://example.org"])
+
+
+async def test_a58_late_and_undated_results_and_generated_text_go() -> None:
+    hits = [
+        {"title": "late", "url": "u1", "publishedDate": "2030-01-01T00:00:00.000Z"},
+        {"title": "undated", "url": "u2"},
+        {"title": "null", "url": "u3", "publishedDate": None},
+        {"title": "told", "url": "u4", "publishedDate": "2024-01-01", "text": "Updated: on 3 July 2024 it won."},
+        {"title": "good", "url": "u5", "publishedDate": "2024-01-01T00:00:00.000Z", "text": "In March 2024 it rose.", "summary": "s", "subpages": [], "extras": {}},
+    ]  # fmt: skip
+    answer = await Desk({"results": hits, "autopromptString": "x"})("exa/search/search", query="q")
+    assert answer.data == {"results": [{k: hits[4][k] for k in ("title", "url", "publishedDate", "text")}]}
+    for name in ("summaryQuery", "livecrawl", "subpages"):
+        with pytest.raises(ParameterNotListed):
+            await Desk({})("exa/search/search", query="q", **{name: "x"})
+
+
+async def test_a59_a_search_cached_live_does_not_serve_a_cutoff() -> None:
+    desk = Desk({"results": [{"title": "late", "url": "u", "publishedDate": "2025-01-01"}]})
+    assert len((await desk("exa/search/search", cutoff="now", query="q")).data["results"]) == 1
+    answer = await desk("exa/search/search", query="q")
+    assert answer.data["results"] == [] and desk.seen[-1].body["endPublishedDate"].startswith("2024-06-01")
+
+
+async def test_a60_a_search_needs_no_dates_and_takes_them_in_any_iso_form() -> None:
+    desk = Desk({"results": []})
+    await desk(
+        "exa/search/search",
+        query="q",
+        startPublishedDate="2023-01-01",
+        endPublishedDate="2023-06-01T00:00:00Z",
+    )
+    assert desk.seen[0].body["startPublishedDate"] == "2023-01-01T00:00:00.000Z"
+    assert desk.seen[0].body["endCrawlDate"] == "2024-06-01T04:00:00.000Z"
+
+
+async def test_a61_an_end_past_the_cutoff_leaves_the_start_alone() -> None:
+    desk = Desk({"results": []})
+    await desk("exa/search/search", query="q", startPublishedDate="2023-01-01", endPublishedDate="2030-01-01")
+    assert desk.seen[0].body["startPublishedDate"] == "2023-01-01T00:00:00.000Z"
+    assert desk.seen[0].body["endPublishedDate"] == "2024-06-01T04:00:00.000Z"
+
+
+async def test_a63_candles_of_the_cutoff_day_and_what_settlement_wrote_are_out() -> None:
+    at = int(Cutoff.parse(CUTOFF).instant.timestamp())
+    candles = [
+        {"end_period_ts": at + 86400, "volume": 3},
+        {"end_period_ts": at, "volume": 2},
+        {"end_period_ts": at + 1, "volume": 1},
+    ]
+    asked = {"start_ts": at - 9 * 86400, "end_ts": at + 86400, "period_interval": 1440}
+    desk = Desk({"ticker": "T", "candlesticks": candles})
+    answer = await desk("kalshi/candlesticks", series_ticker="S", ticker="T", **asked)
+    assert [c["volume"] for c in answer.data["candlesticks"]] == [2] and desk.seen[0].query["end_ts"] == str(
+        at
+    )
+    market = {
+        "ticker": "T", "title": "t", "open_time": "2024-05-01T00:00:00Z", "close_time": "2024-06-20T00:00:00Z",
+        "status": "settled", "result": "yes", "expiration_value": "5", "last_price_dollars": "0.99", "rules_primary": "r",
+    }  # fmt: skip
+    answer = await Desk({"market": market})("kalshi/market", ticker="T")
+    assert answer.data["market"] == {k: market[k] for k in ("ticker", "title", "open_time", "rules_primary")}
+    empty = await Desk({"ticker": "T", "candlesticks": []})(
+        "kalshi/candlesticks", series_ticker="S", ticker="T", **asked
+    )
+    assert empty.data["candlesticks"] == [], "a market without trades has no price, not the price 0"
+
+
+async def test_a64_stamps_do_not_depend_on_the_machines_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    rows = [{"timestamp": int(Cutoff.parse(CUTOFF).instant.timestamp()) + d, "price": d} for d in (-1, 1)]
+    for zone in ("Asia/Tokyo", "America/Los_Angeles"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        try:
+            assert [r["price"] for r in (await Desk(rows)("polymarket/trades", market="0x1")).data] == [-1]
+        finally:
+            monkeypatch.undo()
+            time.tzset()
+
+
+async def test_a65_text_that_holds_json_stays_text() -> None:
+    market = {
+        "id": "1",
+        "createdAt": "2024-01-01T00:00:00Z",
+        "outcomes": "__import__('os').abort()",
+        "outcomePrices": "[1]",
+    }
+    answer = await Desk([market])("polymarket/markets")
+    assert answer.data == [{k: market[k] for k in ("id", "createdAt", "outcomes")}]
