@@ -2,7 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import itemgetter, not_
 from typing import Any
 
 from proxies import guards
@@ -156,13 +159,36 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
             return DROP
         return row if type(row) is dict and row.keys() <= fields else guards.listed_only(row, endpoint)
 
-    data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, quick if bare else one)
+    bulk = _in_bulk(payload, judge, fields) if bare else None
+    if bulk is not None:
+        data, dropped = bulk
+    else:
+        data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, quick if bare else one)
     if gone and all(step.kind == "key" for step in steps_of(endpoint.rows)):
         # one thing was asked for and it may not be told: the words of one that does not exist
         raise no_answer(endpoint.source.name, endpoint.path)
     for item, inner in beside:
         data = rewrite(data, item.rows, _inner(item.keep, inner, dropped, adjust))
     return Settled(data=guards.recount(data, endpoint), dropped=dropped)
+
+
+def _in_bulk(payload: Any, judge: Judge, fields: AbstractSet[str]) -> tuple[list[Any], Counter[str]] | None:
+    """The rows that stay and what went, where all rows are alike and judged by one text; else None.
+
+    The same as judging row by row, an order of magnitude faster for a hundred thousand of them.
+    """
+    name = getattr(judge, "by_text", None)
+    if name is None or type(payload) is not list or set(map(type, payload)) != {dict}:
+        return None
+    try:
+        texts = list(map(itemgetter(name), payload))
+    except KeyError:
+        return None
+    if set(map(type, texts)) != {str} or not set().union(*payload) <= fields:
+        return None
+    verdicts = {text: judge({name: text}) for text in set(texts)}
+    reasons = list(map(verdicts.__getitem__, texts))
+    return list(compress(payload, map(not_, reasons))), Counter(filter(None, reasons))
 
 
 def _inner(

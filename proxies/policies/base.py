@@ -155,4 +155,7 @@ def by_stamp(ask: Ask, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Jud
             texts[value] = verdict(value)
         return texts[value]
 
+    if plain:
+        # of rows with a text under this name equal texts share a verdict: long lists are judged by text, not by row
+        vars(judge)["by_text"] = name
     return judge
