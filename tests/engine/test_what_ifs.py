@@ -1,5 +1,6 @@
 """What-ifs, scenarios, refits and sensitivities of a stored run, without a command line."""
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from workbench.engine.sensitivity import leaf_sources, leaf_trials, run_sensitiv
 from workbench.engine.settings import with_preset
 from workbench.engine.state import RunState, load_state
 from workbench.errors import UsageError
-from workbench.propositions import EditConflict
+from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
@@ -71,6 +72,50 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
     for wrong in (EditTexts(adds=["P2"]), EditTexts(restatements=["=text"]), EditTexts(settings=["P1=2"])):
         with pytest.raises(UsageError, match="write "):
             wrong.edits()
+
+
+@pytest.mark.parametrize(
+    ("text", "node", "polarity", "statement"),
+    [
+        ("P2=Oil, Negative = as seen", "P2", None, "Oil, Negative = as seen"),
+        ("P2, Negative=Oil rises", "P2", Polarity.NEGATIVE, "Oil rises"),
+        (" P2 ,positive = Oil rises", "P2", Polarity.POSITIVE, "Oil rises"),
+    ],
+)
+def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
+    text: str, node: str, polarity: Polarity | None, statement: str
+) -> None:
+    assert EditTexts(adds=[text]).edits() == (AddChild(node=node, statement=statement, polarity=polarity),)
+
+
+@pytest.mark.parametrize(
+    "text", ["P2, maybe=Oil rises", "P2,=Oil rises", ", Negative=Oil rises", "P2, Negative="]
+)
+def test_a_polarity_that_is_none_is_one_line(text: str) -> None:
+    with pytest.raises(UsageError, match="PARENT, Negative=STATEMENT"):
+        EditTexts(adds=[text]).edits()
+
+
+async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_polarity(store: Store) -> None:
+    state = ruled(load_state(store, RUN), "linear")
+    texts = EditTexts(adds=["P1, Negative=Oil rises"], settings=["P1.3=0.2"]).edits()
+    assert what_if(state, texts).whatif.tree["P1"].polarities["P1.3"] is Polarity.NEGATIVE
+    weights = {"P1.1": 0.5, "P1.2": 0.4}
+    base = sum(weight * LEAVES[child][0] for child, weight in weights.items())
+
+    def reply(weight: float) -> str:
+        beta = {"beta_0": 0.0, **weights, "P1.3": weight}
+        return report_with({"beta": beta, "p_true": base + weight * 0.2, "key_factor": "k"}, "P1")
+
+    p1 = base - 0.1 * 0.2
+    p2 = state.tree["P2"].p
+    assert p2 is not None
+    p0 = 0.4 * p1 + 0.2 * p2 + 0.1 * LEAVES["P3"][0]
+    root = {"beta": {"beta_0": 0.0, "P1": 0.4, "P2": 0.2, "P3": 0.1}, "p_true": p0, "key_factor": "k"}
+    asked = desk(store, reply(0.1), reply(-0.1), report_with(root, "P0"))
+    result = await full_what_if(state, texts, asked)
+    assert result.model_calls == 3  # the first reply's sign contradicts the polarity and is sent back
+    assert result.whatif.after == pytest.approx(p0)
 
 
 def test_a_pin_holds_the_value_of_before_the_settings(store: Store) -> None:
@@ -145,6 +190,39 @@ def test_what_does_not_fit_leaves_no_half_scenario(
     with pytest.raises(UsageError, match=line):
         save_scenario(store, RUN, name, edits, **more)  # type: ignore[arg-type]
     assert set(load_state(store, RUN).scenarios.scenarios) == {"bear"}
+
+
+def test_edits_of_one_call_are_one_group_on_the_log(store: Store) -> None:
+    before = store.events(RUN)[-1].seq
+    edits = [SetValue(node="P2.1", p=0.2), SetValue(node="P3", p=0.2), Pin(node="P1")]
+    last = save_scenario(store, RUN, "bear", edits, author="Ann", probability=0.5)
+    group = store.events(RUN, after=before)
+    assert [item.seq for item in group] == [before + 1, before + 2, before + 3, before + 4] and group[
+        -1
+    ].seq == last
+    records = [item.event.record for item in group if isinstance(item.event, ev.ScenarioRecorded)]
+    assert [record["action"] for record in records] == ["open", "edit", "edit", "edit"]
+    assert [record["base_seq"] for record in records] == [None, before + 1, before + 2, before + 3]
+    assert len({record["at"] for record in records}) == 1
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_last_edit_that_cannot_be_kept_leaves_the_run_untouched(store: Store, known: bool) -> None:
+    """The failure is below us, in the database, when the first records of the call are written already."""
+    if known:
+        save_scenario(store, RUN, "bear", [SetValue(node="P2.1", p=0.9)])
+    with sqlite3.connect(store.home / "workbench.db") as disk:
+        disk.executescript(
+            "CREATE TRIGGER full BEFORE INSERT ON events"
+            " WHEN json_extract(NEW.data, '$.record.edit.node') = 'P1' BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        )
+    disk.close()
+    before, edits = store.events(RUN), [SetValue(node="P2.1", p=0.2), SetValue(node="P3", p=0.2)]
+    with pytest.raises(sqlite3.IntegrityError, match="no room"):
+        save_scenario(store, RUN, "bear", [*edits, Pin(node="P1")], probability=0.5)
+    assert store.events(RUN) == before
+    save_scenario(store, RUN, "bear", edits, probability=0.5)  # what is not refused gets in
+    assert load_state(store, RUN).scenarios["bear"].edits[-2:] == tuple(edits)
 
 
 def test_the_shelf_of_a_screen_saves_new_names_only(store: Store, tmp_path: Path) -> None:

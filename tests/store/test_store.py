@@ -101,6 +101,33 @@ def test_a_run_reads_back_as_it_was_written(
         store.close()
 
 
+def test_a_transaction_is_all_or_nothing_also_inside_another(store: Store) -> None:
+    store.append("r", started())
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        store.append("r", ev.RunResumed())
+        raise ZeroDivisionError
+    assert len(store.events("r")) == 1
+    with store.transaction():
+        store.append("r", ev.NodeFailed(node="P1", reason="kept"))
+        with pytest.raises(ZeroDivisionError), store.transaction():
+            store.append("r", ev.NodeFailed(node="P2", reason="taken back"))
+            raise ZeroDivisionError
+        store.append("r", ev.NodeFailed(node="P3", reason="kept"))
+    assert [item.event.node for item in store.events("r")] == [None, "P1", "P3"]
+
+
+def test_nobody_sees_half_a_transaction(store: Store) -> None:
+    store.append("r", started())
+    other = Store(store.home)
+    try:
+        with store.transaction():
+            store.append("r", ev.RunResumed())
+            assert len(other.events("r")) == 1
+        assert len(other.events("r")) == 2
+    finally:
+        other.close()
+
+
 def test_two_runs_do_not_mix(store: Store) -> None:
     store.append("a", started("A"))
     store.append("b", started("B"))

@@ -7,14 +7,11 @@ import pytest
 from tests.synthesis.test_scenarios import three_levels
 from workbench.propositions.edits import SetValue
 from workbench.propositions.scenarios import ScenarioBook, ScenarioRecord
-from workbench.synthesis import SensitivityError, VanillaRule
+from workbench.synthesis import VanillaRule
 from workbench.synthesis.commands import (
-    coherence_rows,
-    parse_settings,
     scenario_table,
     sensitivity_report,
     sensitivity_rows,
-    whatif_document,
 )
 
 
@@ -61,14 +58,6 @@ def test_the_report_holds_what_the_page_shows() -> None:
     assert sensitivity_report(three_levels())["uncertainty"] is None
 
 
-def test_settings_are_read_and_refused() -> None:
-    assert parse_settings(["P2.1=0", "P1 = 0.5", "P1=1"]) == {"P2.1": 0.0, "P1": 1.0}
-    for bad in ("P1", "P1=", "=0.5", "P1=often"):
-        with pytest.raises(SensitivityError, match="is no setting"):
-            parse_settings([bad])
-    assert whatif_document(three_levels(), {"P2.1": 0.0})["after"] == pytest.approx(0.59)
-
-
 def test_the_scenario_table_compares_and_mixes() -> None:
     def record(action: str, name: str, base: int | None = None, **more: object) -> ScenarioRecord:
         return ScenarioRecord(action=action, scenario=name, author="Ann", at="t", base_seq=base, **more)  # type: ignore[arg-type]
@@ -92,10 +81,6 @@ def test_the_scenario_table_compares_and_mixes() -> None:
     }
     assert [row["id"] for row in table["nodes"]] == ["P0", "P2", "P2.1"]
     assert scenario_table(three_levels(), book, ["soft"])["mix"] is None
-
-
-def test_coherence_rows_are_plain() -> None:
-    assert coherence_rows(three_levels()) == []
 
 
 def test_importing_the_rooms_loads_nothing_heavy() -> None:

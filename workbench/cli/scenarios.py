@@ -47,9 +47,10 @@ def scenarios(
     store = open_store()
     run_id = store.resolve_run(run)
     wanted: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
-    for action, name in wanted:
-        if name is not None:
-            change_scenario(store, run_id, action, name, author=author, base_seq=base_seq)
+    with store.transaction():
+        for action, name in wanted:
+            if name is not None:
+                change_scenario(store, run_id, action, name, author=author, base_seq=base_seq)
     state = load_state(store, run_id)
     table = scenario_table(state.tree, state.scenarios, names or (), now=utc_now())
     if as_json:

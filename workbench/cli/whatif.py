@@ -31,7 +31,10 @@ def whatif(
     ] = None,
     adds: Annotated[
         list[str] | None,
-        typer.Option("--add", help="PARENT=STATEMENT: a new proposition; --set gives it a value."),
+        typer.Option(
+            "--add",
+            help='PARENT=STATEMENT, or "PARENT, Negative=STATEMENT": a new proposition; --set gives it a value.',
+        ),
     ] = None,
     removes: Annotated[
         list[str] | None, typer.Option("--remove", help="NODE: leave it out, with what is below.")

@@ -13,7 +13,7 @@ from workbench.engine.asking import ModelDesk
 from workbench.engine.state import RunState, load_state, put_tree
 from workbench.errors import UsageError
 from workbench.models.cost import forecast_cost
-from workbench.propositions import EditConflict, NodeId, Tree, TreeError
+from workbench.propositions import EditConflict, NodeId, Polarity, Tree, TreeError
 from workbench.propositions.edits import AddChild, Edit, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
 from workbench.propositions.values import Override
 from workbench.store import Store, StoredEvent
@@ -98,8 +98,8 @@ class EditTexts:
                 for node, text in (_named("--restate", pair, "NODE=TEXT") for pair in self.restatements)
             ),
             *(
-                AddChild(node=node, statement=text)
-                for node, text in (_named("--add", pair, "PARENT=STATEMENT") for pair in self.adds)
+                AddChild(node=node, statement=text, polarity=polarity)
+                for node, polarity, text in (_added(pair) for pair in self.adds)
             ),
             *(RemoveNode(node=node.strip()) for node in self.removes),
             *(Pin(node=node.strip()) for node in self.pins),
@@ -115,6 +115,17 @@ def _named(option: str, pair: str, form: str) -> tuple[str, str]:
     if not node.strip() or not text.strip():
         raise UsageError(f"{option} {pair!r}: write {form}")
     return node.strip(), text.strip()
+
+
+def _added(pair: str) -> tuple[NodeId, Polarity | None, str]:
+    form = 'PARENT=STATEMENT, or "PARENT, Negative=STATEMENT" (or Positive) to say how it bears on the parent'
+    parent, text = _named("--add", pair, form)
+    node, comma, word = (part.strip() for part in parent.partition(","))
+    if not comma:
+        return node, None, text
+    if not node or word.capitalize() not in set(Polarity):
+        raise UsageError(f"--add {pair!r}: write {form}")
+    return node, Polarity(word.capitalize()), text
 
 
 def parse_override(author: str, reason: str, expires: str | None, *, now: str) -> Override | None:

@@ -1,34 +1,24 @@
-"""Named what-ifs of a run: each thing that happens to one is an event, made on the record before it or refused."""
+"""Named what-ifs of a run: each thing that happens to one is an event, made on the record before it or refused.
+
+What one call brings is one transaction.
+"""
 
 from collections.abc import Sequence
 from math import fsum
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.state import fold, load_state
+from workbench.engine.state import load_state
 from workbench.errors import UsageError
-from workbench.propositions import EditConflict
 from workbench.propositions.edits import Edit
-from workbench.propositions.scenarios import Action, ScenarioRecord
-from workbench.store import Store, StoredEvent, utc_now
+from workbench.propositions.scenarios import Action, ScenarioBook, ScenarioRecord
+from workbench.store import Store, utc_now
 from workbench.store import events as ev
 from workbench.synthesis.commands import scenario_table
 from workbench.synthesis.scenarios import TOLERANCE, play
 
 #: The tree without edits, in every comparison; no scenario may be called so.
 BASE = "base"
-
-
-def record_scenario(store: Store, run_id: str, record: ScenarioRecord) -> int:
-    """Keep what happened to a scenario and return the event's number.
-
-    Raises ``EditConflict`` where it was made on an older state of the scenario.
-    """
-
-    def fits(events: list[StoredEvent]) -> None:
-        fold(store, events).scenarios.apply(record, events[-1].seq + 1)
-
-    return store.append(run_id, ev.ScenarioRecorded(record=record.to_json()), guard=fits)
 
 
 def save_scenario(
@@ -44,8 +34,9 @@ def save_scenario(
 ) -> int:
     """Put edits into a scenario, opening it where there is none of that name; returns its last record's number.
 
-    ``base_seq`` is the record the edits were made on, as ``workbench scenarios --json`` prints it; the scenario as it now
-    stands unless given. Every edit is made on the one before it, so nobody else's can slip in between unseen.
+    All of it is one transaction: the records follow each other on the log at one time, nobody else's slips in between, and
+    where any does not fit none is kept. ``base_seq`` is the record the edits were made on, as ``workbench scenarios
+    --json`` prints it; the scenario as it now stands unless given.
 
     Raises
     ------
@@ -54,54 +45,59 @@ def save_scenario(
     UsageError
         The name is empty or ``base``, or an edit does not fit the tree.
     """
-    state = load_state(store, run_id)
-    known = state.scenarios.scenarios.get(name)
     check_name(name)
-    play(
-        state.tree, [*(known.edits if known else ()), *edits]
-    )  # what does not fit is refused before any is kept
-    if probability is not None:
-        others = [each.probability or 0.0 for key, each in state.scenarios.scenarios.items() if key != name]
-        if fsum([probability, *others]) > 1 + TOLERANCE:
-            raise UsageError(
-                f"the other scenarios are held {fsum(others):g} likely already: {name} can take {1 - fsum(others):g} at most"
-            )
-
-    def keep(action: Action, base: int | None, edit: Edit | None = None, **more: Any) -> int:
-        record = ScenarioRecord(
-            action=action, scenario=name, author=author, at=utc_now(), base_seq=base, edit=edit, **more
-        )
-        return record_scenario(store, run_id, record)
-
-    if known is None:
-        if base_seq is not None:
-            state.scenarios[name]
-        seq = keep("open", None, rationale=rationale, probability=probability)
-    else:
-        seq = known.seq if base_seq is None else base_seq
+    with store.transaction():
+        state = load_state(store, run_id)
+        known = state.scenarios.scenarios.get(name)
+        play(state.tree, [*(known.edits if known else ()), *edits])
         if probability is not None:
-            seq = keep("weigh", seq, probability=probability)
-    for done, edit in enumerate(edits):
-        try:
-            seq = keep("edit", seq, edit)
-        except EditConflict as error:
-            raise EditConflict(f"{error} ({done} of {len(edits)} edits are in)") from None
+            _check_share(state.scenarios, name, probability)
+        group = _Group(store, run_id, state.scenarios, name, author)
+        if known is None:
+            if base_seq is not None:
+                state.scenarios[name]
+            seq = group.keep("open", None, rationale=rationale, probability=probability)
+        else:
+            seq = known.seq if base_seq is None else base_seq
+            if probability is not None:
+                seq = group.keep("weigh", seq, probability=probability)
+        for edit in edits:
+            seq = group.keep("edit", seq, edit=edit)
     return seq
 
 
 def change_scenario(
     store: Store, run_id: str, action: Action, name: str, *, author: str = "", base_seq: int | None = None
 ) -> None:
-    """Undo, redo or close a scenario, as it now stands or as of ``base_seq``."""
-    scenario = load_state(store, run_id).scenarios[name]
-    record = ScenarioRecord(
-        action=action,
-        scenario=name,
-        author=author,
-        at=utc_now(),
-        base_seq=scenario.seq if base_seq is None else base_seq,
-    )
-    record_scenario(store, run_id, record)
+    """Undo, redo or close a scenario, as it now stands or as of ``base_seq``; raises ``EditConflict`` where it went on."""
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        seq = book[name].seq if base_seq is None else base_seq
+        _Group(store, run_id, book, name, author).keep(action, seq)
+
+
+class _Group:
+    """Records of one scenario that are made together: each on the one before it, all at one time."""
+
+    def __init__(self, store: Store, run_id: str, book: ScenarioBook, name: str, author: str) -> None:
+        self._store, self._run_id, self._book = store, run_id, book
+        self._name, self._author, self._at = name, author, utc_now()
+
+    def keep(self, action: Action, base_seq: int | None, **more: Any) -> int:
+        record = ScenarioRecord(
+            action=action, scenario=self._name, author=self._author, at=self._at, base_seq=base_seq, **more
+        )
+        seq = self._store.append(self._run_id, ev.ScenarioRecorded(record=record.to_json()))
+        self._book = self._book.apply(record, seq)
+        return seq
+
+
+def _check_share(book: ScenarioBook, name: str, probability: float) -> None:
+    others = fsum(each.probability or 0.0 for key, each in book.scenarios.items() if key != name)
+    if others + probability > 1 + TOLERANCE:
+        raise UsageError(
+            f"the other scenarios are held {others:g} likely already: {name} can take {1 - others:g} at most"
+        )
 
 
 def check_name(name: str) -> str:
@@ -143,11 +139,12 @@ class Shelf:
             raise UsageError("nothing is edited yet: change a probability first")
         store = Store(self.home)
         try:
-            if name in load_state(store, self.run_id).scenarios.scenarios:
-                raise UsageError(
-                    f"a scenario {name!r} is there already: choose another name, or"
-                    f" `workbench scenarios {self.run_id} --close {name!r}`"
-                )
-            save_scenario(store, self.run_id, name, edits, author=author, rationale=rationale)
+            with store.transaction():
+                if name in load_state(store, self.run_id).scenarios.scenarios:
+                    raise UsageError(
+                        f"a scenario {name!r} is there already: choose another name, or"
+                        f" `workbench scenarios {self.run_id} --close {name!r}`"
+                    )
+                save_scenario(store, self.run_id, name, edits, author=author, rationale=rationale)
         finally:
             store.close()

@@ -88,15 +88,21 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in one write transaction, committed at its end or not at all."""
+        """Run the block in one write transaction, committed at its end or not at all.
+
+        A block inside another is a part of it: what it wrote is taken back where it fails, and committed with the outer one.
+        """
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
+            part = self._db.in_transaction
+            self._db.execute("SAVEPOINT part" if part else "BEGIN IMMEDIATE")
             try:
                 yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
+            except BaseException:  # Ctrl-C too must not leave half of it; raised again, whatever it is
+                if self._db.in_transaction:  # a full disk makes SQLite end it by itself
+                    for statement in ("ROLLBACK TO part", "RELEASE part") if part else ("ROLLBACK",):
+                        self._db.execute(statement)
                 raise
-            self._db.execute("COMMIT")
+            self._db.execute("RELEASE part" if part else "COMMIT")
 
     def query(self, sql: str, parameters: tuple[object, ...] = ()) -> list[sqlite3.Row]:
         """Return all rows of a read."""

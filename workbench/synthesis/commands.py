@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenarios import ScenarioBook
-from workbench.synthesis.coherence import Finding, check_forecasts, check_tree
-from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.coherence import Finding, check_forecasts
 from workbench.synthesis.exclusive import check_ranges
 from workbench.synthesis.information import ground_next, value_of_information
 from workbench.synthesis.paths import tornado
 from workbench.synthesis.ranges import reachable_ranges
-from workbench.synthesis.resynthesis import resynthesize
 from workbench.synthesis.scenarios import compare, expired, mix, play, scenario_tree
 
 
@@ -62,36 +60,6 @@ def sensitivity_report(
         "uncertainty": spread,
         "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
     }
-
-
-def parse_settings(pairs: Iterable[str]) -> dict[NodeId, float]:
-    """Edits from texts like ``P2.1=0.0``, as ``--set`` takes them; the last one for a node counts.
-
-    Raises
-    ------
-    SensitivityError
-        A text of another shape.
-
-    Examples
-    --------
-    >>> parse_settings(["P2.1=0.0", "P1=.5"])
-    {'P2.1': 0.0, 'P1': 0.5}
-    """
-    found = {}
-    for pair in pairs:
-        node, equals, value = pair.partition("=")
-        try:
-            found[node.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals or not node.strip():
-            raise SensitivityError(f"{pair!r} is no setting; write a proposition and a number, P2.1=0.0")
-    return found
-
-
-def whatif_document(tree: Tree, edits: Mapping[NodeId, float]) -> dict[str, Any]:
-    """Document of ``workbench whatif --json`` for a numeric edit; 0 model calls."""
-    return resynthesize(tree, edits).to_json()
 
 
 def scenario_table(
@@ -162,8 +130,3 @@ def forecast_findings(
     found = check_forecasts(p, statements, exclusive=exclusive)
     told = {frozenset(finding.ids) for finding in found}
     return found + [each for each in check_ranges(p, statements) if frozenset(each.ids) not in told]
-
-
-def coherence_rows(tree: Tree) -> list[dict[str, Any]]:
-    """Findings over the tree, for ``workbench audit``."""
-    return [finding.to_json() for finding in check_tree(tree)]
