@@ -34,6 +34,7 @@ class CellRun:
     rest: list[dict[str, Any]] = field(default_factory=list)
     lost: int = 0
     clear_next: bool = False
+    began: asyncio.Event = field(default_factory=asyncio.Event)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     replied: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -205,4 +206,6 @@ class KernelClient:
             if content.get("execution_state") == "idle":
                 run.idle.set()
             return
+        if kind == "execute_input":
+            run.began.set()
         run.take(kind, content)

@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sandbox.cgroups import Group, adopt
 from sandbox.errors import KernelStartFailed
 from sandbox.folders import run_folder
 from sandbox.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
@@ -91,12 +92,16 @@ class Endpoints:
 
 @dataclass(slots=True)
 class Kernel:
-    """A started kernel. `api` is our end of its socket to the broker; `steps` are seconds since the request."""
+    """A started kernel. `api` is our end of its socket to the broker; `steps` are seconds since the request.
+
+    `group` is its control group, where there is one.
+    """
 
     process: KernelProcess
     endpoints: Endpoints
     api: socket.socket
     steps: dict[str, float]
+    group: Group | None = None
 
     async def wait(self, timeout: float | None = None) -> int:
         """Return the exit code; raises `TimeoutError`."""
@@ -158,12 +163,17 @@ async def start_kernel(
         process = await asyncio.wait_for(asyncio.wrap_future(asked), limits.start_seconds)
         os.close(writer)
         writer = -1
+        group = None
+        if server.level != "none":
+            group = await asyncio.to_thread(adopt, process.pid, process.exited)
         notice = await asyncio.wait_for(_read_all(reader), limits.start_seconds)
         told = json.loads(notice or "{}")
         if not told.get("ready"):
             raise KernelStartFailed(f"the kernel did not come up: {_last_words(told, server)}")
         endpoints.hand_over()
-        return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(told["steps"]))
+        if group is not None:
+            _bound(group, limits, server.level)
+        return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(told["steps"]), group=group)
     except BaseException as error:
         if process is not None:
             process.signal(signal.SIGKILL)
@@ -178,6 +188,15 @@ async def start_kernel(
         os.close(reader)
         if writer >= 0:
             os.close(writer)
+
+
+def _bound(group: Group, limits: Limits, level: str) -> None:
+    """Set the limits of a kernel that is ready: what it holds from being built is not the session's."""
+    try:
+        # one less than the user's own count allows, so that the group is what refuses a fork: it can tell
+        group.bound(limits.memory_bytes(level), max(1, limits.processes - 1))
+    except OSError as error:
+        raise KernelStartFailed(f"the kernel's control group takes no limits: {error}") from error
 
 
 def _last_words(told: dict[str, Any], server: ForkServer) -> str:

@@ -1,14 +1,24 @@
-"""How much memory a kernel and everything it started hold, read from /proc, and a watch over it.
+"""How much memory a kernel and everything it started hold, and a watch over it.
 
-Counted per process: resident minus shared pages (``statm``), less what the kernel had when it was ready, because that
-much every fork shares with the fork server. The address-space limit bounds one process; this bounds all of them together.
+Counted by its control group where it has one: what only processes hold, and what files and shared segments hold beyond
+the disk that a private root gives. Else from /proc, per process: resident minus shared pages (``statm``), less what the
+kernel had when it was ready, because that much every fork shares with the fork server; that misses segments shared
+between processes, and children whose parent has ended.
+
+The watch interrupts before it kills. What takes memory faster than it looks is stopped by the group's own limit, and
+without a group by nothing but the address space of each process.
 """
 
 import asyncio
 import os
+import signal
 from pathlib import Path
+from typing import Any
 
-_EVERY = 0.2  # seconds between two looks
+from sandbox.kernel import Kernel
+
+EVERY = 0.2  # seconds between two looks
+_EVERY_IDLE = 1.0  # the same for a kernel that somebody may have left open
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -36,29 +46,74 @@ def family(pid: int) -> list[int]:
 
 
 class MemoryWatch:
-    """Watches one kernel against `limit_mb`; `peak` is the most it was seen to hold, in bytes."""
+    """Watches one kernel against `limit_mb`; `peak` is the most it was seen to hold, in bytes.
 
-    def __init__(self, pid: int, limit_mb: int) -> None:
-        self._pid = pid
+    Parameters
+    ----------
+    files : bytes that its files in memory may take besides
+    """
+
+    def __init__(self, kernel: Kernel, limit_mb: int, files: int = 0) -> None:
+        self._pid = kernel.process.pid
+        self._group = kernel.group
         self._limit = limit_mb << 20
-        self._base = private_bytes(pid)
+        self._files = files
+        self._base = private_bytes(self._pid) if self._group is None else self._in_group()
+        self._stops = (0, 0) if self._group is None else self._group.stops()
         self.peak = 0
 
     def used(self) -> int:
         """Bytes held now, beyond what every kernel begins with."""
-        used = sum(max(0, private_bytes(pid) - self._base) for pid in family(self._pid))
+        if self._group is None:
+            used = sum(max(0, private_bytes(pid) - self._base) for pid in family(self._pid))
+        else:
+            used = self._in_group() - self._base
         self.peak = max(self.peak, used)
         return used
 
     async def falls(self, seconds: float) -> bool:
         """Whether no more than allowed is held within so many seconds."""
-        for _ in range(max(1, round(seconds / _EVERY))):
+        for _ in range(max(1, round(seconds / EVERY))):
             if self.used() <= self._limit:
                 return True
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(EVERY)
         return False
 
-    async def over(self) -> None:
+    async def over(self, every: float = EVERY) -> None:
         """Return when more is held than allowed."""
         while self.used() <= self._limit:
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(every)
+
+    def stopped(self) -> str | None:
+        """Which limit the kernel of Linux itself enforced since the last call: ``memory``, ``processes``, or None."""
+        if self._group is None:
+            return None
+        before, self._stops = self._stops, self._group.stops()
+        if self._stops[0] > before[0]:
+            return "memory"
+        return "processes" if self._stops[1] > before[1] else None
+
+    def _in_group(self) -> int:
+        assert self._group is not None
+        try:
+            private, files = self._group.used()
+        except OSError:
+            return 0  # its kernel ended, and the group with it
+        return private + max(0, files - self._files)
+
+
+async def guard(kernel: Kernel, limit_mb: int, files: int = 0, grace: float = 1.0) -> None:
+    """Hold a kernel that runs no cells of ours to its memory until it ends: interrupt, then kill after `grace` seconds."""
+    watch = MemoryWatch(kernel, limit_mb, files)
+    ended: asyncio.Future[Any] = asyncio.shield(asyncio.wrap_future(kernel.process.exited))
+    while kernel.process.alive:
+        over: asyncio.Future[Any] = asyncio.ensure_future(watch.over(_EVERY_IDLE))
+        try:
+            await asyncio.wait({over, ended}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            over.cancel()
+            await asyncio.gather(over, return_exceptions=True)
+        kernel.interrupt()
+        if not await watch.falls(grace):
+            kernel.process.signal(signal.SIGKILL)
+            await asyncio.wait({ended}, timeout=10)

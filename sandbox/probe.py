@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
+from sandbox.cgroups import memory_bound
 from sandbox.folders import run_folder
 from sandbox.forkserver import CLEAN_ENVIRONMENT
 from sandbox.types import IsolationReport
@@ -29,7 +30,11 @@ def probe_machine() -> IsolationReport:
             refused.append(f"{level}: {told['error']}")
     available.append("none")
     return IsolationReport(
-        level=available[0], available=tuple(available), refused=tuple(refused), layers=layers[available[0]]
+        level=available[0],
+        available=tuple(available),
+        refused=tuple(refused),
+        layers=layers[available[0]],
+        memory=memory_bound(),
     )
 
 

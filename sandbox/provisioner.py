@@ -24,6 +24,7 @@ from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from sandbox.forkserver import fork_server
 from sandbox.kernel import CHANNELS, Endpoints, Kernel, start_kernel
+from sandbox.memory import guard
 from sandbox.probe import probed
 from sandbox.types import Limits
 from sandbox.wire import WireServer
@@ -41,12 +42,14 @@ class BrokerThread:
         self._served: set[Future[None]] = set()
         threading.Thread(target=self.loop.run_forever, name="analyst-broker", daemon=True).start()
 
-    def serve(self, kernel: Kernel, calls: "OpenCalls", limits: Limits) -> None:
-        """Answer this kernel's calls until it is gone."""
+    def serve(self, kernel: Kernel, calls: "OpenCalls", limits: Limits, level: str) -> None:
+        """Answer this kernel's calls and watch its memory until it is gone."""
         wire = WireServer(kernel.api, calls, limits, declare=calls.declare)
-        served = asyncio.run_coroutine_threadsafe(wire.run(), self.loop)
-        self._served.add(served)  # the loop itself would let it be collected
-        served.add_done_callback(self._served.discard)
+        files = limits.memory_bytes(level) - (limits.memory_mb << 20)
+        for work in (wire.run(), guard(kernel, limits.memory_mb, files)):
+            served = asyncio.run_coroutine_threadsafe(work, self.loop)
+            self._served.add(served)  # the loop itself would let it be collected
+            served.add_done_callback(self._served.discard)
 
     def session(self) -> BrokerSession:
         """A broker session without a cutoff."""
@@ -172,7 +175,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         calls = OpenCalls(thread.session(), f"kernel-{self.kernel_id}")
         if self._declared:
             await calls.declare(self._declared)
-        thread.serve(self._kernel, calls, limits)
+        thread.serve(self._kernel, calls, limits, self.isolation)
         return self.connection_info
 
     async def cleanup(self, restart: bool = False) -> None:

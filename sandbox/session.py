@@ -22,6 +22,7 @@ _FIRST = asyncio.FIRST_COMPLETED
 _LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
 _MEMORY_GRACE = 1.0  # seconds from the interrupt to the kill; memory goes fast
 _TOO_MUCH = "the kernel and what it started took more memory than the session may have"
+_BEGINS_IN = 5.0  # seconds until a kernel says that it took up a cell
 _RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
 
 #: Starts (or claims) a connected kernel for a session.
@@ -49,6 +50,8 @@ class Session:
         self._kernels = kernels
         self._journal = Journal(spec.journal)
         self.cells: list[JournalCell] = []
+        #: what bounds the memory of the kernel with all it starts: ``cgroup v1``, ``cgroup v2`` or ``watched``
+        self.memory = "watched"
         self._made = 0
         self._kernel: Kernel | None = None
         self._client: KernelClient | None = None
@@ -59,7 +62,7 @@ class Session:
         self._render_task: asyncio.Task[None] | None = None
         self._busy = asyncio.Lock()
         self._closed = False
-        self._interrupted = False
+        self._running: CellRun | None = None
 
     async def start(self) -> None:
         """Start the kernel; a journal that exists already is taken up where it ended."""
@@ -120,8 +123,12 @@ class Session:
     async def interrupt(self) -> None:
         """Stop the running cell with a KeyboardInterrupt; the kernel stays."""
         if self._kernel is not None and self._busy.locked():
-            self._interrupted = True
-            self._kernel.interrupt()
+            # a kernel that has not yet begun the cell would take it for nothing
+            if self._running is not None:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._running.began.wait(), _BEGINS_IN)
+            if self._kernel is not None:
+                self._kernel.interrupt()
 
     def stamp(self, **facts: Any) -> None:
         """Append what a later check found to the journal; the notebook's metadata show the last one."""
@@ -168,10 +175,13 @@ class Session:
         ready = await self._kernels(self.spec)
         kernel = ready.kernel
         self._kernel, self._client = kernel, ready.client
-        self._memory = MemoryWatch(kernel.process.pid, self.spec.limits.memory_mb)
+        limits = self.spec.limits
+        files = limits.memory_bytes(self.spec.isolation) - (limits.memory_mb << 20)
+        self._memory = MemoryWatch(kernel, limits.memory_mb, files)
         self._wire = WireServer(kernel.api, self._call_api, self.spec.limits)
         self._wire_task = asyncio.create_task(self._wire.run(), name=f"wire-{self.spec.name}")
-        self._journal.append("kernel", why=why, isolation=self.spec.isolation)
+        self.memory = "watched" if kernel.group is None else f"cgroup v{kernel.group.version}"
+        self._journal.append("kernel", why=why, isolation=self.spec.isolation, memory=self.memory)
         await self._restore()
 
     async def _restore(self) -> None:
@@ -207,11 +217,12 @@ class Session:
         assert self._client is not None and self._kernel is not None and self._wire is not None
         assert self._memory is not None
         limits, kernel, wire = self.spec.limits, self._kernel, self._wire
-        self._interrupted = False
+        self._memory.stopped()  # what was between the cells is not this one's
         wire.begin(index)
         calls = wire.cell
         started = time.perf_counter()
         run = self._client.start(cell.source, cap=limits.output_bytes, spare=limits.journal_bytes)
+        self._running = run
         finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
         exited: asyncio.Future[Any] = asyncio.ensure_future(
             asyncio.shield(asyncio.wrap_future(kernel.process.exited))
@@ -237,10 +248,12 @@ class Session:
                 code = kernel.process.exited.result()
                 await asyncio.sleep(_LAST_WORDS)
         finally:
+            self._running = None
             for task in (*either, over):
                 task.cancel()
             await asyncio.gather(finished, exited, over, return_exceptions=True)
         self._rest = run.rest
+        limit = limit or self._memory.stopped()
         duration = time.perf_counter() - started
         return _result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
 
@@ -255,7 +268,7 @@ class Session:
 
     def _render(self) -> None:
         metadata = {**self.spec.metadata, "session": self.spec.name, "isolation": self.spec.isolation}
-        metadata["journal"] = self._journal.head
+        metadata |= {"memory": self.memory, "journal": self._journal.head}
         notebook = render_notebook(self.cells, title=self.spec.title, metadata=metadata)
         write_notebook(self.spec.notebook, notebook)
 

@@ -69,6 +69,11 @@ class Limits:
     disk_mb: int = 256
     open_files: int = 512
 
+    def memory_bytes(self, level: str) -> int:
+        """Bytes that kernel and children may take together; in a private root, files live in memory and count apart."""
+        folders = 2 if level == "namespaces" else 0  # /tmp and /dev/shm
+        return (self.memory_mb + folders * self.disk_mb) << 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpec:
@@ -165,12 +170,14 @@ class IsolationReport:
     available : every level that worked, best first
     refused : one line per better level: what was tried and what refused it
     layers : names of the layers in force at `level`
+    memory : what bounds the memory of a kernel with all it starts: ``cgroup v1``, ``cgroup v2``, or ``watched`` and why
     """
 
     level: str
     available: tuple[str, ...]
     refused: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
+    memory: str = "watched"
 
     def require(self, level: str) -> None:
         """Raise `IsolationUnavailable` when `level` does not work here."""

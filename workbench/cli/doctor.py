@@ -42,15 +42,15 @@ def _report() -> dict[str, Any]:
     from workbench.settings import home_from
     from workbench.version import __version__
 
-    async def probe() -> tuple[str, list[str]]:
+    async def probe() -> tuple[str, list[str], str]:
         sandbox = Sandbox()
         try:
             found = await sandbox.probe()
         finally:
             await sandbox.aclose()
-        return found.level, list(found.refused)
+        return found.level, list(found.refused), found.memory
 
-    level, refused = asyncio.run(probe())
+    level, refused, memory = asyncio.run(probe())
     names = {source.key.variable for source in load_catalogue().sources() if source.key}
     home = home_from(os.environ)
     cache = home / "cache.db"
@@ -61,6 +61,7 @@ def _report() -> dict[str, Any]:
         "home": str(home),
         "isolation": level,
         "isolation_refused": refused,
+        "memory": memory,
         "keys_set": sorted(name for name in names if os.environ.get(name)),
         "kernelspec": specs.get("analyst", "not installed: reinstall the package"),
         "cache_bytes": cache.stat().st_size if cache.is_file() else 0,

@@ -1,0 +1,195 @@
+"""Where control groups can be made for kernels, and the few operations on their file system.
+
+Two kinds of Linux: version 1 has one tree per controller, and a group there may hold processes and groups at once.
+Version 2 has one tree, and a group with processes in it cannot hand controllers on; so ours is made below a group that
+hands on ``memory`` and ``pids`` already, or below our own after we alone moved into a leaf of it.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CONTROLLERS = ("memory", "pids")
+_OURS = re.compile(r"analyst-(\d+)-(\d+)-(\d+)(-self)?")
+
+
+class NoGroups(Exception):
+    """No control group can be made here; the message says what refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folders below which groups may be made; in version 2 both are one."""
+
+    version: int
+    memory: Path
+    pids: Path
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Each folder once."""
+        return (self.memory,) if self.memory == self.pids else (self.memory, self.pids)
+
+
+class Tree:
+    """Operations on a mounted tree of groups; all raise `OSError`."""
+
+    def make(self, folder: Path) -> None:
+        """Make a group."""
+        os.mkdir(folder)
+
+    def remove(self, folder: Path) -> None:
+        """Remove a group without processes and groups."""
+        os.rmdir(folder)
+
+    def read(self, folder: Path, name: str) -> str:
+        """Read a file of a group."""
+        return (folder / name).read_text()
+
+    def write(self, folder: Path, name: str, text: str) -> None:
+        """Write a file of a group; one that is not there is never made."""
+        descriptor = os.open(folder / name, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+    def groups(self, folder: Path) -> list[Path]:
+        """The groups right below one."""
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+    def processes(self, folder: Path) -> list[int]:
+        """Process ids in a group; those of other process namespaces, which read 0, are left out."""
+        return [pid for pid in map(int, self.read(folder, "cgroup.procs").split()) if pid]
+
+
+def identity(pid: int) -> str:
+    """What tells a process from every other one: process namespace, number, and when it began; raises `OSError`."""
+    space = os.stat("/proc/self/ns/pid").st_ino
+    began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return f"{space}-{pid}-{began}"
+
+
+def is_orphan(name: str) -> bool:
+    """Whether a group of that name was made by a process of this namespace that is gone."""
+    found = _OURS.fullmatch(name)
+    if found is None or int(found[1]) != os.stat("/proc/self/ns/pid").st_ino:
+        return False
+    try:
+        return identity(int(found[2])) != f"{found[1]}-{found[2]}-{found[3]}"
+    except OSError:
+        return True
+
+
+def find_place(mounts: str, own: str, tree: Tree) -> Place:
+    """Return where groups may be made; what is there may still refuse.
+
+    Parameters
+    ----------
+    mounts, own : the texts of ``/proc/self/mountinfo`` and ``/proc/self/cgroup``
+
+    Raises
+    ------
+    NoGroups
+    """
+    joined = {name: path for names, path in _memberships(own) for name in names.split(",")}
+    mounted = list(_mounts(mounts))
+    first: dict[str, Path] = {}
+    for controller in CONTROLLERS:
+        for kind, root, point, options in mounted:
+            if kind == "cgroup" and controller in options and controller in joined:
+                first[controller] = _below(point, root, joined[controller])
+    if len(first) == len(CONTROLLERS):
+        return Place(1, first["memory"], first["pids"])
+    for kind, root, point, _ in mounted:
+        if kind == "cgroup2" and "" in joined:
+            return _delegated(_below(point, root, joined[""]), point, tree)
+    raise NoGroups("no tree of control groups is mounted")
+
+
+def _delegated(own: Path, top: Path, tree: Tree) -> Place:
+    try:
+        offered = tree.read(own, "cgroup.controllers").split()
+        missing = [name for name in CONTROLLERS if name not in offered]
+        if missing:
+            raise NoGroups(f"our group of version 2 was not given {' and '.join(missing)}")
+        if _hands_on(own, tree):
+            return Place(2, own, own)
+        parent = own.parent
+        # a limit that somebody set on our own group would not hold beside it
+        if own != top and _hands_on(parent, tree) and not _limited(own, tree) and os.access(parent, os.W_OK):
+            return Place(2, parent, parent)
+        _move_into_leaf(own, tree)
+    except OSError as error:
+        raise NoGroups(f"our group of version 2 is not ours to divide: {error}") from error
+    return Place(2, own, own)
+
+
+def _hands_on(folder: Path, tree: Tree) -> bool:
+    return set(CONTROLLERS) <= set(tree.read(folder, "cgroup.subtree_control").split())
+
+
+def _limited(own: Path, tree: Tree) -> bool:
+    return any(tree.read(own, f"{name}.max").strip() != "max" for name in CONTROLLERS)
+
+
+def _move_into_leaf(own: Path, tree: Tree) -> None:
+    """Make room in a group that was delegated to us alone: version 2 lets no processes stay where controllers go on."""
+    ours = {os.getpid(), *_descendants(os.getpid())}
+    inside = tree.processes(own)
+    others = len(set(inside) - ours)
+    if others:
+        raise NoGroups(f"our group of version 2 is shared with {others} other processes")
+    leaf = own / f"analyst-{identity(os.getpid())}-self"
+    tree.make(leaf)
+    try:
+        for pid in inside:
+            tree.write(leaf, "cgroup.procs", str(pid))
+        tree.write(own, "cgroup.subtree_control", "+memory +pids")
+    except OSError:
+        for pid in tree.processes(leaf):
+            tree.write(own, "cgroup.procs", str(pid))
+        tree.remove(leaf)
+        raise
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            yield child
+            yield from _descendants(child)
+
+
+def _memberships(own: str) -> Iterator[tuple[str, str]]:
+    for line in own.splitlines():
+        _, names, path = line.split(":", 2)
+        yield names, path
+
+
+def _mounts(mounts: str) -> Iterator[tuple[str, str, Path, list[str]]]:
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, (kind, _, options) = before.split(), after.split(maxsplit=2)
+        if kind in ("cgroup", "cgroup2"):
+            yield (
+                kind,
+                fields[3],
+                Path(re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields[4])),
+                options.split(","),
+            )
+
+
+def _below(point: Path, root: str, path: str) -> Path:
+    relative = os.path.relpath(path, root)
+    if relative.startswith(".."):
+        raise NoGroups("our own control group lies outside what is mounted here")
+    return point / relative
+
+
+def is_busy(error: OSError) -> bool:
+    """Whether a group could not be removed because something is in it still."""
+    return error.errno in (errno.EBUSY, errno.ENOTEMPTY)
