@@ -10,17 +10,12 @@ import pytest
 import workbench.evaluation
 import workbench.forecasting
 
-NOT_OURS = {
-    "workbench.forecasting.leaf_models"
-}  # the offline analyst's own room-mate, tested where it is used
-
 
 def modules() -> list[ModuleType]:
     found = []
     for package in (workbench.evaluation, workbench.forecasting):
-        for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-            if info.name not in NOT_OURS:
-                found.append(importlib.import_module(info.name))
+        for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            found.append(importlib.import_module(info.name))
     return found
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasting.leaf_models import (
-    AVERAGE_DAYS,
     LeafEstimate,
     LeafSpec,
     TooLittleHistory,
@@ -17,6 +16,7 @@ from workbench.forecasting.leaf_models import (
     estimate,
     trading_days,
 )
+from workbench.forecasting.leaf_models.daily import AVERAGE_DAYS
 from workbench.questions.claims import Claim, amount, settled
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series import SERIES, data_end

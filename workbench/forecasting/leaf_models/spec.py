@@ -1,0 +1,66 @@
+"""What is asked of a series, and what comes back."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Method = Literal[
+    "endpoint", "average", "path", "volatility", "relative", "reverting", "reverting-path", "monthly"
+]
+
+P_MIN, P_MAX = 0.02, 0.98
+
+
+class TooLittleHistory(ValueError):
+    """The visible history holds too few windows of this length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafSpec:
+    """What is asked of a series.
+
+    ``low`` and ``high`` bound the statistic in the claim's own unit: growth factors relative to the value on
+    ``start`` (endpoint, relative, drawdown along a path), levels of the series (``levels`` True), ratios to the
+    200-day average (average), annualised volatility as a fraction (volatility); for monthly series in differences,
+    changes in the unit of the series. ``start`` None is the last visible value. ``last_day`` is the last day of
+    the visible calendar. ``extreme`` says which end of a path counts, ``never`` asks for the complement,
+    ``strict`` leaves equality with a bound out.
+    """
+
+    method: Method
+    end: date
+    last_day: date
+    low: float = -np.inf
+    high: float = np.inf
+    start: date | None = None
+    levels: bool = False
+    logs: bool = True
+    extreme: Literal["max", "min"] = "max"
+    never: bool = False
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafEstimate:
+    """The probability of a claim and what it rests on.
+
+    ``models`` enter ``p`` with equal weight, ``comparators`` with none. ``outcomes`` holds, for the weekly windows
+    whose as-of days run from ``first`` to ``last`` in steps of seven days, 1 (the claim came true), 0 or -1
+    (not known). ``horizon`` is in trading days; ``effective_windows`` counts windows as if they did not overlap.
+    """
+
+    p: float
+    base_rate: float
+    models: dict[str, float]
+    comparators: dict[str, float]
+    horizon: int
+    windows: int
+    effective_windows: float
+    first: date
+    last: date
+    outcomes: Ints = field(repr=False)
