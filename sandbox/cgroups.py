@@ -13,7 +13,6 @@ import logging
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -77,6 +76,13 @@ class Group:
             )
         except OSError:
             return 0, 0
+
+    def processes(self) -> list[int]:
+        """The processes inside, none when it is gone."""
+        try:
+            return self._tree.processes(self._memory)
+        except OSError:
+            return []
 
     def settle(self) -> None:
         """Remember the counts: the group is about to go."""
@@ -223,42 +229,6 @@ def sweep(parent: Path, tree: Tree) -> int:
     return removed
 
 
-_TRIAL = """
-import os, sys
-sys.stdin.readline()
-try:
-    os.fork() or os._exit(0)
-    print('forked', flush=True)
-except OSError:
-    print('refused', flush=True)
-bytearray(b'x') * (96 << 20)
-print('allocated', flush=True)
-"""
-
-
-def try_limits(group: Group) -> None:
-    """Put a throw-away process in and see the system refuse its fork and kill it for its memory; raises `NoGroups`."""
-    with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _TRIAL],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as child:
-        try:
-            group.join(child.pid)
-            group.bound(16 << 20, 1)
-            said, _ = child.communicate(b"\n", timeout=10)
-        except subprocess.TimeoutExpired as error:
-            raise NoGroups("a process in a control group did not end") from error
-        finally:
-            child.kill()
-    if b"refused" not in said:
-        raise NoGroups("a control group did not bound the processes in it")
-    if b"allocated" in said or child.returncode != -signal.SIGKILL or group.stops()[0] < 1:
-        raise NoGroups("a control group did not bound the memory in it")
-
-
 _found: dict[int, Groups | str] = {}
 _finding = threading.Lock()
 
@@ -268,6 +238,8 @@ def _find() -> Groups | str:
         return f"{sys.platform} has no control groups"
     try:
         tree = Tree()
+        from sandbox.cgroup_trial import try_limits
+
         place = find_place(
             Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text(), tree
         )

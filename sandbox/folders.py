@@ -7,8 +7,9 @@ a kill -9 by the next process, which can tell by the lock that nobody holds any 
 import atexit
 import contextlib
 import fcntl
+import itertools
 import os
-import shutil
+import secrets
 import tempfile
 import threading
 from pathlib import Path
@@ -51,17 +52,49 @@ def sweep(base: Path) -> int:
         except BlockingIOError:
             continue
         else:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
             removed += 1
         finally:
             os.close(lock)
     return removed
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove a folder in which hostile code wrote: without recursion, longer paths than the system takes, or following links.
+
+    Every folder inside is first moved right below the top, so none is deeper than one step. What cannot be removed stays;
+    nobody may write there any more.
+    """
+    fresh = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
+    todo = [folder]
+    with contextlib.suppress(OSError):
+        while todo:
+            path = todo.pop()
+            os.chmod(path, 0o700)
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                with os.scandir(descriptor) as entries:
+                    for entry in entries:
+                        if not entry.is_dir(follow_symlinks=False):
+                            os.unlink(entry.name, dir_fd=descriptor)
+                        elif path != folder:
+                            # moving a folder writes to it
+                            os.chmod(entry.name, 0o700, dir_fd=descriptor)
+                            os.rename(entry.name, folder / next(fresh), src_dir_fd=descriptor)
+            finally:
+                os.close(descriptor)
+            if path != folder:
+                os.rmdir(path)
+            if not todo:
+                with os.scandir(folder) as entries:
+                    todo = [Path(entry.path) for entry in entries]
+        os.rmdir(folder)
+
+
 def _remove(pid: int) -> None:
     if os.getpid() != pid:
         return
     folder, lock = _state.pop(pid)
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
     with contextlib.suppress(OSError):
         os.close(lock)

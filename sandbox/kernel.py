@@ -21,7 +21,7 @@ from typing import Any
 
 from sandbox.cgroups import Group, adopt
 from sandbox.errors import KernelStartFailed
-from sandbox.folders import run_folder
+from sandbox.folders import remove_tree, run_folder
 from sandbox.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
 from sandbox.types import Limits
 
@@ -69,7 +69,7 @@ class Endpoints:
     def make_home(self, uid: int | None) -> Path:
         """Make the one folder of the host that a kernel without a private root may write."""
         if self.home is not None:
-            shutil.rmtree(self.home, ignore_errors=True)
+            remove_tree(self.home)
         self.home = Path(tempfile.mkdtemp(prefix="home-", dir=run_folder()))
         if uid is not None:
             os.chown(self.home, uid, uid)
@@ -87,7 +87,7 @@ class Endpoints:
         self.hand_over()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.home is not None:
-            shutil.rmtree(self.home, ignore_errors=True)
+            remove_tree(self.home)
 
 
 @dataclass(slots=True)
@@ -118,7 +118,10 @@ class Kernel:
             await self.wait(10)
         self.process.release()
         self.api.close()
-        self.endpoints.remove()
+        if self.endpoints.home is None:
+            self.endpoints.remove()
+        else:  # there may be very much in it
+            await asyncio.to_thread(self.endpoints.remove)
 
 
 async def start_kernel(

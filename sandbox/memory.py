@@ -53,6 +53,8 @@ class MemoryWatch:
     files : bytes that its files in memory may take besides
     """
 
+    name = "memory"
+
     def __init__(self, kernel: Kernel, limit_mb: int, files: int = 0) -> None:
         self._pid = kernel.process.pid
         self._group = kernel.group

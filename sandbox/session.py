@@ -4,24 +4,25 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
 from sandbox.client import CellRun, KernelClient
+from sandbox.disk import DiskWatch
 from sandbox.errors import KernelDied, SessionClosed
 from sandbox.journal import Journal, fold, read_lines, result_to_json
 from sandbox.kernel import Kernel
 from sandbox.memory import MemoryWatch
 from sandbox.notebook import render_notebook, write_notebook
 from sandbox.pool import ReadyKernel
-from sandbox.types import ApiCaller, CellError, CellResult, CellStatus, JournalCell, SessionSpec
+from sandbox.results import cell_result
+from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 
 _FIRST = asyncio.FIRST_COMPLETED
 _LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
-_MEMORY_GRACE = 1.0  # seconds from the interrupt to the kill; memory goes fast
-_TOO_MUCH = "the kernel and what it started took more memory than the session may have"
+_WATCH_GRACE = 1.0  # seconds from the interrupt to the kill where a watch says too much; memory goes fast
 _BEGINS_IN = 5.0  # seconds until a kernel says that it took up a cell
 _RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
 
@@ -57,6 +58,7 @@ class Session:
         self._client: KernelClient | None = None
         self._wire: WireServer | None = None
         self._memory: MemoryWatch | None = None
+        self._watches: list[MemoryWatch | DiskWatch] = []
         self._rest: list[dict[str, Any]] = []
         self._wire_task: asyncio.Task[None] | None = None
         self._render_task: asyncio.Task[None] | None = None
@@ -178,6 +180,9 @@ class Session:
         limits = self.spec.limits
         files = limits.memory_bytes(self.spec.isolation) - (limits.memory_mb << 20)
         self._memory = MemoryWatch(kernel, limits.memory_mb, files)
+        self._watches = [self._memory]
+        if kernel.endpoints.home is not None and self.spec.isolation != "none":
+            self._watches.append(DiskWatch(kernel, kernel.endpoints.home, limits.disk_mb, limits.files))
         self._wire = WireServer(kernel.api, self._call_api, self.spec.limits)
         self._wire_task = asyncio.create_task(self._wire.run(), name=f"wire-{self.spec.name}")
         self.memory = "watched" if kernel.group is None else f"cgroup v{kernel.group.version}"
@@ -227,19 +232,23 @@ class Session:
         exited: asyncio.Future[Any] = asyncio.ensure_future(
             asyncio.shield(asyncio.wrap_future(kernel.process.exited))
         )
-        over: asyncio.Future[Any] = asyncio.ensure_future(self._memory.over())
+        watches: dict[asyncio.Future[Any], MemoryWatch | DiskWatch] = {
+            asyncio.ensure_future(watch.over()): watch for watch in self._watches
+        }
         either = {finished, exited}
         limit: str | None = None
         try:
-            done, _ = await asyncio.wait({*either, over}, timeout=limits.cell_seconds, return_when=_FIRST)
-            if not done & either:
-                limit = "memory" if over in done else "cell_seconds"
-                grace = min(limits.grace_seconds, _MEMORY_GRACE) if over in done else limits.grace_seconds
+            done, _ = await asyncio.wait({*either, *watches}, timeout=limits.cell_seconds, return_when=_FIRST)
+            said = [watches[task] for task in done if task in watches]
+            stays = bool(done & either)
+            if not stays:
+                limit = said[0].name if said else "cell_seconds"
+                grace = min(limits.grace_seconds, _WATCH_GRACE) if said else limits.grace_seconds
                 kernel.interrupt()
                 done, _ = await asyncio.wait(either, timeout=grace, return_when=_FIRST)
-            stays = bool(done & either)
-            if limit == "memory" and stays and not exited.done():
-                stays = await self._memory.falls(_MEMORY_GRACE)
+                stays = bool(done & either)
+                if said and stays and not exited.done():
+                    stays = await said[0].falls(_WATCH_GRACE)
             if not stays:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
@@ -249,13 +258,13 @@ class Session:
                 await asyncio.sleep(_LAST_WORDS)
         finally:
             self._running = None
-            for task in (*either, over):
+            for task in (*either, *watches):
                 task.cancel()
-            await asyncio.gather(finished, exited, over, return_exceptions=True)
+            await asyncio.gather(*either, *watches, return_exceptions=True)
         self._rest = run.rest
         limit = limit or self._memory.stopped()
         duration = time.perf_counter() - started
-        return _result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
+        return cell_result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
 
     def _render_soon(self) -> None:
         if self._render_task is None or self._render_task.done():
@@ -271,77 +280,3 @@ class Session:
         metadata |= {"memory": self.memory, "journal": self._journal.head}
         notebook = render_notebook(self.cells, title=self.spec.title, metadata=metadata)
         write_notebook(self.spec.notebook, notebook)
-
-
-def _result(
-    cell_id: str,
-    run: CellRun,
-    code: int | None,
-    limit: str | None,
-    duration: float,
-    calls: int,
-    hashes: Sequence[str],
-) -> CellResult:
-    outputs = list(run.outputs)
-    if run.dropped:
-        where = "are in the journal only"
-        if run.lost:
-            where += f", and {run.lost} of them nowhere" if run.lost < run.dropped else ""
-            where = where if run.lost < run.dropped else "were dropped"
-        note = f"[output cut: {run.dropped} more characters {where}]\n"
-        outputs.append({"output_type": "stream", "name": "stderr", "text": note})
-        limit = limit or "output_bytes"
-    error = _error(outputs)
-    status: CellStatus = "ok"
-    if not run.replied.is_set() or (limit == "memory" and code is not None):
-        status = "timeout" if limit == "cell_seconds" else "died"
-        if status == "timeout":
-            why = "TimeoutError", "the cell was stopped by the clock, and its kernel with it"
-        else:
-            why = "KernelDied", _TOO_MUCH if limit == "memory" else _death(code)
-        error = CellError(ename=why[0], evalue=why[1], traceback=(f"{why[0]}: {why[1]}",))
-        outputs.append(
-            {"output_type": "error", "ename": why[0], "evalue": why[1], "traceback": [f"{why[0]}: {why[1]}"]}
-        )
-    elif limit == "cell_seconds":
-        status = "timeout"
-    elif (run.reply or {}).get("status") != "ok":
-        status = "error"
-        if error is None:
-            reply = run.reply or {}
-            error = CellError(ename=str(reply.get("ename", "Error")), evalue=str(reply.get("evalue", "")))
-    if error is not None and error.ename == "MemoryError":
-        limit = limit or "memory"
-    if limit == "memory" and status == "error":
-        outputs.append({"output_type": "stream", "name": "stderr", "text": f"[{_TOO_MUCH}]\n"})
-    return CellResult(
-        cell_id=cell_id,
-        status=status,
-        outputs=tuple(outputs),
-        error=error if status != "ok" else None,
-        duration_s=round(duration, 4),
-        api_calls=calls,
-        limit=limit,
-        api_hashes=tuple(hashes),
-    )
-
-
-def _error(outputs: Sequence[dict[str, Any]]) -> CellError | None:
-    for output in reversed(outputs):
-        if output["output_type"] == "error":
-            return CellError(
-                ename=output["ename"], evalue=output["evalue"], traceback=tuple(output["traceback"])
-            )
-    return None
-
-
-def _death(code: int | None) -> str:
-    if code is None:
-        return "the kernel is gone"
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = str(-code)
-        return f"the kernel was ended by {name}"
-    return f"the kernel ended with exit code {code}"

@@ -11,6 +11,9 @@ from sandbox.errors import IsolationUnavailable
 
 LEVELS: tuple[str, ...] = ("namespaces", "landlock", "none")
 
+#: Limits that a watch enforces: it stops the cell, which then did not fail by itself.
+WATCHED = ("memory", "disk")
+
 CellKind = Literal["code", "markdown"]
 CellStatus = Literal["ok", "error", "timeout", "died"]
 
@@ -54,6 +57,8 @@ class Limits:
     api_calls, api_bytes : `CALL_API` calls, and bytes of their answers, of the whole session
     processes : processes and threads at once
     disk_mb : writable space of the session, in MiB
+    files : files and folders in it
+    open_files : descriptors at once, of one process
     """
 
     cell_seconds: float = 120.0
@@ -67,6 +72,7 @@ class Limits:
     api_bytes: int = 256_000_000
     processes: int = 128
     disk_mb: int = 256
+    files: int = 20_000
     open_files: int = 512
 
     def memory_bytes(self, level: str) -> int:
@@ -112,7 +118,8 @@ class CellResult:
     status : ``ok``; ``error`` the code raised; ``timeout`` stopped by the clock; ``died`` the kernel is gone
     outputs : nbformat output dicts, in order
     error : the exception, when there was one
-    limit : which of `Limits` was hit (``cell_seconds``, ``api_calls``, ...), ``memory`` for memory_mb, or None
+    limit : which of `Limits` was hit (``cell_seconds``, ``api_calls``, ...), ``memory`` for memory_mb,
+        ``disk`` for disk_mb and files, or None
     api_hashes : content hashes of the answers this cell received, in order
     """
 
@@ -135,7 +142,8 @@ class CellResult:
     @property
     def stopped(self) -> bool:
         """Whether the sandbox ended it: such a cell is not run again, it would only be stopped again."""
-        by_watch = self.limit == "memory" and self.error is not None and self.error.ename != "MemoryError"
+        by_itself = self.error is None or self.error.ename in ("MemoryError", "OSError")
+        by_watch = self.limit in WATCHED and not by_itself
         return self.status in ("timeout", "died") or by_watch
 
     def images(self) -> tuple[bytes, ...]:

@@ -1,0 +1,99 @@
+"""How much a kernel wrote into its folder on the host's disk, and a watch over it.
+
+Only for kernels without a private root: where there is one, its folders are file systems of a bounded size. Counted are
+blocks and entries below the folder, and what the kernel's processes still hold of files that they removed, as far as the
+system lets us look into them (as root; as an ordinary user a sealed process is closed to us too).
+"""
+
+import asyncio
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sandbox.kernel import Kernel
+from sandbox.memory import family
+
+_EVERY = 0.25  # seconds between two looks, more where a look takes long
+_SHARE = 10  # at most one part in so many of the time is spent looking
+_BLOCK = 512  # what st_blocks counts in, whatever the file system
+
+
+class DiskWatch:
+    """Watches the folder of one kernel: at most `limit_mb` MiB of blocks and `entries` files and folders."""
+
+    name = "disk"
+
+    def __init__(self, kernel: Kernel, folder: Path, limit_mb: int, entries: int) -> None:
+        self._kernel = kernel
+        self._folder = folder
+        self._bytes = limit_mb << 20
+        self._entries = entries
+
+    def exceeded(self) -> bool:
+        """Whether more is there than allowed; a tree that cannot be looked through counts as too much."""
+        size = 0
+        for entries, found in enumerate(walk(self._folder), 1):
+            if found is None:
+                return True
+            size += found.st_blocks * _BLOCK
+            if size > self._bytes or entries > self._entries:
+                return True
+        group = self._kernel.group
+        pids = family(self._kernel.process.pid) if group is None else group.processes()
+        return size + removed_bytes(pids, self._folder) > self._bytes
+
+    async def over(self) -> None:
+        """Return when more is there than allowed."""
+        while True:
+            began = time.monotonic()
+            if await asyncio.to_thread(self.exceeded):
+                return
+            await asyncio.sleep(max(_EVERY, _SHARE * (time.monotonic() - began)))
+
+    async def falls(self, seconds: float) -> bool:
+        """Whether no more than allowed is there within so many seconds."""
+        end = time.monotonic() + seconds
+        while await asyncio.to_thread(self.exceeded):
+            if time.monotonic() >= end:
+                return False
+            await asyncio.sleep(_EVERY)
+        return True
+
+
+def walk(folder: Path) -> Iterator[os.stat_result | None]:
+    """The status of everything below a folder, no link followed; None for a folder that cannot be read."""
+    todo = [str(folder)]
+    while todo:
+        try:
+            with os.scandir(todo.pop()) as entries:
+                for entry in entries:
+                    with contextlib.suppress(FileNotFoundError):
+                        yield entry.stat(follow_symlinks=False)
+                        if entry.is_dir(follow_symlinks=False):
+                            todo.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # it went while we looked
+        except OSError:
+            yield None  # made unreadable, or deeper than a path can be long
+
+
+def removed_bytes(pids: Iterable[int], folder: Path) -> int:
+    """Bytes on the folder's disk in files without a name that these processes hold open or mapped."""
+    device = os.stat(folder).st_dev
+    held: dict[int, int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it ended, or we may not look into it
+            for number in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(FileNotFoundError):
+                    found = os.stat(f"/proc/{pid}/fd/{number}")
+                    if found.st_dev == device and found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
+                        held[found.st_ino] = found.st_blocks * _BLOCK
+            for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+                span, _, _, _, inode, *path = line.split(maxsplit=5)
+                if path and path[0].endswith(" (deleted)") and path[0].startswith(f"{folder}/"):
+                    start, end = (int(part, 16) for part in span.split("-"))
+                    held[int(inode)] = max(held.get(int(inode), 0), end - start)
+    return sum(held.values())

@@ -1,0 +1,99 @@
+"""What became of a cell, said as a value: from what it showed, how it ended, and which limit stopped it."""
+
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+from sandbox.client import CellRun
+from sandbox.types import WATCHED, CellError, CellResult, CellStatus
+
+_TOO_MUCH = {
+    "memory": "the kernel and what it started took more memory than the session may have",
+    "disk": "the files of the session are more, or take more space, than it may have",
+}
+#: Limits that a cell runs into by itself, by the number of the error it then sees.
+_BY_ERROR = {"[Errno 24]": "open_files", "[Errno 27]": "disk", "[Errno 28]": "disk"}
+
+
+def cell_result(
+    cell_id: str,
+    run: CellRun,
+    code: int | None,
+    limit: str | None,
+    duration: float,
+    calls: int,
+    hashes: Sequence[str],
+) -> CellResult:
+    """The result of a run.
+
+    Parameters
+    ----------
+    code : exit code of the kernel where it ended, else None
+    limit : the limit that the sandbox saw being hit, or None
+    """
+    outputs = list(run.outputs)
+    if run.dropped:
+        where = "are in the journal only"
+        if run.lost:
+            where += f", and {run.lost} of them nowhere" if run.lost < run.dropped else ""
+            where = where if run.lost < run.dropped else "were dropped"
+        note = f"[output cut: {run.dropped} more characters {where}]\n"
+        outputs.append({"output_type": "stream", "name": "stderr", "text": note})
+        limit = limit or "output_bytes"
+    error = _error(outputs)
+    status: CellStatus = "ok"
+    if not run.replied.is_set() or (limit in WATCHED and code is not None):
+        status = "timeout" if limit == "cell_seconds" else "died"
+        if status == "timeout":
+            why = "TimeoutError", "the cell was stopped by the clock, and its kernel with it"
+        else:
+            why = "KernelDied", _TOO_MUCH.get(str(limit)) or _death(code)
+        error = CellError(ename=why[0], evalue=why[1], traceback=(f"{why[0]}: {why[1]}",))
+        outputs.append(
+            {"output_type": "error", "ename": why[0], "evalue": why[1], "traceback": [f"{why[0]}: {why[1]}"]}
+        )
+    elif limit == "cell_seconds":
+        status = "timeout"
+    elif (run.reply or {}).get("status") != "ok":
+        status = "error"
+        if error is None:
+            reply = run.reply or {}
+            error = CellError(ename=str(reply.get("ename", "Error")), evalue=str(reply.get("evalue", "")))
+    by_itself = None if limit or status != "error" or error is None else error
+    if by_itself is not None and by_itself.ename == "MemoryError":
+        limit = "memory"
+    if limit in _TOO_MUCH and status == "error":
+        outputs.append({"output_type": "stream", "name": "stderr", "text": f"[{_TOO_MUCH[limit]}]\n"})
+    if by_itself is not None and by_itself.ename == "OSError":
+        limit = limit or _BY_ERROR.get(by_itself.evalue[:10])
+    return CellResult(
+        cell_id=cell_id,
+        status=status,
+        outputs=tuple(outputs),
+        error=error if status != "ok" else None,
+        duration_s=round(duration, 4),
+        api_calls=calls,
+        limit=limit,
+        api_hashes=tuple(hashes),
+    )
+
+
+def _error(outputs: Sequence[dict[str, Any]]) -> CellError | None:
+    for output in reversed(outputs):
+        if output["output_type"] == "error":
+            return CellError(
+                ename=output["ename"], evalue=output["evalue"], traceback=tuple(output["traceback"])
+            )
+    return None
+
+
+def _death(code: int | None) -> str:
+    if code is None:
+        return "the kernel is gone"
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = str(-code)
+        return f"the kernel was ended by {name}"
+    return f"the kernel ended with exit code {code}"
