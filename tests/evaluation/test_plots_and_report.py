@@ -27,7 +27,10 @@ def test_a_reliability_diagram_shows_its_points() -> None:
 
 def test_bars_and_heatmaps_show_their_values() -> None:
     figure = plots.bars_plot({"a": (60.0, 55.0, 66.0), "b": (70.0, 69.0, 71.0)}, baseline=50.0)
-    assert [bar.get_width() for bar in figure.axes[0].patches] == [60.0, 70.0]
+    assert [bar.get_width() for bar in figure.axes[0].patches] == [
+        10.0,
+        20.0,
+    ]  # from 50, what always 0.5 gets
     low, high = figure.axes[0].get_xlim()
     assert low <= 50 and high > 71
     heat = plots.heatmap_plot(["a", "b"], [[1.0, float("nan")], [0.25, 1.0]], title="t")

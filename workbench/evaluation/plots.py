@@ -111,7 +111,7 @@ def bars_plot(
     values: Mapping[str, tuple[float, float, float]],
     *,
     label: str = "Brier Index",
-    baseline: float | None = None,
+    baseline: float = 50.0,
 ) -> "Figure":
     """Bars with intervals, in the given order: a build-up, an ablation, a comparison.
 
@@ -120,8 +120,8 @@ def bars_plot(
     values : mapping of str to (estimate, low, high)
     label : str
         Of the axis; higher should be better.
-    baseline : float, optional
-        A line across.
+    baseline : float
+        Where bars begin, so that their lengths can be compared; 50 is the Brier Index of always 0.5.
 
     Notes
     -----
@@ -139,13 +139,14 @@ def bars_plot(
     ends = np.array(
         [[values[name][0] - values[name][1], values[name][2] - values[name][0]] for name in names]
     ).T
-    axes.barh(names, estimates, xerr=np.maximum(ends, 0.0), capsize=3, color="tab:blue", alpha=0.75)
-    if baseline is not None:
-        axes.axvline(baseline, color="0.3", linestyle="--", linewidth=1)
-    low = min(float(min(entry[:2])) for entry in values.values())
-    high = max(float(entry[2]) for entry in values.values())
-    margin = 0.1 * max(high - low, 1e-9)
-    axes.set(xlabel=label, xlim=(min(low - margin, baseline if baseline is not None else low), high + margin))
+    bars = axes.barh(names, estimates - baseline, left=baseline, color="tab:blue", alpha=0.75)
+    axes.errorbar(
+        estimates, np.arange(len(names)), xerr=np.maximum(ends, 0.0), fmt="none", ecolor="0.2", capsize=3
+    )
+    axes.bar_label(bars, [f"{value:.1f}" for value in estimates], label_type="center", fontsize=7)
+    axes.axvline(baseline, color="0.3", linewidth=1)
+    axes.set(xlabel=f"{label} (bars from {baseline:g})")
+    axes.margins(x=0.08)
     axes.invert_yaxis()
     return figure
 
@@ -213,14 +214,14 @@ def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
 
 
 def frontier_plot(
-    points: Mapping[str, tuple[float, float]], *, cost: str = "cost", score: str = "Brier Index"
+    points: Mapping[str, Sequence[tuple[float, float]]], *, cost: str = "cost", score: str = "Brier Index"
 ) -> "Figure":
-    """Score against cost, with the efficient frontier.
+    """Score against cost, a line per method over its settings, with the efficient frontier of all.
 
     Parameters
     ----------
-    points : mapping of str to (cost, score)
-        Lower cost and higher score are better.
+    points : mapping of str to sequence of (cost, score)
+        Each method's settings in order of cost. Lower cost and higher score are better.
     cost, score : str
         Labels of the axes.
 
@@ -230,18 +231,21 @@ def frontier_plot(
 
     Examples
     --------
-    >>> len(frontier_plot({"a": (1.0, 60.0), "b": (2.0, 70.0)}).axes[0].texts)
-    2
+    >>> figure = frontier_plot({"a": [(1.0, 60.0), (2.0, 64.0)], "b": [(2.0, 70.0)]})
+    >>> figure.axes[0].lines[-1].get_xydata().tolist()  # a's second setting is dominated
+    [[1.0, 60.0], [2.0, 70.0]]
     """
     _some(points)
     figure, axes = _figure(6.5, 4.5)
-    x, y = (np.array([point[i] for point in points.values()]) for i in (0, 1))
+    for name, settings in points.items():
+        a, b = zip(*settings, strict=True)
+        axes.plot(a, b, marker="o", markersize=4, linewidth=1, alpha=0.8, label=name)
+    x, y = np.array([point for settings in points.values() for point in settings]).T
     best = np.flatnonzero(efficient(x, y) > 0)
     best = best[np.argsort(x[best])]
-    axes.plot(x[best], y[best], color="tab:orange", drawstyle="steps-post", label="frontier")
-    axes.scatter(x, y, color="tab:blue", zorder=3)
-    for name, (a, b) in points.items():
-        axes.annotate(name, (a, b), fontsize=7, xytext=(4, 4), textcoords="offset points")
+    axes.plot(
+        x[best], y[best], color="0.2", drawstyle="steps-post", linestyle="--", linewidth=1, label="frontier"
+    )
     axes.set(xlabel=cost, ylabel=score, title="Cost and accuracy")
     axes.legend(fontsize="small")
     return figure
@@ -272,11 +276,11 @@ def traces_plot(
     """
     _some(traces)
     figure, axes = _figure(6.5, 4.0)
-    for name, values in traces.items():
+    for place, (name, values) in enumerate(traces.items()):
         steps = np.arange(1, len(values) + 1)
         (line,) = axes.plot(steps, values, marker="o", markersize=3, label=name)
         if outcomes is not None and name in outcomes:
-            end: Any = [steps[-1] + 0.3]
+            end: Any = [steps[-1] + 0.3 + 0.15 * place]  # side by side: many outcomes are the same
             axes.plot(
                 end, [outcomes[name]], marker="*", markersize=10, color=line.get_color(), linestyle="none"
             )
