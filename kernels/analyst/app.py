@@ -5,6 +5,7 @@
 
 import os
 import sys
+import uuid
 from typing import Any, ClassVar
 
 import call_api
@@ -12,24 +13,21 @@ import clients
 import zmq
 from ipykernel import ipkernel
 from ipykernel.compiler import XCachingCompiler
-from ipykernel.heartbeat import Heartbeat
+from ipykernel.control import ControlThread
+from ipykernel.displayhook import ZMQDisplayHook
 from ipykernel.iostream import IOPubThread
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
+from ipykernel.kernelbase import Kernel
 from ipykernel.zmqshell import ZMQInteractiveShell
 from IPython.core.profiledir import ProfileDir
-from traitlets import Type
+from jupyter_client.session import new_id
+from streams import LateHeartbeat, NoChannelThread, Stream
+from traitlets import Float, Type
 from traitlets.config import Config
+from zmq.eventloop.zmqstream import ZMQStream
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
-
-
-class _BoundHeartbeat(Heartbeat):
-    fd = -1
-
-    def _try_bind_socket(self) -> Any:
-        self.socket.setsockopt(zmq.USE_FD, self.fd)
-        return self.socket.bind(f"ipc://{self.ip}-{self.port}")
 
 
 class AnalystShell(ZMQInteractiveShell):
@@ -56,15 +54,14 @@ class _NoModules:
 
 
 class AnalystKernel(IPythonKernel):
-    """An IPython kernel with that shell."""
+    """An IPython kernel with that shell, built before the fork and connected after it."""
 
     shell_class = Type(AnalystShell)
+    # each cell would sleep for it, so that late output comes before the reply; our streams see to that themselves
+    _execute_sleep = Float(0.0)
 
     def __init__(self, **kwargs: Any) -> None:
-        """Build it without the list of every module's file, which is for a debugger that there is not.
-
-        To look at some thousand modules takes a third of a kernel's start, and writes to the pages it shares with others.
-        """
+        """Build it without the list of every module's file, which is for a debugger that there is not."""
         names: dict[str, Any] = vars(ipkernel)
         names["sys"] = _NoModules()
         try:
@@ -72,37 +69,59 @@ class AnalystKernel(IPythonKernel):
         finally:
             names["sys"] = sys
 
+    @property
+    def _supports_kernel_subshells(self) -> bool:
+        """No cells beside a running cell: they would cost every cell two changes of threads."""
+        return False
+
+    def connect(self, app: "AnalystApp") -> None:
+        """Take the sockets and threads of `app`."""
+        self.ident = str(uuid.uuid4())
+        self.shell_channel_thread = NoChannelThread()
+        self.control_thread, self.iopub_thread = app.control_thread, app.iopub_thread
+        self.iopub_socket, self.stdin_socket = app.iopub_socket, app.stdin_socket
+        self.shell_stream = ZMQStream(app.shell_socket)
+        self.control_stream = ZMQStream(app.control_socket, app.control_thread.io_loop)
+        self._stdout, self._stderr = sys.stdout, sys.stderr
+        shell: Any = self.shell
+        hook, publisher = shell.displayhook, shell.display_pub
+        hook.pub_socket = publisher.pub_socket = self.iopub_socket
+        hook.topic = self._topic("execute_result")
+
+    def start(self) -> None:
+        """Answer messages from now on; the debugger's part is left out."""
+        shell: Any = self.shell
+        shell.exit_now = False
+        Kernel.start(self)
+
 
 class AnalystApp(IPKernelApp):
-    """An IPKernelApp that neither reads nor writes files to come up."""
+    """An IPKernelApp in two halves, `prepare` before the fork and `connect` after it; neither reads files."""
 
-    def initialize_from(self, connection: Any, descriptors: dict[str, int]) -> None:
-        """Initialise with a connection dict and the listening sockets ``{channel: fd}``."""
-        self._connection, self._descriptors = connection, descriptors
-        self.initialize([])
+    def prepare(self, shell: Any) -> None:
+        """Build all that needs neither socket nor thread."""
+        self.profile_dir = shell.profile_dir
+        self.configure_tornado_logger()
+        self.init_pdb()
+        self.patch_io()
+        self.kernel = AnalystKernel.instance(
+            parent=self, session=self.session, log=self.log, profile_dir=self.profile_dir, user_ns={}
+        )
+        self.init_shell()
+        self.kernel.user_ns = shell.user_ns
 
-    def parse_command_line(self, argv: Any = None) -> None:
-        """There is none."""
-
-    def init_extensions(self) -> None:
-        """Load none: ``%store`` would keep values from one session to the next."""
-
-    def load_config_file(self, *args: Any, **kwargs: Any) -> None:
-        """There is none: the file view holds no configuration."""
-
-    def init_crash_handler(self) -> None:
-        """Leave the interpreter's own."""
-
-    def init_connection_file(self) -> None:
-        """Take the connection from the request instead of a file."""
-        self.load_connection_info(self._connection)
-
-    def write_connection_file(self, **kwargs: Any) -> None:
-        """Write none."""
-
-    def log_connection_info(self) -> None:
-        """Tell nobody how to connect."""
-        self._ports = {channel: getattr(self, f"{channel}_port") for channel in CHANNELS}
+    def connect(self, connection: Any, descriptors: dict[str, int]) -> None:
+        """Take a connection and its listening sockets ``{channel: fd}``; start the threads."""
+        self._descriptors = descriptors
+        self.session.session, self.session.pid = new_id(), os.getpid()
+        self.load_connection_info(connection)
+        self.kernel.record_ports({port: connection[port] for port in connection if port.endswith("_port")})
+        self.init_sockets()
+        self.init_io()
+        self.init_signal()
+        self.control_thread.start()
+        self.kernel.connect(self)
+        self.init_path()
 
     def _bind_socket(self, s: Any, port: int) -> int:
         for channel in CHANNELS:
@@ -112,38 +131,31 @@ class AnalystApp(IPKernelApp):
         return port
 
     def init_control(self, context: Any) -> None:
-        """Make the control channel; the debugger's extra connection to the shell channel is left out."""
-        endpoint = self.shell_socket.getsockopt(zmq.LAST_ENDPOINT)
-        del endpoint
-        shell, self.shell_socket = self.shell_socket, _NoEndpoint()
-        try:
-            super().init_control(context)
-        finally:
-            self.shell_socket = shell
+        """Make the control channel; the debugger's sockets are left out."""
+        self.control_socket = context.socket(zmq.ROUTER)
+        self.control_socket.linger = 1000
+        self.control_port = self._bind_socket(self.control_socket, self.control_port)
+        self.control_socket.router_handover = 1
+        self.control_thread = ControlThread(daemon=True)
 
     def init_iopub(self, context: Any) -> None:
         """Make the output channel without the TCP pipe for forked children, which needs a network."""
         self.iopub_socket = context.socket(zmq.XPUB)
         self.iopub_socket.linger = 1000
         self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
-        self.configure_tornado_logger()
         self.iopub_thread = IOPubThread(self.iopub_socket, pipe=False, session=self.session)
         self.iopub_thread.start()
         self.iopub_socket = self.iopub_thread.background_socket
+        endpoint = (self.transport, self.ip, self.hb_port)
+        loop = self.iopub_thread.io_loop.asyncio_loop  # type: ignore[attr-defined]
+        self.iopub_thread.schedule(LateHeartbeat(self._descriptors["hb"], endpoint, loop).watch)
 
-    def init_heartbeat(self) -> None:
-        """Start the heartbeat on its bound socket."""
-        self.heartbeat = _BoundHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
-        self.heartbeat.fd = self._descriptors["hb"]
-        self.heartbeat.start()
-
-    def init_gui_pylab(self) -> None:
-        """Nothing: the inline backend is switched on by `enable_plots`."""
-
-
-class _NoEndpoint:
-    def getsockopt(self, option: int) -> bytes:
-        return b""
+    def init_io(self) -> None:
+        """Send what is printed and shown over the output channel."""
+        for name in ("stdout", "stderr"):
+            setattr(sys, name, Stream(self.session, self.iopub_thread, name))
+        self.displayhook = sys.displayhook = ZMQDisplayHook(self.session, self.iopub_socket)
+        self.displayhook.get_execution_count = lambda: self.kernel.execution_count
 
 
 def configuration() -> Any:
@@ -160,26 +172,31 @@ def configuration() -> Any:
 
 
 def prepare() -> None:
-    """Before any fork: build the shell, the costly half of a kernel, and switch inline plots on."""
-    AnalystShell.instance(
+    """Before any fork: build the shell and the kernel, and switch inline plots on."""
+    shell = AnalystShell.instance(
         config=configuration(),
-        profile_dir=ProfileDir(location="/tmp/home/.ipython/profile_default"),
+        profile_dir=ProfileDir(location=f"{os.environ['HOME']}/.ipython/profile_default"),
         user_ns={},
         compiler_class=XCachingCompiler,
     )
+    AnalystApp.instance(config=configuration(), kernel_class=AnalystKernel).prepare(shell)
     enable_plots()
 
 
+def settle() -> None:
+    """After the last import: note which modules were there before the first cell."""
+    AnalystShell.instance()._sys_modules_keys = set(sys.modules)
+
+
 def build(connection: dict[str, Any], descriptors: dict[str, int], api_fd: int | None) -> Any:
-    """Return the initialised app, ready to `start`."""
+    """After the fork: return the connected app, ready to `start`."""
+    app = AnalystApp.instance()
+    app.connect(connection, descriptors)
     api = call_api.CallApi(api_fd)
     names = {"CALL_API": api, "ApiRefused": call_api.ApiRefused, "ApiUnavailable": call_api.ApiUnavailable}
-    app = AnalystApp.instance(config=configuration(), kernel_class=AnalystKernel)
-    app.initialize_from(connection, descriptors)
     shell: Any = app.shell
     shell.user_ns.update(names)
-    shell.user_ns_hidden.update(names)
-    app.kernel.user_ns = shell.user_ns
+    shell.user_ns_hidden.update(shell.user_ns)
     shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
     clients.install(api, shell.events)
     return app

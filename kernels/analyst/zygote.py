@@ -91,6 +91,7 @@ def kill_orphans(spared: Iterable[int] = ()) -> None:
 def serve(control: socket.socket, view: dict[str, Any]) -> None:
     """Enter the private root, import the stack, rehearse, then answer requests until the manager is gone."""
     started = time.perf_counter()
+    gc.disable()  # looking for garbage again and again takes a fifth of the imports' time; there is hardly any
     import isolation
     import seccomp
 
@@ -112,6 +113,7 @@ def serve(control: socket.socket, view: dict[str, Any]) -> None:
 
     app.prepare()
     learned = rehearsal.rehearse(app.build)
+    app.settle()
     filters = (
         {sockets: seccomp.build(sockets=sockets) for sockets in (True, False)} if seccomp.supported() else {}
     )

@@ -1,0 +1,72 @@
+"""The parts of a kernel that are ours and not ipykernel's: its streams, its heartbeat, its threads, its clean start."""
+
+import asyncio
+
+import zmq
+import zmq.asyncio
+
+from sandbox import Limits
+from sandbox.client import KernelClient
+from sandbox.forkserver import fork_server
+from sandbox.kernel import start_kernel
+from tests.sandbox.conftest import Opener
+
+
+async def test_what_programs_print_belongs_to_the_cell_that_started_them(open_session: Opener):
+    session = await open_session()
+    for number in range(10):
+        result = await session.execute(
+            f"import os\n_ = os.system('echo from below {number}')\nprint('above')"
+        )
+        assert sorted(result.text().splitlines()) == ["above", f"from below {number}"]
+
+
+async def test_output_of_threads_and_both_streams_comes_before_the_end(open_session: Opener):
+    session = await open_session()
+    source = (
+        "import sys, threading\n"
+        "threads = [threading.Thread(target=print, args=(f'thread {n}',)) for n in range(5)]\n"
+        "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
+        "print('out', end=''); print('err', file=sys.stderr, end='')"
+    )
+    for _ in range(10):
+        result = await session.execute(source)
+        text = "".join(output["text"] for output in result.outputs)
+        assert "out" in text and "err" in text and all(f"thread {n}" in text for n in range(5))
+
+
+async def test_a_kernel_starts_clean_and_with_few_threads(open_session: Opener):
+    session = await open_session()
+    result = await session.execute(
+        "import threading, sys\n"
+        "names = [name for name in globals() if not name.startswith('_')]\n"
+        "print(get_ipython().execution_count, [n for n in names if n not in ('threading', 'sys')])\n"
+        "print([t.name for t in threading.enumerate()], getattr(sys, 'last_type', None))\n"
+        "import matplotlib.pyplot\nprint(matplotlib.pyplot.get_fignums(), _, Out)"
+    )
+    # IPython counts on before it runs a cell: the first is number 1, the next will be 2
+    ours = ["In", "Out", "get_ipython", "exit", "quit", "open", "CALL_API", "ApiRefused", "ApiUnavailable"]
+    assert result.text().splitlines() == [
+        f"2 {ours}",
+        "['MainThread', 'IOPub', 'Control'] None",
+        "[]  {}",
+    ]
+
+
+async def test_the_heartbeat_answers_whoever_comes_late():
+    kernel = await start_kernel(await fork_server("namespaces"), Limits())
+    client = KernelClient(kernel.endpoints.info)
+    beat = zmq.asyncio.Context.instance().socket(zmq.REQ)
+    try:
+        await client.connect(30)
+        beat.linger = 0
+        beat.connect(f"ipc://{kernel.endpoints.info['ip']}-{kernel.endpoints.info['hb_port']}")
+        busy = client.start("while True: pass", cap=1000)
+        for word in (b"ping", b"pong"):
+            await beat.send(word)
+            assert await asyncio.wait_for(beat.recv(), 20) == word
+        assert not busy.replied.is_set()
+    finally:
+        beat.close()
+        await client.close()
+        await kernel.kill()
