@@ -1,16 +1,21 @@
 """What every test stands on: no network but loopback, real data only where it lies, long tests only on request."""
 
+import fcntl
 import json
 import os
+import shutil
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.command_line import run_process
+from tests.fakes.browser import chromium, lab, watched
+
+__all__ = ["chromium", "lab", "watched"]  # fixtures
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0", "::"}
 
@@ -20,6 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--live", action="store_true", help="run the tests that talk to real providers")
 
 
+#: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
+_LONG_FIRST = ("browser", "sandbox", "cli", "kernels", "engine", "agents", "proxies", "models", "widgets")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for marker in ("soak", "live"):
         if not config.getoption(f"--{marker}"):
@@ -27,6 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for item in items:
                 if item.get_closest_marker(marker) is not None:
                     item.add_marker(skip)
+    rank = {folder: place for place, folder in enumerate(_LONG_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
+    for item in items:
+        # a file's tests stay in one process, for its fixtures' sake, unless they say whose company they need
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 @pytest.fixture(autouse=True)
@@ -56,26 +71,6 @@ def test_data() -> Path:
     return folder
 
 
-def run_cli(
-    home: Path, *arguments: str, timeout: float = 280, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run ``workbench`` as a person would, in a process and a home of its own, without any key of this machine."""
-    return subprocess.run(
-        [sys.executable, "-m", "workbench.cli.main", *arguments],
-        env=cli_environment(home, **environment),
-        cwd=home,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-
-
-def cli_environment(home: Path, **environment: str) -> dict[str, str]:
-    """The environment of :func:`run_cli`."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "HOME": str(home), "WORKBENCH_HOME": str(home / "home"), **environment}
-
-
 @dataclass(frozen=True)
 class FinishedRun:
     """A run that was made once for the whole test session: look at it, do not change it."""
@@ -101,17 +96,35 @@ class FinishedRun:
         return [item for item in self.document["nodes"] if item["id"] not in inner]
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that ``make`` fills once for all test processes; who comes later waits until it is full.
+
+    Nobody may write into it: who wants to, copies it.
+    """
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        full = folder / "full"
+        if not full.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # half of one, where the first to try failed
+            folder.mkdir()
+            make(folder)
+            full.touch()
+    return folder
+
+
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    """The demo's claim, run through the command line in sealed kernels."""
-    home = tmp_path_factory.mktemp("demo")
-    done = run_cli(
-        home,
-        "analyze",
-        "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
-        "--cutoff",
-        "2018-06-30",
-        "--json",
-    )
-    assert done.returncode == 0, done.stderr
-    return FinishedRun(home, json.loads(done.stdout), done.stderr)
+    """The demo's claim, run in sealed kernels by the command line in a process of its own."""
+
+    def analyze(home: Path) -> None:
+        words = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30")
+        done = run_process(home, "analyze", *words, "--json")
+        assert done.returncode == 0, done.stderr
+        (home / "stdout").write_text(done.stdout)
+        (home / "stderr").write_text(done.stderr)
+
+    home = made_once(tmp_path_factory, "demo", analyze)
+    document = json.loads((home / "stdout").read_text())
+    return FinishedRun(home, document, (home / "stderr").read_text())

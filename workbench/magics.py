@@ -48,8 +48,8 @@ def run_blocking(work: Coroutine[Any, Any, Any]) -> Any:
     def target() -> None:
         try:
             box["value"] = asyncio.run(work)
-        except BaseException as error:
-            box["error"] = error  # raised again below, in the cell's own thread
+        except BaseException as error:  # whatever it is, it is raised again below, in the cell's own thread
+            box["error"] = error
 
     thread = threading.Thread(target=target, name="workbench")
     thread.start()

@@ -1,19 +1,19 @@
 """The dashboard in a real browser, served by the real command."""
 
 import json
-import os
-import subprocess
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import WORKBENCH, Served, Watched, shot
+from tests.browser.conftest import Served
+from tests.command_line import run_cli
+from tests.fakes.browser import Watched, shot
 from tests.fakes.screens import RUN
 from workbench.engine import load_run
 from workbench.synthesis import resynthesize
 from workbench.widgets.wording import percent
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 
 ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'
 
@@ -38,13 +38,8 @@ def wait_for_text(page: Any, selector: str, text: str) -> None:
 
 def by_command(served: Served, node: str, p: float) -> float:
     """The root's value as ``workbench whatif`` prints it."""
-    done = subprocess.run(
-        [*WORKBENCH, "whatif", RUN, "--set", f"{node}={p}", "--json"],
-        env={**os.environ, "WORKBENCH_HOME": str(served.home)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_cli(served.home.parent, "whatif", RUN, "--set", f"{node}={p}", "--json")
+    assert done.returncode == 0, done.stderr
     after: float = json.loads(done.stdout)["after"]
     return after
 

@@ -1,51 +1,42 @@
 """The dashboard of the real demo run shows the command line's numbers; its picture is the one in the README."""
 
 import json
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Served, Watched, shot, start
-from tests.conftest import FinishedRun, run_cli
+from tests.browser.conftest import Served
+from tests.command_line import run_cli
+from tests.conftest import FinishedRun
+from tests.fakes.browser import Watched, shot
 from workbench.widgets.wording import percent, signed
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 
 
 @pytest.fixture(scope="module")
-def copy(demo: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home of one's own with the demo run and two scenarios."""
-    home = tmp_path_factory.mktemp("demo-copy")
-    shutil.copytree(demo.home / "home", home / "home")
+def shown_run(served: Served, demo: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the demo run, brought to the served home with two scenarios."""
+    package = tmp_path_factory.mktemp("package") / "run.zip"
+    done = run_cli(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
+    assert done.returncode == 0, done.stderr
+    asked(served, "import", str(package))
     leaves = [leaf["id"] for leaf in demo.leaves]
-    asked(home, "whatif", demo.run_id, "--set", f"{leaves[0]}=0.4", "--scenario", "weak record",
+    asked(served, "whatif", demo.run_id, "--set", f"{leaves[0]}=0.4", "--scenario", "weak record",
           "--rationale", "The reference class of the last ten years only", "--probability", "0.3")  # fmt: skip
-    asked(home, "whatif", demo.run_id, "--set", f"{leaves[-1]}=0.9", "--pin", "P2", "--scenario", "firm oil",
+    asked(served, "whatif", demo.run_id, "--set", f"{leaves[-1]}=0.9", "--pin", "P2", "--scenario", "firm oil",
           "--probability", "0.2")  # fmt: skip
-    return home
+    return f"{served.url}&run={demo.run_id}"
 
 
-@pytest.fixture(scope="module")
-def served(copy: Path, demo: FinishedRun) -> Iterator[Served]:
-    running = start(copy / "home", demo.run_id)
-    yield running
-    if running.process.poll() is None:
-        running.stop()
-    if running.process.stdout is not None:
-        running.process.stdout.close()
-
-
-def asked(home: Path, *arguments: str) -> Any:
-    done = run_cli(home, *arguments, "--json")
+def asked(served: Served, *arguments: str) -> Any:
+    done = run_cli(served.home.parent, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def opened(watched: Watched, served: Served) -> Any:
-    watched.page.goto(served.url)
+def opened(watched: Watched, url: str) -> Any:
+    watched.page.goto(url)
     watched.page.wait_for_selector('[role="treeitem"]', timeout=90_000)
     return watched.page
 
@@ -57,11 +48,11 @@ def shown(row: Any, field: str) -> tuple[float, str]:
 
 
 def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
-    served: Served, watched: Watched, copy: Path, demo: FinishedRun
+    served: Served, watched: Watched, shown_run: str, demo: FinishedRun
 ) -> None:
-    page = opened(watched, served)
-    report = asked(copy, "sensitivity", demo.run_id, "--report")
-    rows = asked(copy, "sensitivity", demo.run_id)
+    page = opened(watched, shown_run)
+    report = asked(served, "sensitivity", demo.run_id, "--report")
+    rows = asked(served, "sensitivity", demo.run_id)
     assert report["tornado"] == rows and len(rows) == len(demo.leaves)
     assert page.locator(".wb-tornado [data-leaf]").evaluate_all(
         "rows => rows.map(row => row.dataset.leaf)"
@@ -75,7 +66,7 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
     low, high = report["reachable"]
     assert shown(pane, "reachable-low") == (low, percent(low))
     assert shown(pane, "reachable-high") == (high, percent(high))
-    table = asked(copy, "scenarios", demo.run_id)
+    table = asked(served, "scenarios", demo.run_id)
     assert [row["name"] for row in table["scenarios"]] == ["weak record", "firm oil"]
     for row in table["scenarios"]:
         line = page.locator(f'[data-kind="scenario"][data-scenario="{row["name"]}"]')
@@ -94,9 +85,9 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
 
 
 def test_edits_saved_on_the_page_are_the_command_lines_scenario(
-    served: Served, watched: Watched, copy: Path, demo: FinishedRun
+    served: Served, watched: Watched, shown_run: str, demo: FinishedRun
 ) -> None:
-    page = opened(watched, served)
+    page = opened(watched, shown_run)
     leaf = demo.leaves[0]["id"]
     editor = page.get_by_label(f"probability of {leaf}", exact=True)
     editor.fill("0.25")
@@ -107,8 +98,8 @@ def test_edits_saved_on_the_page_are_the_command_lines_scenario(
     page.get_by_role("button", name="Save scenario").click()
     saved = page.locator('[data-kind="scenario"][data-scenario="from the page"]')
     saved.wait_for()
-    (row,) = asked(copy, "scenarios", demo.run_id, "from the page")["scenarios"]
-    expected = asked(copy, "whatif", demo.run_id, "--set", f"{leaf}=0.25")["after"]
+    (row,) = asked(served, "scenarios", demo.run_id, "from the page")["scenarios"]
+    expected = asked(served, "whatif", demo.run_id, "--set", f"{leaf}=0.25")["after"]
     assert shown(saved, "scenario-root")[0] == row["root"] == expected
     assert row["author"] == "dashboard"
     watched.clean()

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from sandbox.sanitize import clean_html
-from tests.browser.conftest import Served, Watched
+from tests.browser.conftest import Served
+from tests.fakes.browser import Watched
 from tests.fakes.screens import RUN
 from workbench.engine import load_run
 from workbench.widgets.proof import CONTENT_SECURITY_POLICY, frame, proof_document
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 
 RUNS = "for (const w of [window, parent, top]) { try { w.struck = true; } catch (refused) {} }"
 ATTACK = (

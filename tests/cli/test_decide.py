@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import run_cli
+from tests.command_line import run_cli
 
 
 def imported(home: Path, statement: str, p: float) -> str:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import run_cli
+from tests.command_line import run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy, analysis_block
 
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"

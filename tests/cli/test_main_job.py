@@ -9,7 +9,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.conftest import FinishedRun, run_cli
+from tests.command_line import run_cli
+from tests.conftest import FinishedRun
 
 
 def code_of(notebook: str) -> str:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import workbench as wb
-from tests.conftest import FinishedRun, run_cli
+from tests.command_line import run_cli
+from tests.conftest import FinishedRun
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension, run_blocking
 

@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.conftest import cli_environment, run_cli
+from tests.command_line import cli_environment, run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy, fenced
 
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import run_cli
+from tests.command_line import run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy
 
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"

@@ -10,7 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.conftest import FinishedRun, run_cli
+from tests.command_line import run_cli
+from tests.conftest import FinishedRun
 
 #: The cheapest leaf of the demo to re-run: monthly data, no simulation.
 LEAF = "P4"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import run_cli
+from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import resynthesize

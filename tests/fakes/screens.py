@@ -3,6 +3,7 @@
 import io
 import math
 from base64 import b64encode
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -30,6 +31,7 @@ LEAVES = {
 }
 
 
+@cache
 def demo_tree() -> Tree:
     """Root, two groups and a reference leaf; the path weight of P2.1 is 0.2, its p 0.5: at 0 the root falls by 0.10."""
     up, down = Polarity.POSITIVE, Polarity.NEGATIVE
@@ -175,6 +177,7 @@ def proof_notebook(node: str, statement: str, p: float, key: str) -> nbformat.No
     return new_notebook(cells=cells, metadata={"kernelspec": {"name": "analyst", "display_name": "Analyst"}})
 
 
+@cache
 def figure_png() -> bytes:
     """A small chart with title, units, threshold and cutoff line."""
     from matplotlib.figure import Figure

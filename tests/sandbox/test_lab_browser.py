@@ -1,22 +1,13 @@
 """What hostile cells of an Analyst kernel can do in JupyterLab, beside an ordinary Python kernel where they can."""
 
-import json
-import os
-import shutil
-import socket
-import subprocess
-import time
-import urllib.error
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import FLAGS, WORKBENCH, find_chromium
-from tests.browser.test_lab import TOKEN, answer
+from tests.fakes.browser import Lab
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("jupyterlab")]
 
 SET = "window.struck = (window.struck || []).concat('{name}')"
 #: name: cell; each runs code of its own in the page that shows it
@@ -57,76 +48,18 @@ def _cells() -> list[str]:
     return [*cells, WIDGET.format(js=SET.format(name="widget"), version=anywidget), "print('the', 'end')"]
 
 
-def _notebook(path: Path, kernel: str) -> None:
-    cells = [
-        {
-            "cell_type": "code",
-            "id": f"c{number}",
-            "source": source,
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-        }
-        for number, source in enumerate(_cells())
-    ]
-    spec = {"name": kernel, "display_name": kernel, "language": "python"}
-    path.write_text(
-        json.dumps({"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5})
-    )
-
-
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a JupyterLab that ``workbench lab`` started, with the hostile notebook for both kernels."""
-    if find_chromium() is None and os.environ.get("REQUIRE_BROWSER") != "1":
-        pytest.skip("no Chromium")
-    home = tmp_path_factory.mktemp("lab")
-    _notebook(home / "sealed.ipynb", "analyst")
-    _notebook(home / "open.ipynb", "python3")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    private = {
-        name: str(home / ".jupyter")
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
-    }
-    process = subprocess.Popen(
-        [*WORKBENCH, "lab", "--no-browser", "--port", str(port)],
-        env={**os.environ, **private, "WORKBENCH_HOME": str(home), "JUPYTER_TOKEN": TOKEN},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    address = f"http://127.0.0.1:{port}"
-    end = time.monotonic() + 120
-    while True:
-        try:
-            answer(f"{address}/api/status")
-            break
-        except (urllib.error.URLError, ConnectionError):
-            assert process.poll() is None and time.monotonic() < end, "JupyterLab did not come up"
-            time.sleep(0.2)
-    yield address
-    process.terminate()
-    process.wait(timeout=30)
-    shutil.rmtree(home, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def page(lab: str) -> Iterator[Any]:
+def page(chromium: Any) -> Iterator[Any]:
     """A page whose requests stay on this machine."""
-    from playwright.sync_api import sync_playwright
-
-    path = find_chromium()
-    assert path is not None, "no Chromium: install one"
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser.new_page(viewport={"width": 1280, "height": 2400})
-        browser.close()
+    made = chromium.new_page(viewport={"width": 1280, "height": 2400})
+    yield made
+    made.close()
 
 
-def _run_all(lab: str, page: Any, notebook: str) -> set[str]:
-    """Run every cell and return the names of the attacks that ran code in the page."""
-    page.goto(f"{lab}/lab/tree/{notebook}?token={TOKEN}&reset")
+def _run_all(page: Any, lab: Lab, kernel: str) -> set[str]:
+    """Run every cell in this kernel and return the names of the attacks that ran code in the page."""
+    lab.put(f"{kernel}.ipynb", _cells(), kernel)
+    page.goto(lab.page(f"{kernel}.ipynb"))
     page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
     page.get_by_text("| Idle").wait_for(timeout=60_000)
     page.evaluate("() => { window.struck = []; }")
@@ -138,14 +71,14 @@ def _run_all(lab: str, page: Any, notebook: str) -> set[str]:
     return set(page.evaluate("() => window.struck"))
 
 
-def test_what_an_ordinary_kernel_shows_runs_in_the_page(lab: str, page: Any) -> None:
+def test_what_an_ordinary_kernel_shows_runs_in_the_page(page: Any, lab: Lab) -> None:
     # JupyterLab itself shows SVG as an image, whoever sends it
     expected = {"html", "data frame", "javascript", "markdown", "widget"}
-    assert _run_all(lab, page, "open.ipynb") == expected
+    assert _run_all(page, lab, "python3") == expected
 
 
-def test_nothing_an_analyst_kernel_shows_runs_in_the_page(lab: str, page: Any) -> None:
-    assert _run_all(lab, page, "sealed.ipynb") == set()
+def test_nothing_an_analyst_kernel_shows_runs_in_the_page(page: Any, lab: Lab) -> None:
+    assert _run_all(page, lab, "analyst") == set()
     outputs = page.locator(".jp-OutputArea-output")
     assert outputs.count() >= 4  # the harmless part of what was shown is there
     assert page.locator(".jp-OutputArea-output script").count() == 0

@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec
 
@@ -13,6 +14,11 @@ from sandbox.errors import IsolationUnavailable, SandboxError
 from workbench.errors import WorkbenchError
 
 P = ParamSpec("P")
+
+_opened: ContextVar[ExitStack] = ContextVar("what the running command has opened")
+
+#: What a person meets in the ordinary run of things; anything else is a bug of ours.
+EXPECTED = (WorkbenchError, ProxyError, SandboxError)
 
 #: Exit codes of the whole command line (README).
 DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
@@ -68,16 +74,25 @@ def expected_errors() -> Iterator[None]:
     """Turn the errors that are not our bugs into one line and their exit code."""
     try:
         yield
-    except (WorkbenchError, ProxyError, SandboxError) as error:
+    except EXPECTED as error:
         fail(error)
 
 
 def command(function: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command so that its expected errors end in one line."""
+    """Wrap a command so that its expected errors end in one line, and what it opened is closed."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
-        with expected_errors():
-            function(*args, **kwargs)
+        with expected_errors(), ExitStack() as stack:
+            token = _opened.set(stack)
+            try:
+                function(*args, **kwargs)
+            finally:
+                _opened.reset(token)
 
     return wrapped
+
+
+def at_end(close: Callable[[], None]) -> None:
+    """Have ``close`` called when the running command ends, however it ends."""
+    _opened.get().callback(close)

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import ISOLATION, STOPPED, command, emit_json, exit_code, fail, one_line, say
+from workbench.cli.common import (
+    BUG,
+    EXPECTED,
+    ISOLATION,
+    STOPPED,
+    at_end,
+    command,
+    emit_json,
+    exit_code,
+    fail,
+    one_line,
+    say,
+)
 from workbench.engine.settings import RunSettings
 from workbench.engine.state import RunState
 from workbench.errors import UsageError
@@ -27,10 +39,12 @@ def register(app: typer.Typer) -> None:
 
 
 def open_store() -> Store:
-    """Return the store of this environment's home."""
+    """Return the store of this environment's home; it is closed when the command ends."""
     from workbench.settings import home_from
 
-    return Store(home_from(os.environ))
+    store = Store(home_from(os.environ))
+    at_end(store.close)
+    return store
 
 
 @command
@@ -249,8 +263,8 @@ def _work(
         asyncio.run(job())
     except (KeyboardInterrupt, asyncio.CancelledError) as stop:
         error = stop
-    except Exception as stop:
-        if exit_code(stop) == 1:
+    except EXPECTED as stop:
+        if exit_code(stop) == BUG:  # a damaged store, a prompt of ours that does not fit: the traceback helps
             raise
         error = stop
     if "run" not in box:

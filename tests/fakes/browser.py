@@ -1,0 +1,163 @@
+"""Headless Chromium and JupyterLab, for whoever looks at a screen of ours in them. ``tests/conftest.py`` offers the fixtures."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SCREENSHOTS = Path(__file__).resolve().parents[2] / "out" / "screenshots"
+WORKBENCH = [sys.executable, "-m", "workbench.cli.main"]
+TOKEN = "a-token-of-this-test"
+
+
+def find_chromium() -> str | None:
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Headless Chromium of the system; skips without one, unless REQUIRE_BROWSER=1.
+
+    For one module: playwright's event loop runs in this thread as long as its driver is open, and no async test of
+    another module could run beside it.
+    """
+    path = find_chromium()
+    if path is None:
+        complaint = "no Chromium: install one (chromium, chromium-browser or google-chrome on PATH)"
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(complaint)
+        pytest.skip(complaint)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watched:
+    """A page and everything suspicious that happened on it."""
+
+    page: Any
+    outside: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def clean(self) -> None:
+        assert self.outside == [], "the page reached for something that is not on this machine"
+        assert self.errors == [], "the page logged errors"
+
+
+@pytest.fixture
+def watched(chromium: Any) -> Iterator[Watched]:
+    """A fresh browser profile of 1280 by 800; requests that leave loopback are recorded and refused."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    seen = Watched(page)
+
+    def loopback(url: str) -> bool:
+        return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:"))
+
+    def refuse(route: Any) -> None:
+        seen.left.append(route.request.url)
+        route.abort()
+
+    # ``outside`` is what the page asked for, even where a policy stopped it; ``left`` is what would have gone out
+    page.on("request", lambda made: None if loopback(made.url) else seen.outside.append(made.url))
+    page.on("websocket", lambda made: None if loopback(made.url) else seen.outside.append(made.url))
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)
+    context.route(lambda url: not loopback(url), refuse)
+    yield seen
+    context.unroute_all()  # an intercepted farewell is lost, and the kernel would outlive the test
+    page.goto("about:blank")
+    context.close()
+
+
+def shot(page: Any, name: str) -> Path:
+    """Keep a picture as a test artefact."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    path = SCREENSHOTS / f"{name}.png"
+    page.screenshot(path=path)
+    return path
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running ``workbench lab``: its address, and the folder whose notebooks it shows."""
+
+    url: str
+    home: Path
+
+    def page(self, notebook: str) -> str:
+        return f"{self.url}/lab/tree/{notebook}?token={TOKEN}&reset"
+
+    def ask(self, path: str) -> Any:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"token {TOKEN}"})
+        with opener.open(request, timeout=10) as reply:
+            return json.load(reply)
+
+    def put(self, name: str, cells: list[str], kernel: str) -> None:
+        """Write a notebook of code cells that were not run yet."""
+        common = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+        made = [{**common, "id": f"c{number}", "source": source} for number, source in enumerate(cells)]
+        spec = {"name": kernel, "display_name": kernel, "language": "python"}
+        notebook = {"cells": made, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5}
+        (self.home / name).write_text(json.dumps(notebook))
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A JupyterLab that ``workbench lab`` started in an empty folder; it ends with the session and leaves nothing behind."""
+    home = tmp_path_factory.mktemp("lab")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    # settings of the person who runs the tests must neither rule here nor be changed
+    private = {
+        name: str(home / ".jupyter")
+        for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
+    }
+    process = subprocess.Popen(
+        [*WORKBENCH, "lab", "--no-browser", "--port", str(port)],
+        env={**os.environ, **private, "WORKBENCH_HOME": str(home), "JUPYTER_TOKEN": TOKEN},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    made = Lab(f"http://127.0.0.1:{port}", home)
+    end = time.monotonic() + 120
+    while True:
+        try:
+            made.ask("/api/status")
+            break
+        except (urllib.error.URLError, ConnectionError):
+            assert process.poll() is None and time.monotonic() < end, "JupyterLab did not come up"
+            time.sleep(0.2)
+    yield made
+    process.terminate()
+    process.wait(timeout=30)
+    with pytest.raises((urllib.error.URLError, ConnectionError)):
+        made.ask("/api/status")
