@@ -24,6 +24,7 @@ from proxies.errors import CutoffRefused, NoCutoff, NoSuch, ProxyError, Refused,
 from proxies.ledger import Address, Answer, Ledger, LedgerRow, canonical
 from proxies.pipeline import Settled
 from proxies.policies import POLICY_VERSION, Ask, AskAgain, Found, Plan
+from proxies.readjust import aged
 from proxies.request import as_json, check
 from proxies.rows import count, steps_of
 from proxies.settings import ProxySettings
@@ -129,6 +130,8 @@ class Broker:
             return _Told(answer=_answer(ask, cutoff, plan, pipeline.nothing(ask), None), sent=sent)
         found: dict[str, Any] = {}
         for lookup in plan.lookups:
+            if lookup.needless({name: ("", orjson.dumps(rows)) for name, rows in found.items()}):
+                continue
             found[lookup.name] = await self._look_up(lookup.path, lookup.params, cutoff, sent)
         told = Found(sent=plan.params, lookups=found)
         try:
@@ -201,7 +204,9 @@ class Broker:
             return await source.fetch(endpoint, params)
         name = raw_name(endpoint.source.name, endpoint.path, params, POLICY_VERSION)
         kept: Raw | None = await self._cached(self._cache.get, name)
-        if kept is not None and may_serve(kept, cutoff, self.settings.now(), self.settings.live_max_age):
+        now = self.settings.now()
+        serves = kept is not None and may_serve(kept, cutoff, now, self.settings.live_max_age)
+        if kept is not None and serves and not aged(endpoint, kept.fetched_at, now):
             return kept
         task = self._flying.get(name)
         if task is None:

@@ -355,6 +355,16 @@ def unpack_search(payload: Any, params: Mapping[str, Any]) -> Any:
     return {"search": (query or {}).get("search") or []}
 
 
+def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
+    """The members of an index, by ticker; those that left are for the policy alone."""
+    kept = [
+        {name: row.get(name) for name in ("symbol", "name", "dateAdded")}
+        for row in data
+        if row.get("until") is None
+    ]
+    return sorted(kept, key=lambda row: str(row["symbol"]))
+
+
 CODECS: Mapping[str, Codec] = MappingProxyType(
     {
         "": Codec(_same, _same),
@@ -367,6 +377,7 @@ CODECS: Mapping[str, Codec] = MappingProxyType(
         "lookup": Codec(unpack_lookup, _same, both=True),
         "doc_list": Codec(unpack_docs, _same, both=True),
         "dbnomics": Codec(unpack_dbnomics, pack_dbnomics),
+        "members": Codec(_same, pack_members, both=True),
         "wiki_page": Codec(unpack_wiki, pack_page, both=True),
         "wiki_sections": Codec(unpack_wiki, pack_sections, both=True),
         "wiki_revisions": Codec(unpack_revisions, _same, both=True),

@@ -13,6 +13,7 @@ from proxies.clock import Cutoff
 from proxies.pipeline import Settled
 from proxies.policies import Ask, Plan
 from proxies.rows import count
+from proxies.stretches import Stretches
 
 MOST_PAGES = 25
 _WIDE = 1000
@@ -126,10 +127,15 @@ class Pages:
         )
 
 
-def pager(ask: Ask, cutoff: Cutoff, plan: Plan) -> Single | Wide | Pages:
+def pager(ask: Ask, cutoff: Cutoff, plan: Plan) -> Single | Wide | Pages | Stretches:
     """How the pages of a request are fetched."""
     endpoint, page = ask.endpoint, ask.endpoint.page
     listed = endpoint.rows == "[]"
+    window, stamp = endpoint.as_of.window, endpoint.as_of.stamp
+    if listed and page.style == "window" and window is not None and stamp is not None:
+        bounds = (*window.start, *window.end)
+        if len(bounds) == 2 and all(plan.params.get(name) for name in bounds):
+            return Stretches(plan.params, *bounds, stamp.field)
     if cutoff.live or "overfetch" not in endpoint.as_of.guards or not listed:
         return Single(plan.params)
     if page.style == "limit" and page.size and ask.params.get(page.size) is not None:

@@ -2,25 +2,34 @@
 
 A vendor rescales all earlier bars at every split, so that old levels tell of later splits. Splits after the cutoff
 lie after every visible row; they scaled all of them by one and the same factor, and undoing them is one
-multiplication. The factor comes from the last bars before the cutoff, as traded beside as adjusted (FMP), or from
-the split events themselves, which the broker reads and never tells (Yahoo). Without either the answer is refused.
+multiplication. The factor comes from the last bars before the cutoff, as traded beside as adjusted (FMP), else from
+the split events themselves, which the broker reads and never tells (Yahoo; FMP where it has no price as traded).
+Without either the answer is refused.
 """
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from statistics import median
-from typing import Any
+from typing import Any, TypeGuard
 
+from proxies.catalogue.loader import Endpoint
 from proxies.clock import NEW_YORK, Cutoff, parse_day
 from proxies.errors import CutoffRefused
 from proxies.policies.base import Ask, Found, Lookup
+from proxies.standing import stander
 
 RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 ADJUSTED = "fmp/chart/end-of-day/historical-price-eod/light"
 TOTAL = "fmp/chart/end-of-day/historical-price-eod/dividend-adjusted"
+SPLITS = "fmp/calendar/splits/splits"
 CHART = "yfinance/history"
 _BACK = timedelta(days=21)
+_FAR = "2100-01-01"
+# a split so soon after the newest bar may be in the vendor's prices already, or not yet
+_UNSURE = timedelta(days=5)
+#: How long a rescaled answer may be kept.
+FRESH = timedelta(hours=1)
 
 # which fields scale with the price, which against it
 _WITH = frozenset(
@@ -33,7 +42,7 @@ _AGAINST = frozenset({"volume"})
 def adjust_lookups(ask: Ask, cutoff: Cutoff) -> tuple[Lookup, ...]:
     """The bars and events that must be read before prices can be told."""
     kind = ask.endpoint.as_of.adjust
-    if cutoff.live or kind in ("", "drop"):
+    if cutoff.live or kind in ("", "drop", "state"):
         return ()
     if kind in ("chart", "actions"):
         first = int((cutoff.instant - _BACK).timestamp())
@@ -50,11 +59,31 @@ def adjust_lookups(ask: Ask, cutoff: Cutoff) -> tuple[Lookup, ...]:
             ),
         )  # fmt: skip
     last = cutoff.last_visible_day
-    window = {"symbol": ask.params["symbol"], "from": (last - _BACK).isoformat(), "to": last.isoformat()}
-    return (
+    symbol, since = ask.params["symbol"], (last - _BACK).isoformat()
+    window = {"symbol": symbol, "from": since, "to": last.isoformat()}
+    bars = (
         Lookup(name="raw", path=RAW, params=window),
         Lookup(name="adjusted", path=TOTAL if kind == "total" else ADJUSTED, params=window),
     )
+    if kind == "total":
+        # the events tell of splits only: what later dividends did cannot be undone with them
+        return bars
+    return (
+        *bars,
+        Lookup(
+            name="splits", path=SPLITS, params={"symbol": symbol, "limit": 1000}, unless=("raw", "adjusted")
+        ),
+        Lookup(name="newest", path=ADJUSTED, params={**window, "to": _FAR}, unless=("raw", "adjusted")),
+    )
+
+
+def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
+    """Whether a kept answer is too old to stand beside fresh ones, since each split or dividend changes its old rows.
+
+    Rescaled prices and what undoes their scale must stem from one state of the vendor; prices as traded do not age.
+    """
+    moves = endpoint.as_of.adjust in ("prices", "total", "chart", "actions") or endpoint.path == SPLITS
+    return moves and now - fetched_at > FRESH
 
 
 def adjuster(ask: Ask, cutoff: Cutoff, found: Found) -> Callable[[Any], Any]:
@@ -62,6 +91,10 @@ def adjuster(ask: Ask, cutoff: Cutoff, found: Found) -> Callable[[Any], Any]:
     kind = ask.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return unchanged
+    if kind == "state":
+        state = ask.endpoint.as_of.state
+        assert state is not None, "the loader checks that there are fields"
+        return stander(state, cutoff)
     if kind in ("chart", "actions"):
         splits, total = chart_factors(found.lookups.get("chart"), cutoff)
         if splits is None:
@@ -70,6 +103,8 @@ def adjuster(ask: Ask, cutoff: Cutoff, found: Found) -> Callable[[Any], Any]:
     factor = bar_factor(
         found.lookups.get("raw"), found.lookups.get("adjusted"), cutoff, snap=kind == "prices"
     )
+    if factor is None and kind == "prices":
+        factor = event_factor(found.lookups.get("splits"), found.lookups.get("newest"), cutoff)
     if factor is None:
         return _refuse(ask)
     return lambda row: scale(row, factor)
@@ -85,7 +120,7 @@ def _refuse(ask: Ask) -> Callable[[Any], Any]:
 
     def one(row: Any) -> Any:
         raise CutoffRefused(
-            f"{ask.endpoint.path} cannot be told as of the cutoff: there is no as-traded price beside it to undo later splits"
+            f"{ask.endpoint.path} cannot be told as of the cutoff: there is neither an as-traded price beside it nor a list of splits to undo later ones"
         )
 
     return one
@@ -134,6 +169,39 @@ def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, *, snap: bool) -> float 
     near = Fraction(factor if factor > 1 else 1 / factor).limit_denominator(20)
     simple = float(near) if factor > 1 else 1 / float(near)
     return simple if abs(simple / factor - 1) < 0.005 else factor
+
+
+def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
+    """What undoes the splits that a vendor's list dates after the cutoff, or None where that cannot be known.
+
+    Parameters
+    ----------
+    splits, newest : lists of rows
+        The vendor's split events, and its bars up to the present: an event after the last bar is announced, not done.
+        A list without a single split is no evidence that there was none.
+    """
+    days = [day for row in _rows(newest) if (day := parse_day(str(row.get("date")))) is not None]
+    if not days or not _rows(splits):
+        return None
+    factor = Fraction(1)
+    for row in splits:
+        if not isinstance(row, dict):
+            return None
+        day, up, down = parse_day(str(row.get("date"))), row.get("numerator"), row.get("denominator")
+        if day is None or not (_number(up) and _number(down)) or up <= 0 or down <= 0:
+            return None
+        if day <= cutoff.last_visible_day:
+            continue
+        if max(days) < day:
+            if day - max(days) <= _UNSURE:
+                return None
+            continue
+        factor *= Fraction(up).limit_denominator(10_000) / Fraction(down).limit_denominator(10_000)
+    return float(factor)
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _closes(rows: Any, cutoff: Cutoff) -> dict[str, float]:
@@ -194,5 +262,5 @@ def _scale_chart(row: Any, splits: float, total: float | None) -> Any:
     return out
 
 
-def _number(value: Any) -> bool:
+def _number(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

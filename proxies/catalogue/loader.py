@@ -111,6 +111,7 @@ class Catalogue:
             for name in _tails(endpoint):
                 tails[name].append(path)
         self._short = {**tails, **upstream}
+        self._sources = tuple({e.source.name: e.source for e in self._by_path.values()}.values())
 
     def __len__(self) -> int:
         return len(self._by_path)
@@ -127,7 +128,7 @@ class Catalogue:
 
     def sources(self) -> list[SourceInfo]:
         """The sources, in the order of the files."""
-        return list({e.source.name: e.source for e in self._by_path.values()}.values())
+        return list(self._sources)
 
     def resolve(self, path: str) -> Endpoint:
         """The endpoint a path or an unambiguous short path names.
@@ -248,6 +249,8 @@ def _check_as_of(row: EndpointRow) -> None:
                 continue
             if not getattr(as_of, name) and getattr(as_of, name) != 0:
                 raise CatalogueError(f"{row.path}: {who} needs {name}")
+    if (as_of.adjust == "state") != (as_of.state is not None):
+        raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
     if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
         raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
     if row.rows is not None:

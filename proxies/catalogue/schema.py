@@ -115,6 +115,29 @@ class Nested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spell:
+    """Fields of rows that hold for a while: when it ended, and since when the record of changes is whole.
+
+    Both are written like the row's own stamp. A row without an end still holds today.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    until: str
+    reach: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """From which fields of a market its state at the cutoff follows; rows with the field ``of`` are markets."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    of: str
+    opens: str
+    closes: str
+    planned: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AsOf:
     """How an endpoint is told as of a cutoff: one of 13 policies, its arguments, and guards."""
 
@@ -135,7 +158,9 @@ class AsOf:
     forbid: tuple[str, ...] = ()
     forbid_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     force: Mapping[str, Any] = field(default_factory=dict)
-    adjust: Literal["", "prices", "total", "drop", "chart", "actions"] = ""
+    adjust: Literal["", "prices", "total", "drop", "chart", "actions", "state"] = ""
+    spell: Spell | None = None
+    state: State | None = None
     text_fields: tuple[str, ...] = ()
     instead: str = ""
 

@@ -33,11 +33,20 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """Another answer the judge needs: read inside the broker, never told."""
+    """Another answer the judge needs: read inside the broker, never told.
+
+    ``unless`` names earlier lookups: where all of them gave rows this one is not made.
+    """
 
     name: str
     path: str
     params: Mapping[str, Any]
+    unless: tuple[str, ...] = ()
+
+    def needless(self, answers: Mapping[str, tuple[str, bytes] | None]) -> bool:
+        """Whether the raw answers so far, (source, body) by name, spare this lookup."""
+        bodies = [(answers.get(name) or ("", b""))[1].strip() for name in self.unless]
+        return bool(bodies) and all(body not in (b"", b"[]", b"{}", b"null") for body in bodies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

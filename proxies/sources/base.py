@@ -68,10 +68,14 @@ class HttpSource:
         SourceError, Refused
             The upstream failed, or says that there is no such thing.
         """
-        if self.info.key and not self._secret:
-            raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
+        self.need_key()
         _, body = await self.ask(endpoint, self.outgoing(endpoint, params))
         return Raw(body=body, fetched_at=self._settings.now())
+
+    def need_key(self) -> None:
+        """Raise MissingKey where a key is wanted and none is set."""
+        if self.info.key and not self._secret:
+            raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
 
     async def ask(self, endpoint: Endpoint, outgoing: Outgoing) -> tuple[Any, bytes]:
         """One exchange: the parsed answer and its bytes, or the error it stands for."""

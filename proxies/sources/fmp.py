@@ -1,12 +1,15 @@
 """Financial Modeling Prep: lists of rows; complaints come as an object, with any status."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
+from proxies.cache import Raw
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ProxyError, QuotaExhausted, SourceRejected
 from proxies.sources.base import HttpSource
+from proxies.sources.members import spells
 from proxies.transport import Reply
 
 
@@ -14,6 +17,15 @@ class FmpSource(HttpSource):
     """FMP over HTTP. An empty body means no rows."""
 
     empty = b"[]"
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer; an index's members come with those that were members before."""
+        if endpoint.codec != "members":
+            return await super().fetch(endpoint, params)
+        self.need_key()
+        members, _ = await self.ask(endpoint, self.outgoing(endpoint, params))
+        changes, _ = await self.ask(endpoint, self.build(endpoint, {}, url=f"historical-{endpoint.url}"))
+        return Raw(body=orjson.dumps(spells(members, changes)), fetched_at=self._settings.now())
 
     def quota(self, reply: Reply) -> bool:
         """The daily plan answers 429 with its own words; a rate limit does not."""

@@ -146,6 +146,7 @@ FMP: list[tuple[str, Writer | None]] = [
     (r"insider-trading/(latest|search)|extract-analytics/holder", day_only("filingDate")),
     (r"earning-call-transcript", day_only("date")),
     (r"historical-constituents", day_only("date")),
+    (r"splits/splits", day_of("date", time(9, 30), slack=DAY)),
     (r"/news/", event("publishedDate", "%Y-%m-%d %H:%M:%S", NY)),
     (r"cryptocurrency-list", day_only("icoDate")),
     (r"company/profile|sec-profile", day_only("ipoDate")),

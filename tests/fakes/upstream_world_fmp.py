@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
 from tests.fakes.upstream import Seen, Sent
-from tests.fakes.upstream_facts import DAY, Fact, Fields, ny, writer_of
+from tests.fakes.upstream_facts import DAY, Fact, Fields, day_only, ny, writer_of
 from tests.fakes.upstream_tokens import Tokens
 
 JOINED = frozenset(
@@ -33,6 +33,8 @@ class FmpAnswers(Tokens):
             return Sent([{"date": day, "close": 10.0, "price": 10.0, "adjClose": 10.0}])
         if self.path in JOINED:
             return Sent(self._joined())
+        if "/constituents/" in self.path:
+            return Sent(self._changes() if rest.startswith("historical-") else self._members())
         writer = writer_of(self.path)
         if writer is None:
             return Sent(self._now_only())
@@ -48,6 +50,33 @@ class FmpAnswers(Tokens):
             rows = [row for row in rows if row.get("date") == seen.query["date"]]
             self.early &= {str(row.get(name)) for row in rows}
         return Sent(rows)
+
+    def _members(self) -> list[Fields]:
+        """An index's list of today: at each moment one company joined, and its sector is that of today."""
+        rows = []
+        for number, moment in enumerate(self.moments):
+            fact = day_only("dateFirstAdded")(moment)
+            rows.append({"symbol": f"J{number}", "name": self.token(self.label(fact), number), **fact.fields, "sector": self.later()})  # fmt: skip
+        undated = [
+            {"symbol": f"U{number}", "name": self.later(), "dateFirstAdded": bad}
+            for number, bad in enumerate(self.junk)
+        ]
+        return [
+            *rows,
+            *undated,
+            {"symbol": "OLD", "name": self.token("early", 900), "dateFirstAdded": "1957-03-04"},
+        ]
+
+    def _changes(self) -> list[Fields]:
+        """An index's changes: whoever left after the cutoff was a member at it, whoever left before was not."""
+        rows = []
+        for number, moment in enumerate(self.moments):
+            fact = day_only("date")(moment)
+            kind = {"late": "early", "grey": "grey", "early": "late"}[self.label(fact)]
+            left = {"removedTicker": f"L{number}", "removedSecurity": self.token(kind, 500 + number)}
+            rows.append({**fact.fields, "symbol": f"J{number}", "reason": self.later(), **left})
+        rows += [{"date": bad, "symbol": self.later(), "removedTicker": f"B{n}", "removedSecurity": self.later()} for n, bad in enumerate(self.junk)]  # fmt: skip
+        return rows
 
     def _now_only(self) -> list[Fields]:
         """A list without dates: kept fields are timeless, what else the vendor sends is of today."""

@@ -51,7 +51,7 @@ class MarketAnswers(Tokens):
             return Sent(self._envelope({"ticker": "A", "candlesticks": rows}))
         if self.path == "kalshi/trades":
             return Sent(self._envelope({"trades": self.rows(writer, token_field="trade_id"), "cursor": ""}))
-        rows = [{**row, **now} for row in self.rows(writer, token_field="title")]
+        rows = [{**row, **now, "ticker": "T"} for row in self.rows(writer, token_field="title")]
         if self.path == "kalshi/markets":
             return Sent(self._envelope({"markets": rows, "cursor": ""}))
         if self.path == "kalshi/market":

@@ -181,12 +181,12 @@ def test_the_catalogue_has_every_endpoint_and_policy() -> None:
         if endpoint.source.name != "embedded":
             policies[endpoint.as_of.policy] = policies.get(endpoint.as_of.policy, 0) + 1
     assert sources == {
-        "fmp": 135, "msd": 4, "fred": 22, "gt": 8, "exa": 3, "yfinance": 15, "kalshi": 13, "polymarket": 10,
+        "fmp": 139, "msd": 4, "fred": 22, "gt": 8, "exa": 3, "yfinance": 15, "kalshi": 13, "polymarket": 10,
         "wikipedia": 7, "dbnomics": 7, "brave": 5, "embedded": 2,
     }  # fmt: skip
     assert policies == {
         "static": 12, "strip_fields": 31, "snapshot_refused": 23, "request_range": 56, "request_point": 4,
-        "filter_rows": 9, "publication_date": 34, "publication_join": 16, "publication_lag": 15, "vintage": 18,
+        "filter_rows": 12, "publication_date": 35, "publication_join": 16, "publication_lag": 15, "vintage": 18,
         "window_end": 5, "search_date_filter": 4, "revision_at": 2,
     }  # fmt: skip
     assert set(policies) == set(POLICIES) == set(PolicyName.__args__)  # type: ignore[attr-defined]

@@ -1,21 +1,24 @@
 """Driving the broker over a world: one endpoint, one cutoff, one answer."""
 
 import asyncio
+import functools
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 from hypothesis import strategies as st
 
-from proxies.broker import open_broker
-from proxies.catalogue import Endpoint, SourceInfo, load_catalogue
+from proxies.broker import Broker, open_broker
+from proxies.catalogue import Endpoint, load_catalogue
 from proxies.clock import Cutoff
 from proxies.errors import Refused, SourceError
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings, Retry
+from proxies.sources.registry import open_sources
 from proxies.transport import Outgoing, Reply
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import JUNK, World
@@ -115,6 +118,21 @@ def params_of(endpoint: Endpoint, world: World) -> dict[str, Any]:
     return params
 
 
+@functools.cache
+def world_settings() -> ProxySettings:
+    return settings("http://world")
+
+
+def world_broker(endpoint: Endpoint, world: World) -> Broker:
+    """A new broker over a world, with the sources that the endpoint can need: opening all takes longer than a call."""
+    catalogue = load_catalogue()
+    needed = SimpleNamespace(
+        sources=lambda: [s for s in catalogue.sources() if s.name in (endpoint.source.name, "fmp")]
+    )
+    sources = open_sources(needed, world_settings(), lambda info: WorldWire(world.answer))
+    return Broker(catalogue=catalogue, sources=sources, settings=world_settings())
+
+
 async def tell(
     endpoint: Endpoint, cutoff: Cutoff, world: World, params: dict[str, Any], base: str = ""
 ) -> Outcome:
@@ -122,10 +140,7 @@ async def tell(
     world.snapshot = endpoint.as_of.policy == "snapshot_refused"
     world.path, world.fields, world.open_rows = endpoint.path, tuple(endpoint.fields), endpoint.open_rows
 
-    def wire(info: SourceInfo) -> WorldWire:
-        return WorldWire(world.answer)
-
-    broker = open_broker(settings(base or "http://world"), wire=None if base else wire)
+    broker = open_broker(settings(base)) if base else world_broker(endpoint, world)
     ledger = MemoryLedger()
     address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=0)
     asked = orjson.dumps(params)
@@ -147,19 +162,21 @@ def run(endpoint: Endpoint, cutoff_text: str, offsets: list[int], junk: list[Any
     return in_loop(tell(endpoint, cutoff, world, params_of(endpoint, world)))
 
 
-_loops: list[asyncio.Runner] = []
+_loops: list[asyncio.AbstractEventLoop] = []
 
 
 def in_loop(work: Coroutine[Any, Any, Outcome]) -> Outcome:
     """Run on one loop for all worlds: a new one for each would take longer than the work."""
     if not _loops:
-        _loops.append(asyncio.Runner())
-    return _loops[0].run(work)
+        _loops.append(asyncio.new_event_loop())
+    return _loops[0].run_until_complete(work)
 
 
 def close_loop() -> None:
     while _loops:
-        _loops.pop().close()
+        loop = _loops.pop()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
 
 
 def minutes() -> st.SearchStrategy[list[int]]:

@@ -1,13 +1,15 @@
 """A broker over one handler, for tests that feed one answer."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from proxies.broker import Broker, open_broker
 from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer, MemoryLedger
 from tests.fakes.upstream import Seen, Sent
-from tests.proxies.worlds import WorldWire, settings
+from tests.proxies.worlds import NOW, WorldWire, settings
 
 CUTOFF = "2024-06-01"
 Handler = Callable[[Seen], Any]
@@ -18,7 +20,7 @@ STATEMENT = "fmp/statements/financial-statements/income-statement"
 class Desk:
     """A broker over one handler; keeps what was sent."""
 
-    def __init__(self, handler: Handler | Any) -> None:
+    def __init__(self, handler: Handler | Any, *, keyless: bool = False) -> None:
         self.seen: list[Seen] = []
         self.ledger = MemoryLedger()
         self._count = 0
@@ -28,7 +30,14 @@ class Desk:
             body = handler(seen) if callable(handler) else handler
             return body if isinstance(body, Sent) else Sent(body)
 
-        self.broker: Broker = open_broker(settings("http://desk"), wire=lambda info: WorldWire(answer))
+        self._waited = 0.0
+        made = replace(settings("http://desk"), now=lambda: NOW + timedelta(seconds=self._waited))
+        made = replace(made, keys={}) if keyless else made
+        self.broker: Broker = open_broker(made, wire=lambda info: WorldWire(answer))
+
+    def wait(self, seconds: float) -> None:
+        """Move the broker's clock on."""
+        self._waited += seconds
 
     async def __call__(
         self, path: str, cutoff: str | None = CUTOFF, *, strict: bool = False, **params: Any

@@ -164,7 +164,8 @@ async def test_a63_candles_of_the_cutoff_day_and_what_settlement_wrote_are_out()
         "status": "settled", "result": "yes", "expiration_value": "5", "last_price_dollars": "0.99", "rules_primary": "r",
     }  # fmt: skip
     answer = await Desk({"market": market})("kalshi/market", ticker="T")
-    assert answer.data["market"] == {k: market[k] for k in ("ticker", "title", "open_time", "rules_primary")}
+    kept = {k: market[k] for k in ("ticker", "title", "open_time", "rules_primary")}
+    assert answer.data["market"] == {**kept, "status": "open"}
     empty = await Desk({"ticker": "T", "candlesticks": []})(
         "kalshi/candlesticks", series_ticker="S", ticker="T", **asked
     )

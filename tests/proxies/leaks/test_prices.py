@@ -8,7 +8,10 @@ from proxies.errors import (
     CutoffRefused,
 )
 from tests.fakes.upstream import Seen
+from tests.fakes.upstream_fmp import Fmp, Share, weekdays
 from tests.proxies.leaks.desk import Desk
+
+DAYS = weekdays("2021-01-04", "2025-06-30")
 
 
 @pytest.mark.parametrize(
@@ -74,6 +77,96 @@ async def test_a36_without_an_as_traded_price_beside_it_nothing_is_told() -> Non
 
     with pytest.raises(CutoffRefused, match="as-traded"):
         await Desk(vendor)("fmp/chart/end-of-day/historical-price-eod/full", symbol="N")
+
+
+SHARE = Share(
+    {d: 1200.0 for d in DAYS if d < "2024-06-10"} | {d: 120.0 for d in DAYS if d >= "2024-06-10"},
+    {"2021-07-20": (4, 1), "2024-06-10": (10, 1)},
+)
+FULL = "fmp/chart/end-of-day/historical-price-eod/full"
+
+
+async def test_a36_where_no_traded_price_is_on_record_the_list_of_splits_undoes_the_later_one() -> None:
+    desk = Desk(Fmp({"N": SHARE}, as_traded=False))
+    answer = await desk(FULL, symbol="N")
+    days = [row["date"] for row in answer.data]
+    assert max(days) == "2024-05-31" and [row["close"] for row in answer.data] == [
+        SHARE.as_known(day, "2024-06-01") for day in days
+    ]
+    # what the broker read of later stays inside: no word of the split, its day or its ratio
+    text = answer.encoded().decode() + str(answer.meta)
+    assert "2024-06-10" not in text and "numerator" not in text
+    # a year on the split is known, and the same days are told in the shares of then
+    later = await Desk(Fmp({"N": SHARE}, as_traded=False))(FULL, cutoff="2025-01-02", symbol="N")
+    assert {row["close"] for row in later.data if row["date"] > "2021-07-20"} == {120.0}
+
+
+async def test_a36_the_traded_price_goes_before_the_list_and_spares_it() -> None:
+    desk = Desk(Fmp({"N": SHARE}))
+    answer = await desk(FULL, symbol="N")
+    assert {row["close"] for row in answer.data} == {1200.0, 300.0}
+    assert not [seen for seen in desk.seen if seen.path.endswith("splits")]
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        # no list; a list that cannot be read; a split so near the newest bar that it may or may not be in the prices
+        Share(SHARE.closes),
+        Share(SHARE.closes, {"2024-06-10": ("ten", 1)}),
+        Share(SHARE.closes, {"2024-06-10": (0, 1)}),
+        Share(SHARE.closes, announced={"2025-07-02": (5, 1)}),
+    ],
+    ids=["none", "words", "zero", "today"],
+)
+async def test_a36_a_list_of_splits_that_settles_nothing_is_refused(share: Share) -> None:
+    class Told(Fmp):
+        def _daily(self, tail: str, share: Share) -> list[dict[str, Any]]:
+            return [{"date": day, "price": 1.0, "close": 1.0} for day in share.closes]
+
+    with pytest.raises(CutoffRefused, match="as-traded"):
+        await Desk(Told({"N": share}, as_traded=False))(FULL, symbol="N")
+
+
+async def test_a36_a_split_that_is_only_announced_has_not_scaled_anything() -> None:
+    share = Share(SHARE.closes, SHARE.splits, announced={"2025-12-01": (5, 1)})
+    answer = await Desk(Fmp({"N": share}, as_traded=False))(FULL, symbol="N")
+    assert {row["close"] for row in answer.data} == {1200.0, 300.0}
+
+
+async def test_a36_dividends_cannot_be_undone_with_a_list_of_splits() -> None:
+    with pytest.raises(CutoffRefused, match="as-traded"):
+        await Desk(Fmp({"N": SHARE}, as_traded=False))(
+            "fmp/historical-price-eod/dividend-adjusted", symbol="N"
+        )
+
+
+async def test_a36_splits_are_told_once_they_have_happened_or_were_announced() -> None:
+    rows = [
+        {"symbol": "N", "date": "2024-06-10", "numerator": 10, "denominator": 1},
+        {
+            "symbol": "N",
+            "date": "2024-06-11",
+            "declarationDate": "2024-05-22",
+            "numerator": 3,
+            "denominator": 1,
+        },
+        {"symbol": "N", "date": "2021-07-20", "numerator": 4, "denominator": 1},
+    ]
+    answer = await Desk(rows)("fmp/splits", symbol="N")
+    assert [row["numerator"] for row in answer.data] == [3, 4]
+
+
+async def test_a36_kept_bars_are_asked_for_again_with_what_undoes_their_scale() -> None:
+    """A split between two calls must not leave bars of the old scale beside a factor of the new one."""
+    vendor = Fmp({"N": Share(SHARE.closes, {"2021-07-20": (4, 1)})})
+    desk = Desk(vendor)
+    first = await desk(FULL, symbol="N", **{"from": "2024-05-01"})
+    vendor.shares = {"N": SHARE}
+    desk.wait(7200)
+    # another question, so that the factor is worked out anew
+    second = await desk(FULL, symbol="N", cutoff="2024-05-31T20:00:00Z", **{"from": "2024-05-01"})
+    assert {row["close"] for row in first.data} == {row["close"] for row in second.data} == {1200.0}
 
 
 async def test_a36_amounts_rescaled_later_are_dropped_from_dividends() -> None:

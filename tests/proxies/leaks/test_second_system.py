@@ -174,7 +174,8 @@ async def test_b8_market_state_of_today_is_stripped_and_not_asked_by() -> None:
     event = {"id": "1", "title": "t", "createdAt": "2024-01-01T00:00:00Z", "closed": True, "volume": 5, "markets": [{"id": "2", "createdAt": "2024-07-01T00:00:00Z", "question": "later"}, {"id": "3", "createdAt": "2024-01-01T00:00:00Z", "question": "q", "outcomePrices": "[1, 0]", "closed": True}]}  # fmt: skip
     (row,) = (await Desk([event])("polymarket/events")).data
     assert (
-        row["markets"] == [{"id": "3", "createdAt": "2024-01-01T00:00:00Z", "question": "q"}]
+        row["markets"]
+        == [{"id": "3", "createdAt": "2024-01-01T00:00:00Z", "question": "q", "status": "open"}]
         and "closed" not in row
     )
     for name in ("closed", "active", "order"):

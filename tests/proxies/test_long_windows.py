@@ -1,0 +1,132 @@
+"""Windows longer than a vendor answers at once: put together whole, each row once, nothing of later."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxies import paging
+from proxies.pipeline import Settled
+from proxies.stretches import MOST_STRETCHES, Stretches
+from tests.fakes.upstream_fmp import Fmp, Share, weekdays
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.worlds import in_loop
+
+LIGHT = "fmp/chart/end-of-day/historical-price-eod/light"
+RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
+ONE_MINUTE = "fmp/forex/interval/historical-chart/1min"
+DAYS = weekdays("2014-01-01", "2024-12-31")
+CLOSES = {day: 10.0 + number / 100 for number, day in enumerate(DAYS)}
+CUTOFF = "2024-06-01"
+
+
+def known(first: str, last: str = "2024-05-31") -> list[str]:
+    return [day for day in DAYS if first <= day <= last]
+
+
+@pytest.mark.parametrize("keeps", ["newest", "oldest"])
+@pytest.mark.parametrize("oldest_first", [False, True])
+async def test_a_window_that_is_cut_short_comes_whole(keeps: str, oldest_first: bool) -> None:
+    vendor = Fmp({"X": Share(CLOSES)}, most=500, keeps=keeps, oldest_first=oldest_first)
+    desk = Desk(vendor)
+    answer = await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01", "to": "2030-01-01"})
+    told = [row["date"] for row in answer.data]
+    assert told == sorted(known("2015-01-01"), reverse=not oldest_first), (
+        "each day once, in the vendor's order"
+    )
+    assert [row["adjClose"] for row in answer.data] == [CLOSES[day] for day in told]
+    assert len(desk.seen) == 5 or keeps == "oldest"
+    assert all(seen.query["to"] <= "2024-05-31" for seen in desk.seen)
+    assert any("put together from" in note for note in answer.meta["notes"])
+
+
+async def test_without_asking_again_the_window_would_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "Stretches", lambda params, *names: paging.Single(params))
+    answer = await Desk(Fmp({"X": Share(CLOSES)}, most=500))(
+        RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"}
+    )
+    assert len(answer.data) == 500
+
+
+async def test_a_whole_window_is_asked_for_once() -> None:
+    desk = Desk(Fmp({"X": Share(CLOSES)}))
+    answer = await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"})
+    assert len(desk.seen) == 1 and len(answer.data) == len(known("2015-01-01"))
+    assert not any("put together" in note for note in answer.meta["notes"])
+    # without a start there is nothing to compare the answer with
+    desk = Desk(Fmp({"X": Share(CLOSES)}, most=500))
+    assert len((await desk(RAW, cutoff=CUTOFF, symbol="X")).data) == 500 and len(desk.seen) == 1
+
+
+async def test_a_share_younger_than_the_window_costs_one_more_request() -> None:
+    young = {day: close for day, close in CLOSES.items() if day >= "2023-01-02"}
+    desk = Desk(Fmp({"X": Share(young)}))
+    answer = await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"})
+    assert len(desk.seen) == 2 and len(answer.data) == len(known("2023-01-02"))
+    few = dict(list(young.items())[:20])
+    desk = Desk(Fmp({"X": Share(few)}))
+    await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"})
+    assert len(desk.seen) == 1, "so few rows were not cut"
+
+
+async def test_a_later_split_is_undone_on_both_sides_of_the_seam() -> None:
+    share = Share({d: 100.0 for d in DAYS if d < "2024-07-01"} | {d: 10.0 for d in DAYS if d >= "2024-07-01"}, {"2024-07-01": (10, 1)})  # fmt: skip
+    answer = await Desk(Fmp({"X": share}, most=700))(
+        LIGHT, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"}
+    )
+    assert {row["price"] for row in answer.data} == {100.0} and len(answer.data) == len(known("2015-01-01"))
+
+
+def minute_bars(first: str, days: int) -> list[dict[str, Any]]:
+    start = date.fromisoformat(first)
+    return [
+        {"date": f"{start + timedelta(days=d)} {9 + m // 60:02d}:{m % 60:02d}:00", "close": float(m)}
+        for d in range(days)
+        for m in range(30, 420)
+    ]
+
+
+async def test_minutes_cut_in_the_middle_of_a_day_lose_and_double_no_bar() -> None:
+    bars = minute_bars("2024-05-20", 20)
+    vendor = Fmp({"X": Share({})}, most=1000, bars=lambda tail: bars)
+    desk = Desk(vendor)
+    answer = await desk(ONE_MINUTE, cutoff=CUTOFF, symbol="X", **{"from": "2024-05-01", "to": "2024-06-30"})
+    told = [row["date"] for row in answer.data]
+    assert told == [row["date"] for row in bars if row["date"] < "2024-06-01"][::-1]
+
+
+async def test_a_very_long_window_ends_and_says_so() -> None:
+    bars = minute_bars("2023-01-01", 300)
+    desk = Desk(Fmp({"X": Share({})}, most=1000, bars=lambda tail: bars))
+    answer = await desk(ONE_MINUTE, cutoff=CUTOFF, symbol="X", **{"from": "2023-01-01", "to": "2024-05-31"})
+    assert len(desk.seen) == MOST_STRETCHES
+    assert any("not whole" in note for note in answer.meta["notes"])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(
+    st.integers(50, 900), st.sampled_from(["newest", "oldest"]), st.booleans(),
+    st.sampled_from(DAYS[:-300]), st.integers(0, 600), st.sets(st.integers(0, len(DAYS) - 1), max_size=40),
+)  # fmt: skip
+def test_however_it_is_cut_a_window_is_whole(
+    most: int, keeps: str, oldest_first: bool, first: str, length: int, holidays: set[int]
+) -> None:
+    closes = {day: close for number, (day, close) in enumerate(CLOSES.items()) if number not in holidays}
+    last = (date.fromisoformat(first) + timedelta(days=length)).isoformat()
+    desk = Desk(Fmp({"X": Share(closes)}, most=most, keeps=keeps, oldest_first=oldest_first))
+    answer = in_loop(desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": first, "to": last}))
+    expected = [day for day in closes if first <= day <= min(last, "2024-05-31")]
+    told = sorted(row["date"] for row in answer.data)
+    assert told == expected
+
+
+def test_what_a_vendor_sends_outside_the_window_does_not_keep_it_going() -> None:
+    rows = [{"date": day} for day in DAYS]
+    stretches = Stretches({"from": "2020-01-01", "to": "2020-12-31"}, "from", "to", "date")
+    asked = 0
+    while stretches.next() is not None:
+        asked += 1
+        stretches.take(rows, Settled(data=rows))
+    assert asked == 1 and stretches.result().data == rows

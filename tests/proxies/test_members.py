@@ -1,0 +1,122 @@
+"""Index members as of the cutoff: today's list rolled back, nobody who joined later, nobody lost who left later."""
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxies.errors import CutoffRefused, MissingKey
+from proxies.policies import simple
+from proxies.policies.base import by_stamp
+from proxies.sources.members import spells
+from tests.fakes.upstream_fmp import Change, Fmp, Index
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.worlds import in_loop
+
+PATH = "fmp/indexes/constituents/sp500-constituent"
+INDEX = Index(
+    began={"OLD": "1957-03-04", "GONE": "1970-01-02", "LATER": "1980-01-02", "BACK": "1990-01-02"},
+    changes=[
+        Change("2001-05-01", "FIRST", "VERYOLD"),
+        Change("2010-02-01", "JOIN", "GONE"),
+        Change("2015-06-01", left="BACK"),
+        Change("2018-03-01", "BACK"),
+        Change("2024-05-31", "EVE"),
+        Change("2024-06-01", "DAY", "LATER"),
+        Change("2025-01-15", "FUTURE", "JOIN"),
+    ],
+)
+
+
+async def members(cutoff: str) -> dict[str, str | None]:
+    answer = await Desk(Fmp(index=INDEX))(PATH, cutoff=cutoff)
+    assert all(row.keys() == {"symbol", "name", "dateAdded"} for row in answer.data)
+    return {row["symbol"]: row["dateAdded"] for row in answer.data}
+
+
+async def test_who_joined_later_is_out_and_who_left_later_is_in() -> None:
+    assert await members("2024-06-01") == {
+        "OLD": "1957-03-04", "FIRST": "2001-05-01", "JOIN": "2010-02-01", "LATER": None, "BACK": "2018-03-01",
+        "EVE": "2024-05-31",
+    }  # fmt: skip
+    # out and in again: a member before 2015 and after 2018, not between
+    assert "BACK" in await members("2015-06-01") and "BACK" not in await members("2016-01-01")
+    assert "LATER" not in await members("2024-06-02") and "GONE" in await members("2010-02-01")
+
+
+async def test_nothing_of_today_and_no_later_change_stands_in_the_answer() -> None:
+    answer = await Desk(Fmp(index=INDEX))(PATH, cutoff="2024-06-01")
+    text = answer.encoded().decode()
+    assert not [
+        word for word in ("FUTURE", "DAY", "2025", "as of today", "until", "reach", "sector") if word in text
+    ]
+    # the list is whole as of the cutoff: the remark on names that have gone does not apply
+    assert answer.meta["notes"] == [] and answer.meta["policy"] == "filter_rows"
+
+
+async def test_before_the_record_begins_it_is_refused() -> None:
+    assert (await members("2001-05-02"))["FIRST"] == "2001-05-01"
+    for cutoff in ("2001-05-01", "1999-01-01"):
+        with pytest.raises(CutoffRefused, match="does not reach"):
+            await members(cutoff)
+    with pytest.raises(CutoffRefused, match="does not reach"):
+        await Desk(Fmp(index=Index(INDEX.began, [])))(PATH, cutoff="2024-06-01")
+
+
+async def test_live_it_is_the_list_of_today() -> None:
+    answer = await Desk(Fmp(index=INDEX))(PATH, cutoff="now")
+    assert {row["symbol"] for row in answer.data} == INDEX.on("9999-12-31")
+
+
+async def test_a_missing_key_is_named() -> None:
+    desk = Desk(Fmp(index=INDEX), keyless=True)
+    with pytest.raises(MissingKey, match="FMP_API_KEY"):
+        await desk(PATH, cutoff="2024-06-01")
+    assert desk.seen == []
+
+
+async def test_without_the_ends_those_who_left_before_stay_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ends of stays matter: judged by their beginnings alone, companies gone by the cutoff are told."""
+    monkeypatch.setattr(simple, "_in_spell", by_stamp)
+    assert "GONE" in await members("2024-06-01")
+
+
+names = st.sampled_from("ABCDEFGH")
+days = st.dates(date(2000, 1, 1), date(2026, 1, 1)).map(date.isoformat)
+
+
+@st.composite
+def indexes(draw: st.DrawFn) -> Index:
+    """Indexes whose changes make sense: who joins was out, who leaves was in."""
+    began = draw(st.sets(names, min_size=1, max_size=4))
+    inside, changes = set(began), [Change("1999-01-01", "SEED")]
+    for day in sorted(draw(st.lists(days, max_size=8, unique=True))):
+        joined = draw(st.sampled_from([*sorted(set("ABCDEFGH") - inside), ""]))
+        left = draw(st.sampled_from([*sorted(inside), ""]))
+        if joined or left:
+            changes.append(Change(day, joined, left))
+            inside = (inside - {left}) | ({joined} - {""})
+    return Index(dict.fromkeys(began, "1990-01-02"), changes)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(indexes(), days, st.integers(-1, 1), st.randoms(use_true_random=False))
+def test_the_members_are_those_of_any_day(index: Index, day: str, off: int, rng: object) -> None:
+    near = [c.day for c in index.changes[1:]]
+    cutoff = (date.fromisoformat(rng.choice([day, *near])) + timedelta(days=off)).isoformat()  # type: ignore[attr-defined]
+    answer = in_loop(Desk(Fmp(index=index))(PATH, cutoff=cutoff))
+    assert {row["symbol"] for row in answer.data} == index.on(cutoff)
+    assert len(answer.data) == len(index.on(cutoff)), "each company once"
+
+
+def test_what_cannot_be_dated_is_not_vouched_for() -> None:
+    rows = spells(
+        [{"symbol": "A", "name": "A", "dateFirstAdded": "n/a"}, {"name": "no symbol"}, "x",
+         {"symbol": "B", "name": "B", "dateFirstAdded": "2001-01-01"}],
+        [{"date": "n/a", "symbol": "A", "removedTicker": "Z"}, {"date": "2010-01-01", "symbol": "C", "removedTicker": "B"}, None],
+    )  # fmt: skip
+    by = {(row["symbol"], row["until"]): row["since"] for row in rows}
+    # B left in 2010 and is inside today without having joined again: since when is not on record
+    assert by == {("A", None): None, ("B", None): None, ("B", "2010-01-01"): "2010-01-01"}
+    assert spells(None, {"a": 1}) == []
