@@ -141,14 +141,14 @@ class Groups:
         self._ended: queue.SimpleQueue[Group] = queue.SimpleQueue()
         self._cleaner: threading.Thread | None = None
         name = f"analyst-{identity(os.getpid())}"
-        self._folders = tuple(folder / name for folder in place.folders)
+        self.folders = tuple(folder / name for folder in place.folders)
         for folder in place.folders:
             sweep(folder, tree)
         try:
-            for folder in self._folders:
+            for folder in self.folders:
                 tree.make(folder)
             if self.version == 2:
-                tree.write(self._folders[0], "cgroup.subtree_control", "+memory +pids")
+                tree.write(self.folders[0], "cgroup.subtree_control", "+memory +pids")
             group = self.make()
             try:
                 trial(group)
@@ -164,10 +164,10 @@ class Groups:
     def make(self) -> Group:
         """Make the group for one kernel; raises `OSError`."""
         name = f"kernel-{next(self._numbers)}"
-        group = Group(tuple(folder / name for folder in self._folders), self.version, self._tree)
+        group = Group(tuple(folder / name for folder in self.folders), self.version, self._tree)
         with self._lock:
             self._living.add(group)
-        for folder in self._folders:
+        for folder in self.folders:
             self._tree.make(folder / name)
         return group
 
@@ -185,7 +185,7 @@ class Groups:
         with self._lock:
             living = list(self._living)
         self._finish(living)
-        for folder in self._folders:
+        for folder in self.folders:
             with contextlib.suppress(OSError):  # never made, or still busy and left to the next start
                 self._tree.remove(folder)
 

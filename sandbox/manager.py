@@ -61,9 +61,11 @@ class Sandbox:
     async def aclose(self) -> None:
         """Close every session, and end the kernels in waiting."""
         sessions, self._sessions = self._sessions, set()
-        for session in sessions:
-            await session.close()
+        ended = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
         await self.pool.close()
+        for failure in ended:
+            if failure is not None:
+                raise failure
 
     async def _start(self, spec: SessionSpec) -> ReadyKernel:
         kernel = await self._fork(spec)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Limits, read_journal
+from sandbox import Limits, cgroups, read_journal
+from sandbox.cgroup_tree import Tree, identity
 from sandbox.folders import sweep
 from tests.sandbox.conftest import LEVELS, Opener, echo
 
@@ -76,6 +77,10 @@ def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(tmp_path: Path,
     kernel = manager.stdout.readline().strip()
     assert kernel and Path(f"/proc/{kernel}").exists()
     time.sleep(0.3)
+    name = f"analyst-{identity(manager.pid)}"
+    groups = cgroups.available()
+    parents = () if groups is None else tuple(folder.parent for folder in groups.folders)
+    assert all((parent / name).is_dir() for parent in parents)
     ours = _descendants(manager.pid)
     assert kernel in ours and len(_left(ours)) >= 4  # guard, fork server, kernel, the kernel's daemon
     manager.kill()
@@ -87,6 +92,9 @@ def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(tmp_path: Path,
     assert _left(ours) == set()
     assert not Path(f"/proc/{kernel}").exists()
     assert _mounts() == mounts
+    for parent in parents:
+        cgroups.sweep(parent, Tree())  # what every start does
+        assert not (parent / name).exists()
     cells = read_journal(tmp_path / "j.jsonl")
     assert [cell.result is not None for cell in cells] == [True, True, False]
     base = folder if len(str(folder)) <= 60 else Path("/tmp")
@@ -137,7 +145,13 @@ async def test_a_kernel_killed_from_outside_is_reported(open_session: Opener):
     assert result.status == "died" and "SIGKILL" in result.error.evalue
 
 
+def _groups() -> int:
+    groups = cgroups.available()
+    return 0 if groups is None else sum(1 for folder in groups.folders for _ in folder.glob("kernel-*"))
+
+
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 async def test_a_thousand_kernels_leave_nothing(box, spec_for):
     from sandbox.forkserver import fork_server
     from sandbox.kernel import start_kernel
@@ -145,13 +159,19 @@ async def test_a_thousand_kernels_leave_nothing(box, spec_for):
     server = await fork_server("namespaces")
     await (await start_kernel(server, Limits())).kill()
     fds, mounts, ours = len(os.listdir("/proc/self/fd")), _mounts(), set(_descendants(os.getpid()))
+    groups = _groups()
     for _ in range(1000):
         await (await start_kernel(server, Limits())).kill()
     assert len(os.listdir("/proc/self/fd")) <= fds + 2
     assert (_mounts(), set(_descendants(os.getpid()))) == (mounts, ours)
+    deadline = time.monotonic() + 10
+    while _groups() > groups and time.monotonic() < deadline:
+        await asyncio.sleep(0.05)
+    assert _groups() <= groups
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 async def test_three_hundred_kernels_that_plotted_fit_into_ten_gigabytes(open_session: Opener, is_root: bool):
     if not is_root:
         pytest.skip("proportional memory of the kernels is readable for root only")
@@ -165,4 +185,5 @@ async def test_three_hundred_kernels_that_plotted_fit_into_ten_gigabytes(open_se
     for session in sessions:
         text = Path(f"/proc/{session._kernel.process.pid}/smaps_rollup").read_text()
         total += int(next(line for line in text.splitlines() if line.startswith("Pss:")).split()[1])
+    print(f"proportional memory of 300 kernels: {total / 1024 / 1024:.2f} GiB")
     assert total < 10 * 1024 * 1024, f"{total / 1024 / 1024:.1f} GiB"

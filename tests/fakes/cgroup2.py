@@ -1,0 +1,80 @@
+"""A tree of control groups of version 2 in an ordinary folder, with the rules of Linux that our code relies on."""
+
+import errno
+import os
+import re
+from pathlib import Path
+
+from sandbox.cgroup_tree import Tree
+
+_TOP = {
+    "cgroup.controllers": "",
+    "cgroup.subtree_control": "",
+    "cgroup.procs": "",
+    "memory.max": "max",
+    "memory.swap.max": "max",
+    "memory.current": "0",
+    "memory.stat": "anon 0\nshmem 0\n",
+    "memory.events": "low 0\nmax 0\noom 0\noom_kill 0\n",
+    "pids.max": "max",
+    "pids.events": "max 0\n",
+}
+
+
+class FakeTree(Tree):
+    """Groups are folders; their files appear and go with them, controllers and processes obey version 2."""
+
+    def __init__(self, top: Path, controllers: str = "cpuset cpu io memory pids", *, real_root: bool = True):
+        self.top = top
+        self.real_root = real_root
+        top.mkdir(parents=True, exist_ok=True)
+        self._fill(top, controllers)
+
+    def _fill(self, folder: Path, controllers: str) -> None:
+        for name, text in _TOP.items():
+            if name.partition(".")[0] in ("cgroup", *controllers.split()):
+                (folder / name).write_text(text)
+        (folder / "cgroup.controllers").write_text(controllers)
+
+    def make(self, folder: Path) -> None:
+        super().make(folder)
+        self._fill(folder, self.read(folder.parent, "cgroup.subtree_control"))
+
+    def remove(self, folder: Path) -> None:
+        if self.groups(folder) or self.processes(folder):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(folder))
+        for path in folder.iterdir():
+            path.unlink()
+        super().remove(folder)
+
+    def write(self, folder: Path, name: str, text: str) -> None:
+        if name == "cgroup.procs":
+            return self._move(folder, text)
+        if name == "cgroup.subtree_control":
+            wanted = [word.removeprefix("+") for word in text.split()]
+            if not set(wanted) <= set(self.read(folder, "cgroup.controllers").split()):
+                raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+            if self.processes(folder) and not (folder == self.top and self.real_root):
+                raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(folder))
+            text = " ".join({*self.read(folder, name).split(), *wanted})
+        path = folder / name
+        if not path.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        path.write_text(text)
+        return None
+
+    def _move(self, folder: Path, pid: str) -> None:
+        if self.read(folder, "cgroup.subtree_control").strip() and folder != self.top:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(folder))
+        for path in [self.top, *(path for path in self.top.rglob("*") if path.is_dir())]:
+            inside = [other for other in self.read(path, "cgroup.procs").split() if other != pid]
+            (path / "cgroup.procs").write_text("\n".join(inside))
+        with open(folder / "cgroup.procs", "a") as file:
+            file.write(f"\n{pid}")
+
+    def set(self, folder: Path, name: str, **fields: int) -> None:
+        """What Linux counts: change numbers in a file of lines ``name number``."""
+        text = self.read(folder, name)
+        for key, value in fields.items():
+            text = re.sub(rf"^{key} \d+$", f"{key} {value}", text, flags=re.M)
+        (folder / name).write_text(text)
