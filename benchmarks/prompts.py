@@ -1,4 +1,4 @@
-"""Prompt tokens per leaf: our map of the sources, with documentation on request, beside a full directory in the prompt.
+"""Prompt tokens per leaf: our map of the sources, with search and documentation on request, beside a full directory in the prompt.
 
 Run: ``python -m benchmarks.prompts``. Prints one table; nothing is written, no network. Tokens are counted with the
 encoding cl100k where its file lies in the installed packages, else as characters / 4, which is said.
@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from proxies.catalogue import Catalogue, api_doc, api_map, load_catalogue
+from proxies.catalogue import Catalogue, api_doc, api_map, api_search, load_catalogue
 from workbench.prompts import render
 
 _FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # the name tiktoken keeps cl100k under
+OURS = "our map, search and documentation on request"
 #: Requests of one leaf: five steps, a failed cell, the conclusion.
 REQUESTS = 7
 #: What one leaf reads up on: a price series, a macro series, a page.
@@ -21,6 +22,8 @@ READ = (
     "fred/series/series/observations",
     "wikipedia/page",
 )
+#: What it searches for first, where it has no directory.
+SOUGHT = ("daily stock prices", "macro series observations")
 
 
 def counter() -> tuple[Callable[[str], int], str]:
@@ -58,15 +61,17 @@ def all_pages(catalogue: Catalogue) -> str:
 def leaf(count: Callable[[str], int], catalogue: Catalogue) -> Mapping[str, tuple[int, int]]:
     """Tokens in one request's system message and in all requests of a leaf, by way of telling the sources."""
     read = count(api_doc(catalogue, READ))
+    found = count("".join(api_search(catalogue, words) for words in SOUGHT))
     out = {}
-    for name, sources, on_request in (
-        ("our map, documentation on request", api_map(catalogue), True),
-        ("a full directory, documentation on request", full_directory(catalogue), True),
-        ("the whole documentation in the prompt", all_pages(catalogue), False),
+    for name, sources, learned in (
+        (OURS, api_map(catalogue), found + read),
+        ("our map, documentation on request", api_map(catalogue), read),
+        ("a full directory, documentation on request", full_directory(catalogue), read),
+        ("the whole documentation in the prompt", all_pages(catalogue), 0),
     ):
         system = count(system_prompt(sources))
         # a dialogue is sent again at every request; what was read stays in it from the second on
-        out[name] = (system, REQUESTS * system + (REQUESTS - 1) * (read if on_request else 0))
+        out[name] = (system, REQUESTS * system + (REQUESTS - 1) * learned)
     return out
 
 
@@ -78,10 +83,10 @@ def main() -> None:
         f"{len(catalogue)} endpoints; tokens by {how}; a leaf of {REQUESTS} requests that reads {len(READ)} pages"
     )
     told = leaf(count, catalogue)
-    _, least = told["our map, documentation on request"]
+    _, least = told[OURS]
     for name, (system, whole) in told.items():
-        print(f"{name:<46} system message {system:>7,}   a leaf {whole:>9,}   ratio {whole / least:>6.2f}")
-    print(f"{'the map alone':<46} {count(api_map(catalogue)):>22,}")
+        print(f"{name:<48} system message {system:>7,}   a leaf {whole:>9,}   ratio {whole / least:>6.2f}")
+    print(f"{'the map alone':<48} {count(api_map(catalogue)):>22,}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The catalogue of endpoints: facts as YAML, the loader, the search, the documentation made from it."""
 
-from proxies.catalogue.docs import api_doc, api_map, directory
+from proxies.catalogue.docs import api_doc, api_map, api_search, directory
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue, load_sources
 from proxies.catalogue.schema import AsOf, Param
 
@@ -12,6 +12,7 @@ __all__ = [
     "SourceInfo",
     "api_doc",
     "api_map",
+    "api_search",
     "directory",
     "load_catalogue",
     "load_sources",

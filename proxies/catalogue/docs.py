@@ -1,6 +1,7 @@
 """Documentation made from the catalogue: pages for chosen endpoints, a short map for a prompt."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -8,6 +9,8 @@ from proxies.catalogue.loader import Catalogue, Endpoint
 from proxies.errors import ParameterInvalid
 
 MOST_PATHS = 25
+MOST_FOUND = 12
+_SHOWN = 4
 _POLICY_WORDS = {
     "static": "Timeless: passed on as it is.",
     "strip_fields": "Only the fields that do not change after the cutoff are given.",
@@ -38,6 +41,34 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str]) -> str:
     if not 1 <= len(paths) <= MOST_PATHS:
         raise ParameterInvalid(f"ask for 1 to {MOST_PATHS} paths at once, not {len(paths)}")
     return "\n\n".join(_page(catalogue.resolve(path)) for path in paths) + "\n"
+
+
+def api_search(catalogue: Catalogue, words: str) -> str:
+    """The endpoints that match words best, at most 12, a line each: path, parameters (required ones first), what it gives.
+
+    Raises
+    ------
+    ParameterInvalid
+        No words.
+    """
+    if not re.search(r"\w", words):
+        raise ParameterInvalid("search for words, such as 'treasury yields' or 'earnings call transcript'")
+    found = catalogue.search(words)
+    if not found:
+        sources = ", ".join(f"{source.name}/" for source in catalogue.sources())
+        return f"No endpoint matches {words[:80]!r}. Try other words; the sources are {sources}.\n"
+    lines = [_line(endpoint) for endpoint in found[:MOST_FOUND]]
+    if len(found) > MOST_FOUND:
+        lines.append(f"({len(found) - MOST_FOUND} more match: add a word.)")
+    return "\n".join(lines) + "\n"
+
+
+def _line(endpoint: Endpoint) -> str:
+    needed = [name for name, param in endpoint.params.items() if param.required]
+    more = [f"{name}?" for name, param in endpoint.params.items() if not param.required]
+    more = more if len(more) <= _SHOWN else [*more[:_SHOWN], "..."]
+    kept = " Refused while a cutoff is set." if endpoint.as_of.policy == "snapshot_refused" else ""
+    return f"- `{endpoint.path}` ({', '.join(needed + more)}): {endpoint.about}{kept}"
 
 
 def _page(endpoint: Endpoint) -> str:
@@ -135,6 +166,7 @@ def api_map(catalogue: Catalogue) -> str:
         key = f" (needs {source.key.variable})" if source.key else ""
         lines.append(f"- `{source.name}/` {source.about}{key} {len(mine)} endpoints: {listed}.")
     lines.append(
-        "Ask for the documentation of full paths before calling; an unknown path is answered with the nearest ones."
+        "Search by words, then ask for the documentation of full paths before calling; "
+        "an unknown path is answered with the nearest ones."
     )
     return "\n".join(lines)

@@ -117,6 +117,13 @@ def doc_call(*paths: str, call_id: str = "d1", text: str = "", **more: Any) -> M
     return ModelReply(text=text, model="scripted", tool_calls=(call,))
 
 
+def search_call(*words: str) -> ModelReply:
+    """A reply that searches for endpoints; without words it asks for nothing."""
+    arguments = {"search": " ".join(words)} if words else {}
+    call = ToolCall(id="d1", name="retrieve_api_doc", arguments=arguments)
+    return ModelReply(text="", model="scripted", tool_calls=(call,))
+
+
 def fake_session(*script: Step, folder: Path = Path("/nowhere")) -> FakeSession:
     """A session whose cells give these results."""
 
@@ -134,6 +141,7 @@ def leaf_task(ask: Any, session: Any, **settings: Any) -> LeafTask:
         ask=ask,
         session=session,
         api_doc=lambda paths: f"docs of {', '.join(paths)}",
+        api_search=lambda words: f"endpoints for {words}",
         api_map="- embedded: seven daily and monthly series",
         settings=AgentSettings(**settings),
     )

@@ -95,6 +95,7 @@ async def ground_all(tree: Tree, ask: Any) -> dict[str, Grounding | GroundingFai
             ask=ask,
             session=PretendSession(empty.spec, empty.call_api, []),
             api_doc=lambda paths: "docs",
+            api_search=lambda words: "endpoints",
             api_map="map",
             settings=AgentSettings(),
         )

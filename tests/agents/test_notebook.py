@@ -1,6 +1,7 @@
 """The notebook grounder: steps, debugging, documentation, limits, conclusion, resume."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,19 @@ import pytest
 from proxies.errors import Refused
 from sandbox.errors import IsolationUnavailable, KernelDied
 from sandbox.types import CellResult, JournalCell
-from tests.agents.scripted import LEAF, LedgerAsker, ScriptedAsker, doc_call, fake_session, leaf_task, texts
+from tests.agents.scripted import (
+    LEAF,
+    LedgerAsker,
+    ScriptedAsker,
+    doc_call,
+    fake_session,
+    leaf_task,
+    search_call,
+    texts,
+)
 from tests.fakes.openai_server import cells, conclusion
 from tests.fakes.sandbox import PNG, FakeSession, died, printed, raised, timed_out
-from workbench.agents.base import Grounding, GroundingFailure, LeafTask
+from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.grounders.notebook import NotebookGrounder
 from workbench.models.errors import ModelUnavailable
 
@@ -237,7 +247,12 @@ async def test_the_tool_is_not_offered_for_a_conclusion_that_never_saw_it() -> N
     [
         (doc_call(), "takes 1 to 25 paths in one call, not 0"),
         (doc_call(*[f"p/{n}" for n in range(26)]), "not 26"),
-        (doc_call("a/b", extra=1), "takes one argument"),
+        (doc_call("a/b", extra=1), 'takes "full_paths"'),
+        (doc_call("a/b", search=7), 'takes "full_paths"'),
+        (doc_call("a/b", search="x" * 201), 'takes "full_paths"'),
+        (doc_call("a/b", search=""), "endpoints for \ndocs of a/b"),
+        (search_call("treasury yields"), "endpoints for treasury yields"),
+        (search_call(), 'takes "full_paths"'),
         (doc_call("a/unknown"), "No documentation: no path a/unknown"),
         (doc_call(*["a/b"] * 30), "docs of a/b"),
     ],
@@ -250,9 +265,7 @@ async def test_wrong_documentation_calls_are_answered_in_words(call: Any, answer
 
     ask = ScriptedAsker(call, py("a"), END, END_TEXT)
     task = leaf_task(ask, fake_session(printed("one")))
-    task = LeafTask(
-        node=task.node, cutoff=task.cutoff, ask=ask, session=task.session, api_doc=docs, api_map="map"
-    )
+    task = replace(task, api_doc=docs)
     assert isinstance(await NotebookGrounder().ground(task), Grounding)
     assert answer in ask.calls[1].request.messages[-1].content
 

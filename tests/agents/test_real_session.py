@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from proxies.broker import ProxySettings, open_broker
-from proxies.catalogue import api_doc, api_map, load_catalogue
+from proxies.catalogue import api_doc, api_map, api_search, load_catalogue
 from proxies.ledger import Address, Answer, MemoryLedger
 from sandbox import Sandbox, Session, SessionSpec
 from sandbox.journal import read_journal
@@ -59,6 +59,7 @@ async def test_a_leaf_in_a_real_kernel_survives_a_kill_after_any_line(
             ask=ask,
             session=session,
             api_doc=lambda paths: api_doc(catalogue, paths),
+            api_search=lambda words: api_search(catalogue, words),
             api_map=api_map(catalogue),
         )
         try:

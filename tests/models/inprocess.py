@@ -154,6 +154,7 @@ async def ground(
         ask=desk or Desk(model),
         session=session,  # type: ignore[arg-type]
         api_doc=lambda paths: "\n".join(paths),
+        api_search=lambda words: words,
         api_map="embedded/series/observations",
         settings=AgentSettings(),
     )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import proxies.catalogue
-from proxies.catalogue import Endpoint, api_doc, api_map, directory, load_catalogue
-from proxies.catalogue.docs import MOST_PATHS
+from proxies.catalogue import Endpoint, api_doc, api_map, api_search, directory, load_catalogue
+from proxies.catalogue.docs import MOST_FOUND, MOST_PATHS
 from proxies.catalogue.plain import read_yaml
 from proxies.clock import Cutoff
 from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
@@ -113,6 +113,36 @@ def test_pages_come_for_one_to_twenty_five_paths() -> None:
             api_doc(CATALOGUE, many)
     with pytest.raises(UnknownPath):
         api_doc(CATALOGUE, ["fmp/nothing-like-it"])
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("income statement", "fmp/statements/financial-statements/income-statement"),
+        ("S&P 500 members", "fmp/indexes/constituents/sp500-constituent"),
+        ("stock splits", "fmp/calendar/splits/splits"),
+    ],
+)
+def test_a_search_lists_paths_with_their_parameters(words: str, path: str) -> None:
+    text = api_search(CATALOGUE, words)
+    (line,) = [line for line in text.splitlines() if f"`{path}`" in line]
+    endpoint = CATALOGUE.resolve(path)
+    assert endpoint.about in line and all(name in line for name in endpoint.params)
+
+
+def test_a_search_is_short_whatever_is_asked() -> None:
+    for words in ("a", "price", "the", "company market data series", "e" * 200):
+        text = api_search(CATALOGUE, words)
+        assert text.count("\n- `") < MOST_FOUND and len(text) < 4500
+    assert "more match" in api_search(CATALOGUE, "price") and "Refused while" in api_search(
+        CATALOGUE, "orderbook"
+    )
+    assert "No endpoint matches" in api_search(CATALOGUE, "xyzzyq") and "fred/" in api_search(
+        CATALOGUE, "xyzzyq"
+    )
+    for words in ("", " ", "?!"):
+        with pytest.raises(ParameterInvalid):
+            api_search(CATALOGUE, words)
 
 
 def test_the_map_is_short_and_names_every_source() -> None:

@@ -132,6 +132,8 @@ class LeafTask:
         The leaf's notebook; on resume it holds the cells of the earlier process.
     api_doc : callable
         Documentation of 1 to 25 full endpoint paths as Markdown; raises ``proxies.errors.ProxyError``.
+    api_search : callable
+        The endpoints that match some words, a line each; raises ``proxies.errors.ProxyError``.
     api_map : str
         Short map of the data sources, for the prompt.
     settings : AgentSettings
@@ -143,6 +145,7 @@ class LeafTask:
     ask: Asker
     session: ProofSession
     api_doc: Callable[[list[str]], str]
+    api_search: Callable[[str], str]
     api_map: str
     settings: AgentSettings = AgentSettings()
 

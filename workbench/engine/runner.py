@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from proxies.broker import Broker, BrokerSession
-from proxies.catalogue import Catalogue, api_doc, api_map
+from proxies.catalogue import Catalogue, api_doc, api_map, api_search
 from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
@@ -419,6 +419,7 @@ class _Job:
                     ask=self._desk.at(run=state.run_id, node=node, trial=trial, attempt=attempt),
                     session=session,
                     api_doc=lambda paths: api_doc(self._e._catalogue, paths),
+                    api_search=lambda words: api_search(self._e._catalogue, words),
                     api_map=self._api_map,
                     settings=state.settings.agent,
                 )

@@ -107,7 +107,7 @@ class _Proof:
             cutoff=task.cutoff,
             ask=task.ask,
             settings=task.settings,
-            desk=DocDesk(task.api_doc),
+            desk=DocDesk(task.api_doc, task.api_search),
         )
 
     async def run(self) -> Conclusion:
