@@ -5,28 +5,28 @@ ledger, so that parallel tasks with other dates cannot touch each other's clock.
 """
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import logging
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-import orjson
-
-from proxies import paging, pipeline
-from proxies.cache import Raw, RawCache, may_serve, raw_name
+from proxies import pipeline
+from proxies.cache import LARGE, Packed, Raw, RawCache, may_serve, raw_name
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue
 from proxies.clock import Cutoff
 from proxies.errors import CutoffRefused, NoCutoff, NoSuch, ProxyError, Refused, SourceRejected
-from proxies.ledger import Address, Answer, Ledger, LedgerRow, canonical
+from proxies.handling import Done, Handling, Job, More, done, gives_rows, hinted
+from proxies.helper import CannotStart, Helper, Seat
+from proxies.ledger import UNREAD, Address, Answer, Ledger, LedgerRow, Packer, canonical
 from proxies.pipeline import Settled
-from proxies.policies import POLICY_VERSION, Ask, AskAgain, Found, Plan
+from proxies.policies import POLICY_VERSION, Ask, AskAgain
 from proxies.readjust import aged
 from proxies.request import as_json, check
-from proxies.rows import count, steps_of
 from proxies.settings import ProxySettings
 from proxies.sources.base import Source
 from proxies.sources.registry import open_sources
@@ -48,6 +48,15 @@ class _Told:
     sent: list[dict[str, Any]]
 
 
+@dataclass(slots=True)
+class _Fresh:
+    """A large answer that just came and is not in the cache yet, and how it gets there."""
+
+    raw: Raw
+    keep: Callable[[str, Raw], None]
+    task: asyncio.Task[Any] | None = None
+
+
 class Broker:
     """What all sessions of a process share.
 
@@ -65,7 +74,10 @@ class Broker:
         self.settings = settings
         self._sources = sources
         self._cache = RawCache(settings.cache_path, settings.cache_bytes)
+        self._helper = Helper()
+        self._keeping: dict[str, _Fresh] = {}
         self._flying: dict[str, asyncio.Task[Raw]] = {}
+        self._telling: dict[bytes, asyncio.Task[_Told]] = {}
         self._memo: OrderedDict[bytes, _Told] = OrderedDict()
         self._memo_bytes = 0
 
@@ -84,10 +96,12 @@ class Broker:
 
     async def aclose(self) -> None:
         """Close sources and cache."""
-        flying = list(self._flying.values())
+        flying: list[asyncio.Task[Any]] = [*self._flying.values(), *self._telling.values()]
         for task in flying:
             task.cancel()
-        await asyncio.gather(*flying, return_exceptions=True)
+        keeping = [fresh.task for fresh in self._keeping.values() if fresh.task]
+        await asyncio.gather(*flying, *keeping, return_exceptions=True)
+        await self._helper.aclose()
         for source in self._sources.values():
             await source.aclose()
         self._cache.close()
@@ -108,17 +122,22 @@ class Broker:
         if lasting and name in self._memo:
             self._memo.move_to_end(name)
             return self._memo[name]
-        told = await self._tell(
-            Ask(endpoint=endpoint, params=MappingProxyType(dict(params))), cutoff, strict=strict
-        )
-        if lasting:
-            self._remember(name, told)
-        return told
+        ask = Ask(endpoint=endpoint, params=MappingProxyType(dict(params)))
+        if not lasting:
+            return await self._tell(ask, cutoff, strict=strict)
+        task = self._telling.get(name)
+        if task is None:
+            task = self._telling[name] = asyncio.create_task(self._tell(ask, cutoff, strict=strict))
+            task.add_done_callback(lambda done: self._remember(name, done))
+        # equal requests at once are one; a caller that is cancelled must not cancel the others'
+        return await asyncio.shield(task)
 
-    def _remember(self, name: bytes, told: _Told) -> None:
-        if name not in self._memo:
-            self._memo[name] = told
-            self._memo_bytes += len(told.answer.encoded())
+    def _remember(self, name: bytes, task: asyncio.Task[_Told]) -> None:
+        del self._telling[name]
+        if task.cancelled() or task.exception() is not None:
+            return
+        self._memo[name] = told = task.result()
+        self._memo_bytes += len(told.answer.encoded())
         while self._memo_bytes > _MEMO_BYTES and self._memo:
             _, old = self._memo.popitem(last=False)
             self._memo_bytes -= len(old.answer.encoded())
@@ -127,64 +146,73 @@ class Broker:
         plan = pipeline.plan(ask, cutoff, strict=strict)
         sent: list[dict[str, Any]] = []
         if plan.nothing:
-            return _Told(answer=_answer(ask, cutoff, plan, pipeline.nothing(ask), None), sent=sent)
-        found: dict[str, Any] = {}
-        for lookup in plan.lookups:
-            if lookup.needless({name: ("", orjson.dumps(rows)) for name, rows in found.items()}):
-                continue
-            found[lookup.name] = await self._look_up(lookup.path, lookup.params, cutoff, sent)
-        told = Found(sent=plan.params, lookups=found)
+            job = Job(ask=ask, cutoff=cutoff, plan=plan)
+            return _Told(answer=_answer(job, done(pipeline.nothing(ask)), None), sent=sent)
+        lookups: dict[str, tuple[str, bytes] | None] = {}
+        for one in plan.lookups:
+            if not one.needless(lookups):
+                lookups[one.name] = await self._look_up(one.path, one.params, cutoff, sent)
+        job = Job(ask=ask, cutoff=cutoff, plan=plan, lookups=lookups)
         try:
-            settled, raw = await self._pages(ask, cutoff, plan, told, sent)
+            settled, raw = await self._windows(job, sent)
         except NoSuch:
-            if cutoff.live or not _many(ask.endpoint):
+            if cutoff.live or not gives_rows(ask.endpoint):
                 raise
             # an empty list and "no such thing" must look alike: the difference can tell what came later
-            hinted = replace(pipeline.nothing(ask), notes=("no rows: check the parameters",))
-            return _Told(answer=_answer(ask, cutoff, plan, hinted, None), sent=sent)
-        if not cutoff.live and _many(ask.endpoint) and not count(settled.data, ask.endpoint.rows or ""):
-            settled = replace(settled, notes=(*settled.notes, "no rows: check the parameters"))
-        answer = await _offload(len(raw.body), lambda: _answer(ask, cutoff, plan, settled, raw))
-        return _Told(answer=answer, sent=sent)
+            empty = done(hinted(job, pipeline.nothing(ask)))
+            return _Told(answer=_answer(job, empty, None), sent=sent)
+        return _Told(answer=_answer(job, settled, raw, packer=self.pack), sent=sent)
 
-    async def _pages(
-        self, ask: Ask, cutoff: Cutoff, plan: Plan, found: Found, sent: list[dict[str, Any]]
-    ) -> tuple[Settled, Raw]:
-        """One page, or as many as it takes until enough rows survive the policy, bounded."""
-        try:
-            return await self._some_pages(ask, cutoff, plan, found, sent)
-        except AskAgain as again:
-            again_params = again.params
-        for _ in range(_MOST_AGAIN):
+    async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> tuple[Done, Raw]:
+        """The window as planned, or as the policy asks for it again, bounded."""
+        for _ in range(1 + _MOST_AGAIN):
             try:
-                asked = Found(sent=again_params, lookups=found.lookups)
-                return await self._some_pages(ask, cutoff, replace(plan, params=again_params), asked, sent)
+                return await self._pages(job, sent)
             except AskAgain as again:
-                again_params = again.params
+                job = replace(job, plan=replace(job.plan, params=again.params))
         raise CutoffRefused(
-            f"{ask.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
+            f"{job.ask.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
         )
 
-    async def _some_pages(
-        self, ask: Ask, cutoff: Cutoff, plan: Plan, found: Found, sent: list[dict[str, Any]]
-    ) -> tuple[Settled, Raw]:
-        pager = paging.pager(ask, cutoff, plan)
+    async def _pages(self, job: Job, sent: list[dict[str, Any]]) -> tuple[Done, Raw]:
+        """One page, or as many as it takes until enough rows survive the policy; large ones in the helper."""
         raw: Raw | None = None
-        while (params := pager.next()) is not None:
-            raw = await self._raw(ask.endpoint, params, cutoff)
-            sent.append({"endpoint": ask.endpoint.path, **params})
-            body = raw.body
-            payload = await _offload(len(body), lambda body=body: _loads(ask.endpoint, body))
-            settled = await _offload(
-                len(body), lambda payload=payload: pipeline.settle(ask, cutoff, payload, found)
-            )
-            pager.take(payload, settled)
-        assert raw is not None, "a pager asks for at least one page"
-        return pager.result(), raw
+        bodies: list[bytes] = []
+        here: Handling | None = None
+        seat: Seat | None = None
+        helps = job.size >= LARGE
+        while True:
+            step: More | Done | None = None
+            with self._reading(*bodies, *job.looked):
+                if helps:
+                    seat = seat or self._helper.seat()
+                    with contextlib.suppress(CannotStart):
+                        step = await self._helper.step(seat, job, bodies)
+                if step is None:
+                    new = bodies[-1:] if here else bodies
+                    here = here or await _offload(job.size, Handling, job)
+                    step = await _offload(sum(map(len, new)), here.step, new)
+            if isinstance(step, Done):
+                assert raw is not None, "a pager asks for at least one page"
+                return step, raw
+            endpoint = job.ask.endpoint
+            raw = await self._raw(endpoint, step.params, job.cutoff)
+            sent.append({"endpoint": endpoint.path, **step.params})
+            bodies.append(raw.body)
+            helps = helps or len(raw.body) >= LARGE
+
+    async def pack(self, body: bytes, content_hash: str) -> Any:
+        """The columns of a large answer, from the helper; UNREAD: to be made here."""
+        if len(body) < LARGE:
+            return UNREAD
+        try:
+            return await self._helper.columns(body, content_hash)
+        except CannotStart:
+            return UNREAD
 
     async def _look_up(
         self, path: str, params: Mapping[str, Any], cutoff: Cutoff, sent: list[dict[str, Any]]
-    ) -> Any:
+    ) -> tuple[str, bytes] | None:
         """Another endpoint's raw answer, for a policy's eyes only; None where it has none."""
         endpoint = self.catalogue.resolve(path)
         try:
@@ -193,7 +221,7 @@ class Broker:
             log.info("no help from %s: %s", path, error)
             return None
         sent.append({"endpoint": endpoint.path, **params})
-        return await _offload(len(raw.body), lambda: _loads(endpoint, raw.body))
+        return endpoint.source.name, raw.body
 
     async def _raw(self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff) -> Raw:
         """A raw answer: from the cache where it may serve, else from the source, once for all who ask now."""
@@ -203,11 +231,12 @@ class Broker:
         if endpoint.method == "LOCAL":
             return await source.fetch(endpoint, params)
         name = raw_name(endpoint.source.name, endpoint.path, params, POLICY_VERSION)
-        kept: Raw | None = await self._cached(self._cache.get, name)
         now = self.settings.now()
+        fresh = self._keeping.get(name)
+        kept: Raw | Packed | None = fresh.raw if fresh else await self._cached(0, self._cache.find, name, now)
         serves = kept is not None and may_serve(kept, cutoff, now, self.settings.live_max_age)
         if kept is not None and serves and not aged(endpoint, kept.fetched_at, now):
-            return kept
+            return kept if isinstance(kept, Raw) else await _offload(8 * len(kept.body), kept.open)
         task = self._flying.get(name)
         if task is None:
             task = asyncio.create_task(self._fetch(name, source, endpoint, dict(params)))
@@ -234,12 +263,47 @@ class Broker:
         keep = functools.partial(
             self._cache.put, source=endpoint.source.name, endpoint=endpoint.path, sent=params
         )
-        await self._cached(keep, name, raw)
+        if raw.read and len(raw.body) < _IN_THREAD:
+            await self._cached(0, keep, name, raw)
+        else:
+            self._keeping[name] = fresh = _Fresh(raw, keep)
+            if raw.read:
+                self._keep(name, fresh)
         return raw
 
-    async def _cached(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Work on the cache: in a thread where it is a file, at once where it is memory."""
-        return work(*args) if self.settings.cache_path is None else await asyncio.to_thread(work, *args)
+    @contextlib.contextmanager
+    def _reading(self, *bodies: bytes) -> Iterator[None]:
+        """Large answers go to the cache when they have been read: what is not JSON must be asked for again."""
+        good = False
+        try:
+            yield
+            good = True
+        except (Refused, AskAgain):
+            good = True
+            raise
+        finally:
+            for name, fresh in list(self._keeping.items()):
+                if any(fresh.raw.body is body for body in bodies):
+                    if good:
+                        self._keep(name, fresh)
+                    else:
+                        del self._keeping[name]
+
+    def _keep(self, name: str, fresh: _Fresh) -> None:
+        """Cache a large answer while others go on; until it is there it serves from memory."""
+        if fresh.task is None:
+            fresh.task = asyncio.create_task(self._cached(len(fresh.raw.body), fresh.keep, name, fresh.raw))
+            fresh.task.add_done_callback(lambda done: self._kept(name, fresh, done))
+
+    def _kept(self, name: str, fresh: _Fresh, task: asyncio.Task[Any]) -> None:
+        if self._keeping.get(name) is fresh:
+            del self._keeping[name]
+        if not task.cancelled() and task.exception() is not None:
+            log.warning("a raw answer could not be kept", exc_info=task.exception())
+
+    async def _cached(self, size: int, work: Callable[..., Any], *args: Any) -> Any:
+        """Work on the cache: in a thread where it is a file or large, at once where it is memory."""
+        return await _offload(_IN_THREAD if self.settings.cache_path else size, work, *args)
 
 
 class BrokerSession:
@@ -299,6 +363,7 @@ class BrokerSession:
         recorded = self._ledger.recall(address, request_hash)
         if recorded is not None:
             if recorded.answer is not None:
+                recorded.answer.packer = self._broker.pack
                 return recorded.answer
             raise Refused(recorded.refused or "refused")
         sent: list[dict[str, Any]] = []
@@ -315,19 +380,18 @@ class BrokerSession:
             answer, sent = told.answer, told.sent
         except Refused as error:
             refused = error
-        self._ledger.record(
-            LedgerRow(
-                address=address,
-                at_utc=self._broker.settings.now().isoformat(),
-                path=path,
-                asked=asked,
-                sent=sent,
-                cutoff=when if cutoff is None or cutoff.live else cutoff.text,
-                answer=answer,
-                refused=refused.reason if refused else None,
-                request_hash=request_hash,
-            )
+        row = LedgerRow(
+            address=address,
+            at_utc=self._broker.settings.now().isoformat(),
+            path=path,
+            asked=asked,
+            sent=sent,
+            cutoff=when if cutoff is None or cutoff.live else cutoff.text,
+            answer=answer,
+            refused=refused.reason if refused else None,
+            request_hash=request_hash,
         )
+        await _offload(len(answer.encoded()) if answer else 0, self._ledger.record, row)
         if answer is None:
             assert refused is not None, "a call ends in an answer or a refusal"
             raise refused
@@ -343,15 +407,6 @@ def open_broker(settings: ProxySettings, *, wire: Callable[[SourceInfo], Wire] |
     return Broker(catalogue=catalogue, sources=open_sources(catalogue, settings, wire), settings=settings)
 
 
-def _many(endpoint: Endpoint) -> bool:
-    """Whether an endpoint gives rows rather than one thing."""
-    return (
-        endpoint.rows is not None
-        and endpoint.codec == ""
-        and any(s.kind != "key" for s in steps_of(endpoint.rows))
-    )
-
-
 def _order(cutoff: Cutoff) -> float:
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
@@ -360,23 +415,16 @@ def _hash(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
-def _answer(ask: Ask, cutoff: Cutoff, plan: Plan, settled: Settled, raw: Raw | None) -> Answer:
-    content = hashlib.sha256(canonical(settled.data)).hexdigest()
+def _answer(job: Job, told: Done, raw: Raw | None, *, packer: Packer | None = None) -> Answer:
+    settled = Settled(data=None, dropped=Counter(told.dropped), notes=told.notes)
     meta = {
-        **pipeline.meta_of(ask, cutoff, plan, settled),
+        **pipeline.meta_of(job.ask, job.cutoff, job.plan, settled),
         "fetched_at": raw.fetched_at.isoformat() if raw else None,
-        "content_hash": "sha256:" + content,
+        "content_hash": told.content_hash,
     }
-    return Answer(data=settled.data, meta=meta, body=orjson.dumps(settled.data))
+    return Answer(data=told.data, meta=meta, body=told.body, packer=packer)
 
 
-def _loads(endpoint: Endpoint, body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise SourceRejected(f"{endpoint.source.name} answered with something that is not JSON") from None
-
-
-async def _offload(size: int, work: Any) -> Any:
-    """Small work at once; large work in a thread, so that one big answer does not hold up the others."""
-    return work() if size < _IN_THREAD else await asyncio.to_thread(work)
+async def _offload(size: int, work: Callable[..., Any], *args: Any) -> Any:
+    """Small work at once; larger work in a thread, so that others get their turns between its steps."""
+    return work(*args) if size < _IN_THREAD else await asyncio.to_thread(work, *args)

@@ -10,7 +10,7 @@ import threading
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,33 @@ CREATE INDEX IF NOT EXISTS raw_used ON raw(used_at);
 """
 
 
+#: Bytes from which an answer is handled outside the broker's process: below, no step of it takes the loop 15 ms.
+LARGE = 1_000_000
+_TOUCH = timedelta(hours=1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """An upstream's answer as it came: JSON bytes, and when."""
+    """An upstream's answer as it came: JSON bytes, and when.
+
+    ``read`` says whether they are known to be JSON; an answer of `LARGE` bytes may not be when it comes.
+    """
 
     body: bytes
     fetched_at: datetime
+    read: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """A raw answer as it is kept."""
+
+    body: bytes
+    fetched_at: datetime
+
+    def open(self) -> Raw:
+        """The answer; for a large one in a thread."""
+        return Raw(body=zlib.decompress(self.body), fetched_at=self.fetched_at)
 
 
 def raw_name(source: str, endpoint: str, sent: Mapping[str, Any], version: int) -> str:
@@ -39,7 +60,7 @@ def raw_name(source: str, endpoint: str, sent: Mapping[str, Any], version: int) 
     return hashlib.sha256(canonical([source, endpoint, dict(sent), version])).hexdigest()
 
 
-def may_serve(raw: Raw, cutoff: Cutoff, now: datetime, max_age: float) -> bool:
+def may_serve(raw: Raw | Packed, cutoff: Cutoff, now: datetime, max_age: float) -> bool:
     """Whether an answer fetched then may serve this cutoff now."""
     if cutoff.live or cutoff.instant > now:
         return 0 <= (now - raw.fetched_at).total_seconds() <= max_age
@@ -74,16 +95,17 @@ class RawCache:
             self._db.executescript(_SCHEMA)
         return self._db
 
-    def get(self, name: str) -> Raw | None:
-        """The answer under a name, or None. Runs in a thread."""
+    def find(self, name: str, now: datetime) -> Packed | None:
+        """The answer under a name as it is kept, or None; that it was used is noted to the hour. For a file in a thread."""
         with self._lock:
-            row = self._open().execute("SELECT body, fetched_at FROM raw WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            return None
-        return Raw(body=zlib.decompress(row[0]), fetched_at=datetime.fromisoformat(row[1]))
+            db = self._open()
+            row = db.execute("SELECT body, fetched_at, used_at FROM raw WHERE name = ?", (name,)).fetchone()
+            if row is not None and datetime.fromisoformat(row[2]) < now - _TOUCH:
+                db.execute("UPDATE raw SET used_at = ? WHERE name = ?", (now.isoformat(), name))
+        return Packed(body=row[0], fetched_at=datetime.fromisoformat(row[1])) if row else None
 
     def put(self, name: str, raw: Raw, *, source: str, endpoint: str, sent: Mapping[str, Any]) -> None:
-        """Keep an answer; the longest unused go when there are too many. Runs in a thread."""
+        """Keep an answer; the longest unused go when there are too many. For a file, and a large one, in a thread."""
         body = zlib.compress(raw.body, 1)
         if len(body) > self._most // 4:
             return

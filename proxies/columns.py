@@ -5,13 +5,17 @@ NaN), texts as int32 places in a list of the different ones (missing: -1). What 
 JSON. Bytes are little endian. Nothing is left out or rounded: the frame holds what the rows hold.
 """
 
+import json
 import sys
 from array import array
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
 from typing import Any
+
+import orjson
 
 _NUMBERS = ({int, float}, {float}, {int, float, type(None)}, {float, type(None)}, {int, type(None)})
 _TEXTS = ({str}, {str, type(None)})
@@ -25,15 +29,21 @@ class Columns:
 
     Attributes
     ----------
-    head : dict
-        ``{"rows": n, "columns": [{"name", "kind", "texts" or "values"}]}``; kinds are ``int``, ``float``, ``text``
-        (8, 8 and 4 bytes a row, in this order of columns) and ``json`` (no bytes).
+    told : bytes
+        JSON of ``{"rows": n, "columns": [{"name", "kind", "texts" or "values"}]}``; kinds are ``int``, ``float``,
+        ``text`` (8, 8 and 4 bytes a row, in this order of columns) and ``json`` (no bytes).
     body : list of bytes-like
         The bytes of the columns that have some.
     """
 
-    head: dict[str, Any]
+    told: bytes
     body: list[memoryview]
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What ``told`` tells."""
+        made: dict[str, Any] = json.loads(self.told)
+        return made
 
     @property
     def size(self) -> int:
@@ -92,7 +102,14 @@ def to_columns(data: Any) -> Columns | None:
         described.append({"name": name, "kind": kind, **fields})
         if part is not None:
             body.append(memoryview(part).cast("B"))
-    return Columns({"rows": len(rows), "columns": described}, body)
+    return Columns(_told({"rows": len(rows), "columns": described}), body)
+
+
+def _told(head: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(head)
+    except TypeError:  # a whole number beyond 64 bits, which no answer that came as JSON through orjson has
+        return json.dumps(head).encode()
 
 
 def _column(column: list[Any]) -> "tuple[str, dict[str, Any], array[Any] | None]":
@@ -109,9 +126,11 @@ def _column(column: list[Any]) -> "tuple[str, dict[str, Any], array[Any] | None]
             column = [_NAN if value is None else value for value in column]
         return "float", {}, array("d", column)
     if kinds in _TEXTS:
-        texts = dict.fromkeys(column)
-        texts.pop(None, None)
-        places = dict(zip(texts, count(), strict=False))
-        places[None] = -1
-        return "text", {"texts": list(texts)}, array("i", list(map(places.__getitem__, column)))
+        # a text that is new gets the next place: one pass, without a line of Python per row
+        places: defaultdict[Any, int] = defaultdict(count().__next__)
+        if type(None) in kinds:
+            places[None] = -1
+        made = array("i", list(map(places.__getitem__, column)))
+        places.pop(None, None)
+        return "text", {"texts": list(places)}, made
     return "json", {"values": column}, None

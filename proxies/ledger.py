@@ -4,8 +4,9 @@ An answer is read from the ledger only at the address it was recorded under, wit
 beside it as a check, so that trials stay independent and a resumed run asks for nothing twice.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
@@ -31,25 +32,73 @@ class Address:
     retry: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unread:
+    """Data that nobody has read yet."""
+
+    def __repr__(self) -> str:
+        return "UNREAD"
+
+
+UNREAD: Any = _Unread()
+_IN_THREAD = 100_000
+
+
 class Answer:
     """What the broker lets out: data in the upstream's shape, and what was done to it.
 
-    Attributes
+    Parameters
     ----------
     data : JSON value
-        Shared between equal calls: read it, do not change it.
+        Left out where ``body`` holds it: it is then read when somebody looks at it, which for a large answer that
+        goes to a kernel is never.
     meta : dict
         ``as_of, policy, clamped, rows_dropped, dropped_why, residual, source, endpoint, fetched_at,
         content_hash, notes``.
     body : bytes or None
         The data as JSON, when already encoded.
+    packer : awaitable function of (body, content hash), or None
+        Turns a large body into columns outside this process.
     """
 
-    data: Any
-    meta: dict[str, Any]
-    body: bytes | None = field(default=None, repr=False, compare=False)
-    _columns: list[Columns | None] = field(default_factory=list, init=False, repr=False, compare=False)
+    __slots__ = ("_columns", "_data", "body", "meta", "packer")
+
+    def __init__(
+        self,
+        *,
+        meta: dict[str, Any],
+        data: Any = UNREAD,
+        body: bytes | None = None,
+        packer: "Packer | None" = None,
+    ) -> None:
+        if data is UNREAD and body is None:
+            raise ValueError("an answer needs its data, as a value or as JSON")
+        self.meta = meta
+        self.body = body
+        self._data = data
+        self.packer = packer
+        self._columns: tuple[Columns | None] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answer) and self.meta == other.meta and self.data == other.data
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Answer(data={self._data!r}, meta={self.meta!r})"
+
+    @property
+    def data(self) -> Any:
+        """The data, shared between equal calls: read it, do not change it."""
+        if self._data is UNREAD:
+            assert self.body is not None, "one of the two is there"
+            self._data = orjson.loads(self.body)
+        return self._data
+
+    @property
+    def size(self) -> int:
+        """Bytes kept of it: JSON and, where made, columns."""
+        kept = self._columns[0] if self._columns else None
+        return len(self.encoded()) + (kept.size + len(kept.told) if kept else 0)
 
     def encoded(self) -> bytes:
         """The data as JSON bytes, in the upstream's key order, without encoding twice."""
@@ -57,9 +106,28 @@ class Answer:
 
     def columns(self) -> Columns | None:
         """The data's rows as columns, made once; None where it has no rows."""
-        if not self._columns:
-            self._columns.append(to_columns(self.data))
+        if self._columns is None:
+            self._columns = (to_columns(self.data),)
         return self._columns[0]
+
+    async def packed(self) -> Columns | None:
+        """As `columns`, without holding up the loop.
+
+        Raises
+        ------
+        SourceUnavailable
+            The process that packs large answers ended.
+        """
+        if self._columns is None and self.body is not None and len(self.body) > _IN_THREAD:
+            made = await self.packer(self.body, self.meta["content_hash"]) if self.packer else UNREAD
+            if made is UNREAD:
+                return await asyncio.to_thread(self.columns)
+            self._columns = (made,)
+        return self.columns()
+
+
+#: Columns of a body, or `UNREAD` where they are better made in this process.
+Packer = Callable[[bytes, str], Awaitable[Columns | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,6 +141,29 @@ def count(value: Any, path: str) -> int:
     return sum(1 for _ in iterate(value, path))
 
 
+class _Found(Exception):
+    """A row: the search is over."""
+
+
+def any_row(value: Any, path: str) -> bool:
+    """Whether an answer holds a row, without a walk through all of them.
+
+    Examples
+    --------
+    >>> any_row({"observations": [1, 2]}, "observations[]"), any_row({"observations": []}, "observations[]")
+    (True, False)
+    """
+
+    def found(row: Any) -> Any:
+        raise _Found
+
+    try:
+        rewrite(value, path, found)
+    except _Found:
+        return True
+    return False
+
+
 def get(row: Any, field: str) -> Any:
     """The value at a dotted field inside a row; the row itself for ``""``; None where absent."""
     if not field:

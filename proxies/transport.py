@@ -105,7 +105,8 @@ class HttpxWire:
         if self._client is None:
             # redirects are not followed: a key must not travel to another host
             inner = httpx.AsyncHTTPTransport(
-                limits=httpx.Limits(max_connections=32, max_keepalive_connections=16)
+                verify=await asyncio.to_thread(_tls),
+                limits=httpx.Limits(max_connections=32, max_keepalive_connections=16),
             )
             self._client = httpx.AsyncClient(
                 transport=_Keyed(inner, self._key, self._secret),

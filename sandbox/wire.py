@@ -7,10 +7,11 @@ and a frame that is no request at all ends the connection.
 """
 
 import asyncio
+import itertools
 import logging
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,8 @@ from sandbox.types import ApiAnswer, ApiCaller, Limits
 MAX_REQUEST = 64 << 10
 MAX_REPLY = 32 << 20
 _HEAD = 4
+_AT_ONCE = 64 << 10  # bytes of a reply that are joined and sent in one go
+_ENCODING = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 _SLOW_DOWN = 0.05  # seconds per call of a kernel that is over its limit
 
 log = logging.getLogger(__name__)
@@ -104,44 +107,35 @@ class WireServer:
 
     async def run(self) -> None:
         """Serve until the kernel closes its end or sends what is no request."""
-        self._socket.setblocking(False)
-        reader, writer = await asyncio.open_unix_connection(sock=self._socket, limit=1 << 16)
-        received = bytearray()
+        link = _Link(self._socket)
         try:
-            while True:
-                while (body := _frame(received)) is None:
-                    chunk = await reader.read(1 << 16)
-                    if not chunk:
-                        return
-                    received += chunk
-                reply, *attached = await self._answer(parse_request(body))
-                writer.writelines((struct.pack(">I", len(reply)), reply, *attached))
-                if writer.transport.get_write_buffer_size():
-                    await writer.drain()
+            while (body := await link.frame()) is not None:
+                told, attached = await self._answer(parse_request(body))
+                await link.send((struct.pack(">I", sum(map(len, told))), *told, *attached))
         except BadFrame as error:
             log.warning("a kernel sent no request (%s); its connection is closed", error)
         except ConnectionError:
             return
         finally:
-            writer.close()
+            link.close()
 
-    async def _answer(self, request: CallRequest | DeclareRequest) -> list[bytes | memoryview]:
+    async def _answer(self, request: CallRequest | DeclareRequest) -> "_Reply":
         try:
             if isinstance(request, DeclareRequest):
                 if self._declare is None:
                     raise Refused("the knowledge cutoff of this session is pinned already")
-                return [_encode({"id": request.id, "data": await self._declare(request.cutoff)})]
+                return [_encode({"id": request.id, "data": await self._declare(request.cutoff)})], ()
             return await self._call(request)
         except Refused as error:
-            return [_failed(request.id, "refused", error)]
+            return _failed(request.id, "refused", error)
         except ProxyError as error:
-            return [_failed(request.id, "unavailable", error)]
+            return _failed(request.id, "unavailable", error)
         except Exception as error:
             # ours to mend: the session raises it after the cell; the kernel is told only that it failed
             self.failure = error
-            return [_failed(request.id, "unavailable", "the data broker failed")]
+            return _failed(request.id, "unavailable", "the data broker failed")
 
-    async def _call(self, request: CallRequest) -> list[bytes | memoryview]:
+    async def _call(self, request: CallRequest) -> "_Reply":
         cell = self.cell
         if self._calls >= self._limits.api_calls:
             cell.limit = "api_calls"
@@ -154,44 +148,125 @@ class WireServer:
         self._calls += 1
         nth, cell.count = cell.count, cell.count + 1
         answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
-        # a large answer is turned into columns beside the loop, which serves other kernels too
-        columns = await asyncio.to_thread(_columns, answer) if request.columns else None
-        reply: list[bytes | memoryview]
+        columns = await _columns(answer) if request.columns else None
+        # the parts of an answer that are JSON already are put between the others as they are
+        meta = b',"meta":%b}' % _encode(dict(answer.meta))
+        told: list[bytes]
+        attached: Sequence[memoryview] = ()
         if columns is None:
-            reply = [_encode({"id": request.id, "data": answer.data, "meta": dict(answer.meta)})]
+            told = [b'{"id":%d,"data":' % request.id, _data(answer), meta]
         else:
-            told = {"columns": columns.head, "attached": columns.size, "meta": dict(answer.meta)}
-            reply = [_encode({"id": request.id, **told}), *columns.body]
-        size = sum(map(len, reply))
+            attached = columns.body
+            told = [b'{"id":%d,"columns":' % request.id, columns.told, b',"attached":%d' % columns.size, meta]
+        size = sum(map(len, told)) + sum(map(len, attached))
         if size > MAX_REPLY:
             raise Refused(f"the answer has {size} bytes, at most {MAX_REPLY} are passed on: ask for less")
         self._bytes += size
         cell.hashes.append(str(answer.meta.get("content_hash", "")))
-        return reply
+        return told, attached
 
 
-def _frame(received: bytearray) -> bytes | None:
-    """Take one frame's body off the front of what was received; None when it is not all there."""
-    if len(received) < _HEAD:
-        return None
-    (length,) = struct.unpack_from(">I", received)
-    if length > MAX_REQUEST:
-        raise BadFrame(f"{length} bytes")
-    if len(received) < _HEAD + length:
-        return None
-    body = bytes(received[_HEAD : _HEAD + length])
-    del received[: _HEAD + length]
-    return body
+#: The parts of a reply's JSON, and what is attached to it.
+_Reply = tuple[list[bytes], Sequence[memoryview]]
 
 
-def _columns(answer: ApiAnswer) -> Columns | None:
-    return answer.columns() if isinstance(answer, Answer) else to_columns(answer.data)
+class _Link:
+    """Frames of one socket in the running loop, without a stream between: a small call costs few turns and no copy.
+
+    No more is read than one request can be, so a kernel that floods fills its own end of the socket.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self._socket = connection
+        self._loop = asyncio.get_running_loop()
+        self._received = bytearray(_HEAD + MAX_REQUEST)
+        self._end = 0
+        self._over = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._reads = True
+        self._loop.add_reader(connection, self._readable)
+
+    async def frame(self) -> bytes | None:
+        """The next frame's body; None when the other end is closed."""
+        while (body := self._take()) is None:
+            if self._over:
+                return None
+            if not self._reads:
+                self._reads = True
+                self._loop.add_reader(self._socket, self._readable)
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return body
+
+    def _take(self) -> bytes | None:
+        """One frame's body off the front of what was received; None when it is not all there."""
+        if self._end < _HEAD:
+            return None
+        (length,) = struct.unpack_from(">I", self._received)
+        if length > MAX_REQUEST:
+            raise BadFrame(f"{length} bytes")
+        used = _HEAD + int(length)
+        if self._end < used:
+            return None
+        body = bytes(self._received[_HEAD:used])
+        self._received[: self._end - used] = self._received[used : self._end]
+        self._end -= used
+        return body
+
+    def _readable(self) -> None:
+        try:
+            with memoryview(self._received) as room:
+                got = self._socket.recv_into(room[self._end :])
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            got = 0
+        self._end += got
+        self._over = got == 0
+        if self._over or self._end == len(self._received):
+            self._reads = False
+            self._loop.remove_reader(self._socket)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def send(self, parts: Sequence[bytes | memoryview]) -> None:
+        """Send bytes; returns when the socket has taken them."""
+        few = list(itertools.takewhile(lambda part: len(part) < _AT_ONCE, parts))
+        await self._send(b"".join(few))
+        for part in parts[len(few) :]:
+            await self._send(part)
+
+    async def _send(self, part: bytes | memoryview) -> None:
+        try:
+            sent = self._socket.send(part)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        if sent < len(part):
+            await self._loop.sock_sendall(self._socket, memoryview(part)[sent:])
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
 
 
-def _encode(message: dict[str, Any]) -> bytes:
-    return orjson.dumps(message, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY, default=str)
+async def _columns(answer: ApiAnswer) -> Columns | None:
+    return await answer.packed() if isinstance(answer, Answer) else to_columns(answer.data)
 
 
-def _failed(number: int, kind: str, reason: Exception | str) -> bytes:
+def _data(answer: ApiAnswer) -> bytes:
+    body = answer.body if isinstance(answer, Answer) else None
+    return body if body is not None else _encode(answer.data)
+
+
+def _encode(value: Any) -> bytes:
+    return orjson.dumps(value, option=_ENCODING, default=str)
+
+
+def _failed(number: int, kind: str, reason: Exception | str) -> _Reply:
     line = " ".join(str(reason).split())[:2000] or type(reason).__name__
-    return _encode({"id": number, "error": kind, "message": line})
+    return [_encode({"id": number, "error": kind, "message": line})], ()

@@ -1,14 +1,16 @@
 """What a source is, and the source that most are: JSON over HTTP."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
 import orjson
 
-from proxies.cache import Raw
+from proxies.cache import LARGE, Raw
 from proxies.catalogue.loader import Endpoint, SourceInfo
 from proxies.errors import MissingKey, ProxyError, SourceRejected, no_answer
+from proxies.ledger import UNREAD
 from proxies.settings import ProxySettings
 from proxies.transport import Courier, HttpxWire, Outgoing, Reply, Wire, redact
 
@@ -69,17 +71,22 @@ class HttpSource:
             The upstream failed, or says that there is no such thing.
         """
         self.need_key()
-        _, body = await self.ask(endpoint, self.outgoing(endpoint, params))
-        return Raw(body=body, fetched_at=self._settings.now())
+        payload, body = await self.ask(endpoint, self.outgoing(endpoint, params), unread=LARGE)
+        return Raw(body=body, fetched_at=self._settings.now(), read=payload is not UNREAD)
 
     def need_key(self) -> None:
         """Raise MissingKey where a key is wanted and none is set."""
         if self.info.key and not self._secret:
             raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
 
-    async def ask(self, endpoint: Endpoint, outgoing: Outgoing) -> tuple[Any, bytes]:
-        """One exchange: the parsed answer and its bytes, or the error it stands for."""
+    async def ask(self, endpoint: Endpoint, outgoing: Outgoing, *, unread: float = inf) -> tuple[Any, bytes]:
+        """One exchange: the parsed answer and its bytes, or the error it stands for.
+
+        A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
+        """
         reply = await self._courier.send(outgoing)
+        if len(reply.body) >= unread and 200 <= reply.status < 300:
+            return UNREAD, reply.body
         body = reply.body if reply.body.strip() else self.empty
         payload, broken = _parse(body)
         problem = self.complaint(endpoint, reply, payload)

@@ -152,9 +152,7 @@ class ApiLedger:
     def _row(self, row: Any) -> LedgerRow:
         answer = None
         if row["answer"] is not None:
-            answer = Answer(
-                data=orjson.loads(self._store.body(row["answer"])), meta=orjson.loads(row["meta"])
-            )
+            answer = Answer(body=self._store.body(row["answer"]), meta=orjson.loads(row["meta"]))
         return LedgerRow(
             address=Address(
                 run=row["run_id"],
