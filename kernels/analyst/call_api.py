@@ -17,6 +17,8 @@ from typing import Any
 
 MAX_REQUEST = 64 << 10
 MAX_REPLY = 64 << 20
+_CHUNK = 64 << 10  # a larger receive buffer would be mapped and unmapped by every call
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 _DATE_COLUMNS = ("date", "datetime", "timestamp", "day", "time")
 
 
@@ -110,7 +112,7 @@ class CallApi:
             self._last += 1
             number = self._last
             try:
-                body = json.dumps({"id": number, **request}, allow_nan=False).encode()
+                body = _encode({"id": number, **request}).encode()
             except (TypeError, ValueError) as error:
                 raise ApiRefused(f"path and params must be plain JSON values: {error}") from None
             if len(body) > MAX_REQUEST:
@@ -129,7 +131,7 @@ class CallApi:
         # bytes stay in self._received when an interrupt cuts a read short; replies to interrupted calls are passed over
         while True:
             self._fill(link, 4)
-            (length,) = struct.unpack(">I", self._received[:4])
+            (length,) = struct.unpack_from(">I", self._received)
             if length > MAX_REPLY:
                 raise OSError(f"a reply of {length} bytes")
             self._fill(link, 4 + length)
@@ -147,7 +149,7 @@ class CallApi:
 
     def _fill(self, link: socket.socket, wanted: int) -> None:
         while len(self._received) < wanted:
-            chunk = link.recv(1 << 20)
+            chunk = link.recv(_CHUNK)
             if not chunk:
                 raise OSError("connection closed")
             self._received += chunk
