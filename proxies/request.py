@@ -91,6 +91,9 @@ def _typed(name: str, param: Param, value: Any) -> Any:
             raise ParameterInvalid(f"{name}={value} is above {param.high}")
     if param.place == "path":
         _path_safe(name, str(typed), param)
+    elif param.chars and not re.fullmatch(param.chars, str(typed)):
+        form = param.about or f"it is written like {param.example}"
+        raise ParameterInvalid(f"{name}={str(typed)[:60]!r} is not written as it must be: {form}")
     return typed
 
 

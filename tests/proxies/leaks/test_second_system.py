@@ -1,9 +1,11 @@
 """Cases B1 to B13: the second system."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from proxies.catalogue import load_catalogue
 from proxies.clock import Cutoff
 from proxies.errors import (
     CutoffRefused,
@@ -181,6 +183,40 @@ async def test_b8_market_state_of_today_is_stripped_and_not_asked_by() -> None:
     for name in ("closed", "active", "order"):
         with pytest.raises(ParameterNotListed, match=name):
             await Desk([])("polymarket/markets", **{name: "true"})
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("exa/search/search", lambda hits: {"results": hits}),
+        ("brave/web", lambda hits: {"web": {"results": hits}}),
+        ("brave/news", lambda hits: {"results": hits}),
+    ],
+)
+async def test_b9_of_a_rejected_page_not_even_the_title_is_told(
+    path: str, body: Callable[[Any], Any]
+) -> None:
+    """A page that speaks of later goes with its title, address and text; it is counted, nothing more.
+
+    Rejecting by rule is what applies today. Reading a page by its address, with a verdict by a model, is a later issue:
+    until then nothing reads an address at all (A57, A62).
+    """
+    texts = ("text", "publishedDate") if path.startswith("exa") else ("description", "page_age")
+
+    def hit(title: str, text: str) -> dict[str, Any]:
+        return {
+            "title": title,
+            "url": f"https://e.org/{title}",
+            texts[0]: text,
+            texts[1]: "2024-01-02T00:00:00",
+        }
+
+    hits = [hit("telltale", "On 5 November 2024 they won."), hit("plain", "In January 2024 they led.")]
+    example = load_catalogue().resolve(path).example
+    answer = await Desk(body(hits))(path, **example)
+    text = answer.encoded().decode()
+    assert "plain" in text and "telltale" not in text + str(answer.meta) and "November" not in text
+    assert answer.meta["dropped_why"] == {"the text speaks of a day on or after the cutoff": 1}
 
 
 async def test_b10_generated_answers_are_refused() -> None:
