@@ -13,6 +13,7 @@ import nbformat
 import pytest
 
 from proxies.clock import Cutoff
+from tests.conftest import FinishedRun
 from workbench.engine.assembly import open_engine
 from workbench.engine.runner import new_run
 from workbench.engine.settings import with_preset
@@ -22,30 +23,27 @@ from workbench.store import Store
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 
 
-def embedded_copy(folder: Path, day: str | None, factor: float) -> Path:
+def embedded_copy(folder: Path, day: str, factor: float) -> Path:
     """A copy of the embedded series in which every price of one S&P row is multiplied."""
     spec = importlib.util.find_spec("arch")
     assert spec is not None and spec.origin is not None
     copy = folder / "data"
     shutil.copytree(Path(spec.origin).parent / "data", copy)
-    if day is not None:
-        path = copy / "sp500" / "sp500.csv.gz"
-        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-        changed = 0
-        for number, line in enumerate(lines):
-            if line.startswith(day):
-                date, *values, volume = line.split(",")
-                lines[number] = ",".join(
-                    [date, *(f"{float(value) * factor:.6f}" for value in values), volume]
-                )
-                changed += 1
-        assert changed == 1
-        path.write_bytes(gzip.compress("\n".join(lines).encode() + b"\n", mtime=0))
+    path = copy / "sp500" / "sp500.csv.gz"
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    changed = 0
+    for number, line in enumerate(lines):
+        if line.startswith(day):
+            date, *values, volume = line.split(",")
+            lines[number] = ",".join([date, *(f"{float(value) * factor:.6f}" for value in values), volume])
+            changed += 1
+    assert changed == 1
+    path.write_bytes(gzip.compress("\n".join(lines).encode() + b"\n", mtime=0))
     return copy
 
 
 def analyzed(folder: Path, embedded: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """The run's document, and the outputs of each leaf's notebook as text."""
+    """The document of the demo's claim on other data, and the outputs of each leaf's notebook as text."""
 
     async def job() -> dict[str, Any]:
         store = Store(folder / "home")
@@ -61,18 +59,22 @@ def analyzed(folder: Path, embedded: Path) -> tuple[dict[str, Any], dict[str, st
             store.close()
 
     document = asyncio.run(job())
+    return document, outputs_of(document)
+
+
+def outputs_of(document: dict[str, Any]) -> dict[str, str]:
     outputs = {}
     for node in document["nodes"]:
         if node["notebook"]:
             notebook = nbformat.read(node["notebook"], as_version=4)
             outputs[node["id"]] = json.dumps([cell.get("outputs") for cell in notebook.cells], sort_keys=True)
-    return document, outputs
+    return outputs
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, str]]:
-    folder = tmp_path_factory.mktemp("base")
-    return analyzed(folder, embedded_copy(folder, None, 1.0))
+def base(demo: FinishedRun) -> tuple[dict[str, Any], dict[str, str]]:
+    """The demo itself, on the data as they are."""
+    return demo.document, outputs_of(demo.document)
 
 
 def values(document: dict[str, Any]) -> dict[str, float]:
