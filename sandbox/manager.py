@@ -53,7 +53,7 @@ class Sandbox:
         self._sessions.add(session)
         try:
             await session.start()
-        except BaseException:
+        except BaseException:  # a cancelled start too has a kernel to end
             await session.close()
             raise
         return session
@@ -72,7 +72,7 @@ class Sandbox:
         client = KernelClient(kernel.endpoints.info)
         try:
             await client.connect(spec.limits.start_seconds)
-        except BaseException:
+        except BaseException:  # likewise; nobody else knows this kernel
             await client.close()
             await kernel.kill()
             raise

@@ -1,5 +1,6 @@
 """The notebook of a session: rendered from the journal's cells, valid nbformat 4.5, written by atomic rename."""
 
+import contextlib
 import importlib
 import os
 import re
@@ -69,8 +70,9 @@ def write_notebook(path: Path, notebook: Any) -> None:
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
+    except BaseException:  # a cancelled write too must leave no half a file beside the notebook
+        with contextlib.suppress(FileNotFoundError):  # so that what went wrong is what is raised
+            os.unlink(name)
         raise
 
 

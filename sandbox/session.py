@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from sandbox.results import cell_result
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 
+_log = logging.getLogger(__name__)
 _FIRST = asyncio.FIRST_COMPLETED
 _LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
 _WATCH_GRACE = 1.0  # seconds from the interrupt to the kill where a watch says too much; memory goes fast
@@ -272,8 +274,10 @@ class Session:
 
     async def _render_later(self) -> None:
         await asyncio.sleep(_RENDER_AFTER)
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             self._render()
+        except OSError as error:  # nothing is lost: the journal has it, and closing renders again and raises
+            _log.warning("session %s: its notebook could not be written: %s", self.spec.name, error)
 
     def _render(self) -> None:
         metadata = {**self.spec.metadata, "session": self.spec.name, "isolation": self.spec.isolation}

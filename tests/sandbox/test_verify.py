@@ -1,7 +1,9 @@
+import asyncio
 import base64
 import dataclasses
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import nbformat
@@ -153,6 +155,37 @@ async def test_a_missing_ledger_answer_is_found(box, proof):
 async def test_the_conclusion_is_the_callers_to_check(box, proof):
     outcome = await _verify(box, proof, conclusion=lambda: "p is 0.4 in the text and 0.6 in the tree")
     assert [d.what for d in outcome.differing] == ["p is 0.4 in the text and 0.6 in the tree"]
+
+
+_TELLS_THE_TIME = {
+    "datetime": "from datetime import datetime\nprint(datetime.now().isoformat(timespec='seconds'))",
+    "time": "import time\nprint(time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime()))",
+    "pandas": "import pandas as pd\nprint(pd.Timestamp.now().floor('s'), pd.date_range(end=pd.Timestamp.now().floor('s'), periods=2))",
+}
+
+
+async def _proof_at(box: Sandbox, spec, source: str):
+    recorder = Recorder()
+    session = await box.open(spec, recorder)
+    told = await session.execute(source)
+    assert told.status == "ok", told.text()
+    await session.execute("v = CALL_API('x', {'a': 1})[0]['value']\nprint(v)")
+    await session.close()
+    return told.text(), (spec, recorder.rows)
+
+
+@pytest.mark.parametrize("name", _TELLS_THE_TIME)
+async def test_a_cell_that_prints_the_time_is_verified_only_with_the_clock_at_the_cutoff(box, spec_for, name):
+    cutoff = datetime(2018, 6, 30, 4, tzinfo=UTC)
+    frozen = dataclasses.replace(spec_for("P1.1.1"), clock=cutoff)
+    told, proof = await _proof_at(box, frozen, _TELLS_THE_TIME[name])
+    assert "2018-06-30" in told and "04:00:0" in told
+    _, plain = await _proof_at(box, spec_for("P2.1.1"), _TELLS_THE_TIME[name])
+    await asyncio.sleep(1.1)  # so that the wall clock shows another second
+    outcome = await _verify(box, proof)
+    assert outcome.verified, outcome.differing
+    outcome = await _verify(box, plain)
+    assert [(d.check, d.cell) for d in outcome.differing] == [("rerun", "cell-001")]
 
 
 def test_text_is_compared_without_addresses_durations_and_temporary_paths():
