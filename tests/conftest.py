@@ -10,12 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.command_line import run_process
 from tests.fakes.browser import chromium, lab, watched
 
 __all__ = ["chromium", "lab", "watched"]  # fixtures
+
+# how long an example takes says nothing about it on a machine that others use too
+hypothesis.settings.register_profile(
+    "suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("suite")
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0", "::"}
 
