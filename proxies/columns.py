@@ -9,13 +9,15 @@ import json
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import count
-from operator import itemgetter
+from itertools import chain, count
 from typing import Any
 
 import orjson
+
+#: Whether the caller will ask for columns of the answer: they can then be made while the ledger writes.
+WANTED: ContextVar[bool] = ContextVar("columns_wanted", default=False)
 
 _NUMBERS = ({int, float}, {float}, {int, float, type(None)}, {float, type(None)}, {int, type(None)})
 _TEXTS = ({str}, {str, type(None)})
@@ -51,7 +53,7 @@ class Columns:
         return sum(part.nbytes for part in self.body)
 
 
-def rows_of(data: Any) -> list[Mapping[str, Any]] | None:
+def rows_of(data: Any) -> list[dict[str, Any]] | None:
     """The rows of an answer: the list itself, or the one list in a dict; None where there are none.
 
     Examples
@@ -85,15 +87,14 @@ def to_columns(data: Any) -> Columns | None:
     rows = rows_of(data)
     if rows is None or sys.byteorder != "little":
         return None
-    names: Sequence[str] = tuple(rows[0])
-    try:
-        # rows of one length that all have the first one's names have the same names
-        columns = [list(map(itemgetter(name), rows)) for name in names]
-        alike = set(map(len, rows)) == {len(names)}
-    except KeyError:
-        alike = False
-    if not alike:
-        names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(rows[0])
+    columns: list[list[Any]]
+    if list(chain.from_iterable(rows)) == names * len(rows):
+        # rows of the same names in the same order, as nearly all are: each is visited once for all of its values
+        values = list(chain.from_iterable(map(dict.values, rows)))
+        columns = [values[at :: len(names)] for at in range(len(names))]
+    else:
+        names = list(dict.fromkeys(chain.from_iterable(rows)))
         columns = [[row.get(name) for row in rows] for name in names]
     described: list[dict[str, Any]] = []
     body: list[memoryview] = []

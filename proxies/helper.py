@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import orjson
 
 from proxies import errors
-from proxies.columns import Columns
+from proxies.columns import WANTED, Columns
 from proxies.errors import ProxyError, SourceUnavailable
 from proxies.handling import Done, Job, More
 from proxies.policies import AskAgain
@@ -78,15 +78,14 @@ class Helper:
         CannotStart
             There is no process.
         """
+        ahead = WANTED.get()
 
         def talk(link: Connection) -> More | Done:
-            head, parts = (
-                _put(link, ("step", seat.number, seat.seen, None), bodies[seat.seen :])
-                if seat.seen
-                else ({}, [])
-            )
-            if not seat.seen or head["kind"] == "again":
-                head, parts = _put(link, ("step", seat.number, 0, job), bodies)
+            head: dict[str, Any] = {"kind": "again"}
+            if seat.seen:
+                head, parts = _put(link, ("step", seat.number, seat.seen, None, ahead), bodies[seat.seen :])
+            if head["kind"] == "again":
+                head, parts = _put(link, ("step", seat.number, 0, job, ahead), bodies)
             seat.seen = len(bodies)
             if head["kind"] == "more":
                 return More(params=head["params"])

@@ -5,6 +5,7 @@ with ``kind`` and ``parts``, the count of byte messages that follow. Requests co
 vendors sent is in the byte messages, and is read as JSON.
 """
 
+import contextlib
 import gc
 import pickle
 from collections import OrderedDict
@@ -14,9 +15,9 @@ from typing import Any
 
 import orjson
 
-from proxies.columns import to_columns
+from proxies.columns import Columns, to_columns
 from proxies.errors import ProxyError
-from proxies.handling import Handling, Job, More
+from proxies.handling import Done, Handling, Job, More
 from proxies.policies import AskAgain
 
 _MOST_JOBS = 32
@@ -31,14 +32,20 @@ class Desk:
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[int, tuple[Handling, int]] = OrderedDict()
-        self._last: tuple[str, Any] | None = None
+        self._last: _Last | None = None
+
+    def work_ahead(self) -> None:
+        """Make the columns that will be asked for next."""
+        if self._last is not None and self._last.ahead:
+            with contextlib.suppress(Exception):  # it comes again, and is told, when they are asked for
+                self._last.columns()
 
     def rest(self) -> None:
         """Give memory back."""
         self._last = None
         gc.collect()
 
-    def step(self, number: int, seen: int, job: Job | None, bodies: Sequence[bytes]) -> Reply:
+    def step(self, number: int, seen: int, job: Job | None, ahead: bool, bodies: Sequence[bytes]) -> Reply:
         """The reply to new pages of a job; ``again`` asks for the job with all of its pages."""
         handling, taken = self._jobs.pop(number, (None, 0))
         if job is not None:
@@ -51,20 +58,34 @@ class Desk:
             while len(self._jobs) > _MOST_JOBS:
                 self._jobs.popitem(last=False)
             return {"kind": "more", "params": dict(told.params)}, ()
-        self._last = (told.content_hash, told.data) if len(told.body) < _MOST_KEPT else None
+        self._last = _Last(told, ahead) if len(told.body) < _MOST_KEPT else None
         head = {"kind": "done", "hash": told.content_hash, "dropped": told.dropped, "notes": told.notes}
         return head, (told.body,)
 
     def columns(self, content_hash: str, bodies: Sequence[bytes]) -> Reply:
         """The columns of a body, or of the last answer."""
         if bodies:
-            data = orjson.loads(bodies[0])
-        elif self._last is not None and self._last[0] == content_hash:
-            data = self._last[1]
+            made = to_columns(orjson.loads(bodies[0]))
+        elif self._last is not None and self._last.content_hash == content_hash:
+            made = self._last.columns()
         else:
             return {"kind": "again"}, ()
-        made = to_columns(data)
         return {"kind": "columns"}, () if made is None else (made.told, *made.body)
+
+
+class _Last:
+    """The answer that was handled last, and its columns once they are made."""
+
+    def __init__(self, told: Done, ahead: bool) -> None:
+        self.content_hash, self.ahead = told.content_hash, ahead
+        self._data = told.data
+        self._made: tuple[Columns | None] | None = None
+
+    def columns(self) -> Columns | None:
+        if self._made is None:
+            self._made = (to_columns(self._data),)
+            self._data = None
+        return self._made[0]
 
 
 def serve(descriptor: int) -> None:
@@ -80,6 +101,7 @@ def serve(descriptor: int) -> None:
                 desk.rest()
                 continue
             _exchange(link, desk)
+            desk.work_ahead()
     except (EOFError, OSError):
         return
 

@@ -177,8 +177,8 @@ def _in_bulk(payload: Any, judge: Judge, fields: AbstractSet[str]) -> tuple[list
 
     The same as judging row by row, an order of magnitude faster for a hundred thousand of them.
     """
-    name = getattr(judge, "by_text", None)
-    if name is None or type(payload) is not list or set(map(type, payload)) != {dict}:
+    name, of_texts = getattr(judge, "by_text", ("", None))
+    if of_texts is None or type(payload) is not list or set(map(type, payload)) != {dict}:
         return None
     try:
         texts = list(map(itemgetter(name), payload))
@@ -186,7 +186,7 @@ def _in_bulk(payload: Any, judge: Judge, fields: AbstractSet[str]) -> tuple[list
         return None
     if set(map(type, texts)) != {str} or not set().union(*payload) <= fields:
         return None
-    verdicts = {text: judge({name: text}) for text in set(texts)}
+    verdicts = of_texts(set(texts))
     reasons = list(map(verdicts.__getitem__, texts))
     return list(compress(payload, map(not_, reasons))), Counter(filter(None, reasons))
 

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from proxies.columns import Columns, to_columns
+from proxies.columns import WANTED, Columns, to_columns
 from proxies.errors import ProxyError, Refused
 from proxies.ledger import Answer
 from sandbox.types import ApiAnswer, ApiCaller, Limits
@@ -147,6 +147,7 @@ class WireServer:
             raise Refused(f"this session's {self._limits.api_bytes} bytes of data are used up")
         self._calls += 1
         nth, cell.count = cell.count, cell.count + 1
+        WANTED.set(request.columns)
         answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
         columns = await _columns(answer) if request.columns else None
         # the parts of an answer that are JSON already are put between the others as they are

@@ -5,8 +5,9 @@ whole window lies after the cutoff). ``judge`` makes, once per answer, a functio
 must go, or None where it may stay. Neither does I/O nor looks at a clock.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from proxies.catalogue.loader import Endpoint
 from proxies.catalogue.schema import StampRow
-from proxies.clock import Cutoff
+from proxies.clock import Cutoff, parse_day
 from proxies.rows import get
 from proxies.stamps import Stamp, known_from
 
@@ -164,7 +165,35 @@ def by_stamp(ask: Ask, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Jud
             texts[value] = verdict(value)
         return texts[value]
 
+    def of_texts(values: Set[str]) -> dict[str, str | None]:
+        """The verdicts on many texts: where days are told in order, one search finds the last that was known."""
+        last = _last_day(stamp, cutoff) if stamp.form == "iso" and len(values) > 50 else None
+        told = {}
+        for value in values:
+            day = parse_day(value) if last else None
+            if last and day and _FIRST_DAY <= day <= _FINAL_DAY:
+                told[value] = None if day <= last else LATE
+            else:
+                told[value] = verdict(value)
+        return told
+
     if plain:
         # of rows with a text under this name equal texts share a verdict: long lists are judged by text, not by row
-        vars(judge)["by_text"] = name
+        vars(judge)["by_text"] = (name, of_texts)
     return judge
+
+
+_FIRST_DAY, _FINAL_DAY = date(1800, 1, 1), date(2400, 1, 1)
+
+
+def _last_day(stamp: Stamp, cutoff: Cutoff) -> date:
+    """The last day whose stamp was known before the cutoff; a later day is never known earlier."""
+    low, high = _FIRST_DAY.toordinal() - 1, _FINAL_DAY.toordinal()
+    while low < high:
+        middle = (low + high + 1) // 2
+        known = known_from(date.fromordinal(middle).isoformat(), stamp)
+        if known is not None and cutoff.admits(known):
+            low = middle
+        else:
+            high = middle - 1
+    return date.fromordinal(low)
