@@ -1,0 +1,71 @@
+"""Wikipedia with a history: pages that are written, moved and turned into redirects; titles of today lead to revisions.
+
+A page keeps its history when it is moved; its old title becomes a redirect whose first edit tells of the move. Asked
+with ``redirects`` the service follows redirects as they are now, which is what a reader of the past must not do.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.upstream import Seen, Sent
+
+
+@dataclass
+class Edit:
+    """One revision: when it was saved, the text, the comment."""
+
+    at: str
+    text: str
+    comment: str = ""
+
+
+@dataclass
+class Wiki:
+    """The service: edits by the title they stand under today, oldest first."""
+
+    pages: dict[str, list[Edit]] = field(default_factory=dict)
+    seen: list[Seen] = field(default_factory=list)
+
+    def edit(self, title: str, at: str, text: str, comment: str = "") -> None:
+        self.pages.setdefault(title, []).append(Edit(at, text, comment))
+
+    def move(self, old: str, new: str, at: str) -> None:
+        said = f"Editor moved page [[{old}]] to [[{new}]]: a better title"
+        history = self.pages.pop(old)
+        history.append(Edit(at, history[-1].text, said))
+        self.pages[new] = history
+        self.edit(old, at, f"#REDIRECT [[{new}]]", said)
+
+    def __call__(self, seen: Seen) -> Sent:
+        self.seen.append(seen)
+        query = seen.query
+        title = query["titles"].replace("_", " ")
+        title = title[:1].upper() + title[1:]
+        if "redirects" in query:
+            for _ in range(3):
+                newest = self.pages.get(title, [Edit("", "")])[-1].text
+                title = newest[12:-2] if newest.startswith("#REDIRECT") else title
+        edits = self.pages.get(title)
+        if edits is None:
+            return self._said({"title": title, "missing": True})
+        listed = list(edits) if query.get("rvdir") == "newer" else list(edits)[::-1]
+        start = query.get("rvstart", "9999")[:19]
+        listed = [edit for edit in listed if query.get("rvdir") == "newer" or edit.at[:19] <= start]
+        wanted = query["rvprop"].split("|")
+        rows = [
+            self._row(number, edit, wanted)
+            for number, edit in enumerate(listed[: int(query.get("rvlimit", 50))])
+        ]
+        return self._said({"title": title, "pageid": 1, **({"revisions": rows} if rows else {})})
+
+    def _row(self, number: int, edit: Edit, wanted: list[str]) -> dict[str, Any]:
+        every = {"revid": number + 1, "timestamp": edit.at, "size": len(edit.text), "comment": edit.comment}
+        row = {
+            name: value
+            for name, value in every.items()
+            if name in wanted or (name == "revid" and "ids" in wanted)
+        }
+        return {**row, "slots": {"main": {"content": edit.text}}} if "content" in wanted else row
+
+    def _said(self, page: dict[str, Any]) -> Sent:
+        return Sent({"query": {"pages": [page]}})

@@ -1,0 +1,106 @@
+"""Pages as they stood: redirects and moves of then, not of today."""
+
+import pytest
+
+from proxies.errors import Refused
+from tests.fakes.upstream_wikipedia import Wiki
+from tests.proxies.leaks.desk import Desk
+
+
+def wiki() -> Wiki:
+    made = Wiki()
+    made.edit("Slump of 2020", "2020-03-15T10:00:00Z", "A slump.\n== Causes ==\nMany.")
+    made.edit("Slump of 2020", "2021-01-01T10:00:00Z", "A slump that ended.")
+    # a redirect that once led elsewhere
+    made.edit("The slump", "2019-01-01T00:00:00Z", "#REDIRECT [[Slump of 2008]]")
+    made.edit("The slump", "2022-01-01T00:00:00Z", "#redirect: [[Slump_of_2020#Causes|slump]]")
+    made.edit("Slump of 2008", "2009-01-01T00:00:00Z", "An old slump.")
+    # a page of its own that was later merged into another
+    made.edit("Causes of the slump", "2020-05-01T00:00:00Z", "The causes.")
+    made.edit("Causes of the slump", "2023-01-01T00:00:00Z", "#REDIRECT [[Slump of 2020]]")
+    # a page under another title than today's, moved twice
+    made.edit("Bank A", "2018-01-01T00:00:00Z", "A bank.")
+    made.move("Bank A", "Bank B", "2023-03-01T00:00:00Z")
+    made.move("Bank B", "Bank C after the collapse", "2023-09-01T00:00:00Z")
+    # a name that was made up only later
+    made.edit("Great slump", "2023-05-05T00:00:00Z", "#REDIRECT [[Slump of 2020]]")
+    made.edit("Loop", "2019-01-01T00:00:00Z", "#REDIRECT [[Pool]]")
+    made.edit("Pool", "2019-01-01T00:00:00Z", "#REDIRECT [[Loop]]")
+    return made
+
+
+async def page(title: str, cutoff: str) -> tuple[str, str]:
+    desk = Desk(wiki())
+    answer = await desk("wikipedia/page", cutoff=cutoff, title=title)
+    assert not any("redirects" in seen.query for seen in desk.seen)
+    return answer.data["title"], answer.data["wikitext"]
+
+
+@pytest.mark.parametrize(
+    ("title", "cutoff", "told"),
+    [
+        ("Slump of 2020", "2020-06-01", ("Slump of 2020", "A slump.\n== Causes ==\nMany.")),
+        ("slump_of_2020", "2022-06-01", ("Slump of 2020", "A slump that ended.")),
+        ("The slump", "2021-06-01", ("Slump of 2008", "An old slump.")),
+        ("The slump", "2022-06-01", ("Slump of 2020", "A slump that ended.")),
+        ("Causes of the slump", "2022-06-01", ("Causes of the slump", "The causes.")),
+        ("Causes of the slump", "2023-06-01", ("Slump of 2020", "A slump that ended.")),
+    ],
+)
+async def test_a_title_leads_where_it_led_then(title: str, cutoff: str, told: tuple[str, str]) -> None:
+    assert await page(title, cutoff) == told
+
+
+async def test_a_page_moved_since_is_told_under_its_title_of_then() -> None:
+    assert await page("Bank A", "2022-06-01") == ("Bank A", "A bank.")
+    # once the move is known so is the new title
+    assert await page("Bank A", "2023-06-01") == ("Bank B", "A bank.")
+    answer = await Desk(wiki())("wikipedia/page", cutoff="2022-06-01", title="Bank A")
+    assert "collapse" not in answer.encoded().decode() + str(answer.meta)
+
+
+async def test_a_name_made_up_later_and_one_that_never_was_read_the_same() -> None:
+    words = set()
+    for title in ("Great slump", "No such thing"):
+        with pytest.raises(Refused) as caught:
+            await page(title, "2022-06-01")
+        words.add(caught.value.reason)
+    assert len(words) == 1
+    assert (await page("Great slump", "2023-06-01"))[0] == "Slump of 2020"
+
+
+async def test_redirects_that_run_in_a_circle_end() -> None:
+    desk = Desk(wiki())
+    answer = await desk("wikipedia/page", cutoff="2022-06-01", title="Loop")
+    assert answer.data["wikitext"].startswith("#REDIRECT") and len(desk.seen) <= 5
+
+
+async def test_sections_and_edits_are_those_of_the_page_of_then() -> None:
+    desk = Desk(wiki())
+    sections = await desk("wikipedia/sections", cutoff="2020-06-01", title="Slump of 2020")
+    assert sections.data == [{"level": 2, "title": "Causes"}]
+    edits = await desk("wikipedia/revisions", cutoff="2022-06-01", title="Bank A")
+    assert [row["timestamp"] for row in edits.data["revisions"]] == ["2018-01-01T00:00:00Z"]
+    through = await desk("wikipedia/revisions", cutoff="2022-06-01", title="The slump")
+    assert [row["timestamp"] for row in through.data["revisions"]] == [
+        "2021-01-01T10:00:00Z",
+        "2020-03-15T10:00:00Z",
+    ]
+
+
+async def test_live_a_title_leads_where_it_leads_now() -> None:
+    answer = await Desk(wiki())("wikipedia/page", cutoff="now", title="Bank A")
+    assert (answer.data["title"], answer.data["wikitext"]) == ("Bank C after the collapse", "A bank.")
+
+
+async def test_a_later_redirect_that_comes_all_the_same_leads_nowhere() -> None:
+    """A server that ignores the asked time must not get the title's later target out."""
+    row = {
+        "revid": 1,
+        "timestamp": "2023-01-01T00:00:00Z",
+        "slots": {"main": {"content": "#REDIRECT [[Telltale]]"}},
+    }
+    desk = Desk({"query": {"pages": [{"title": "T", "revisions": [row]}]}})
+    with pytest.raises(Refused) as caught:
+        await desk("wikipedia/page", cutoff="2022-06-01", title="T")
+    assert "Telltale" not in caught.value.reason and len(desk.seen) == 1
