@@ -113,9 +113,9 @@ class ApiLedger:
 
     def record(self, row: LedgerRow) -> None:
         """File a call, answered or refused; committed when this returns."""
-        answer = self._store.put_body(row.answer.encoded()) if row.answer is not None else None
         meta = orjson.dumps(row.answer.meta).decode() if row.answer is not None else None
-        with self._store.transaction() as db:
+        with self._store.transaction() as db:  # one commit for both: it is most of the cost of a small call
+            answer = self._store.put_body(row.answer.encoded()) if row.answer is not None else None
             db.execute(
                 "INSERT INTO api_calls (run_id, node, trial, attempt, stage, step, retry, at_utc, path, asked, sent, cutoff,"
                 " request_hash, answer, meta, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
