@@ -3,6 +3,7 @@
 # ipykernel declares half of its functions
 # mypy: disable-error-code="no-untyped-call"
 
+import atexit
 import os
 import sys
 import uuid
@@ -22,6 +23,8 @@ from ipykernel.kernelbase import Kernel
 from ipykernel.zmqshell import ZMQInteractiveShell
 from IPython.core.profiledir import ProfileDir
 from jupyter_client.session import new_id
+from matplotlib_inline.backend_inline import configure_inline_support
+from matplotlib_inline.config import InlineBackend
 from streams import LateHeartbeat, NoChannelThread, Stream
 from traitlets import Float, Type
 from traitlets.config import Config
@@ -98,12 +101,11 @@ class AnalystKernel(IPythonKernel):
 class AnalystApp(IPKernelApp):
     """An IPKernelApp in two halves, `prepare` before the fork and `connect` after it; neither reads files."""
 
+    hook: Any = None
+
     def prepare(self, shell: Any) -> None:
         """Build all that needs neither socket nor thread."""
         self.profile_dir = shell.profile_dir
-        self.configure_tornado_logger()
-        self.init_pdb()
-        self.patch_io()
         self.kernel = AnalystKernel.instance(
             parent=self, session=self.session, log=self.log, profile_dir=self.profile_dir, user_ns={}
         )
@@ -171,6 +173,14 @@ def configuration() -> Any:
     return config
 
 
+def adapt() -> None:
+    """Once: let libraries know that they run in a kernel, as ipykernel does for each."""
+    app = AnalystApp(config=configuration())
+    app.configure_tornado_logger()
+    app.init_pdb()
+    app.patch_io()
+
+
 def prepare() -> None:
     """Before any fork: build the shell and the kernel, and switch inline plots on."""
     shell = AnalystShell.instance(
@@ -180,12 +190,8 @@ def prepare() -> None:
         compiler_class=XCachingCompiler,
     )
     AnalystApp.instance(config=configuration(), kernel_class=AnalystKernel).prepare(shell)
+    shell._sys_modules_keys = set(sys.modules)
     enable_plots()
-
-
-def settle() -> None:
-    """After the last import: note which modules were there before the first cell."""
-    AnalystShell.instance()._sys_modules_keys = set(sys.modules)
 
 
 def build(connection: dict[str, Any], descriptors: dict[str, int], api_fd: int | None) -> Any:
@@ -198,8 +204,29 @@ def build(connection: dict[str, Any], descriptors: dict[str, int], api_fd: int |
     shell.user_ns.update(names)
     shell.user_ns_hidden.update(shell.user_ns)
     shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
-    clients.install(api, shell.events)
+    app.hook = clients.install(api, shell.events)
     return app
+
+
+def dismantle(app: Any) -> None:
+    """Take a built kernel apart, down to its last thread, so that `prepare` can build the next one."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, Stream):
+            stream.restore()
+    sys.meta_path.remove(app.hook)
+    atexit.unregister(app.close)
+    atexit.unregister(app.iopub_thread.stop)
+    atexit.unregister(app.shell.atexit_operations)
+    app.kernel.shell_stream.close(linger=0)
+    app.control_thread.io_loop.add_callback(app.kernel.control_stream.close, linger=0)
+    app.close()
+    for kind in (AnalystApp, AnalystKernel, AnalystShell, InlineBackend):
+        kind.clear_instance()
+    vars(configure_inline_support).pop(
+        "current_backend", None
+    )  # else the next shell gets no formatter for figures
+    for name in ("last_type", "last_value", "last_traceback"):  # of the last error, for post-mortem debuggers
+        vars(sys).pop(name, None)
 
 
 def enable_plots() -> None:

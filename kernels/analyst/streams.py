@@ -67,6 +67,18 @@ class Stream(OutStream):
         finally:
             self._sending = False
 
+    def restore(self) -> None:
+        """Give the descriptor back; the stream must not be used any more."""
+        os.dup2(self._original_stdstream_copy, self._original_stdstream_fd)
+        os.close(self._original_stdstream_copy)
+        self._io_loop.asyncio_loop.call_soon_threadsafe(self._forget)
+
+    def _forget(self) -> None:
+        assert self._fid is not None
+        self._io_loop.asyncio_loop.remove_reader(self._fid)
+        os.close(self._fid)
+        self._fid = None
+
     def close(self) -> None:
         """Close it; there is no thread to be ended."""
         self._should_watch = False

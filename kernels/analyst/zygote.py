@@ -109,17 +109,19 @@ def serve(control: socket.socket, view: dict[str, Any]) -> None:
     refused = preload(view["preload"])
     import app
     import clock  # noqa: F401  (a kernel would look for it after its seal)
+    import pages
     import rehearsal
 
+    app.adapt()
+    learned = rehearsal.rehearse(app)
     app.prepare()
-    learned = rehearsal.rehearse(app.build)
-    app.settle()
     filters = (
         {sockets: seccomp.build(sockets=sockets) for sockets in (True, False)} if seccomp.supported() else {}
     )
     server = Server(control, view, filters)
-    gc.collect()
+    # what garbage there is stays: holes in its place would be filled by every kernel, each in a page of its own
     gc.freeze()
+    pages.gather()
     up = {
         "boot_s": round(time.perf_counter() - started, 3),
         "user_namespace": view["user_namespace"],
