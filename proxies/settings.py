@@ -1,6 +1,7 @@
 """What the broker is told from outside: keys, upstream addresses, where to cache. Read once, at the door."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,8 +41,8 @@ class ProxySettings:
         The raw cache (SQLite); None keeps raw answers in memory only.
     embedded_root : Path or None
         A folder laid out like the installed ``arch`` package's ``data``; None for that package's own.
-    now : callable
-        The clock, for tests.
+    now, sleep : callables
+        The clock and the pause between tries, for tests.
     """
 
     keys: Mapping[str, str] = field(default_factory=lambda: _NONE, repr=False)
@@ -50,6 +51,7 @@ class ProxySettings:
     cache_bytes: int = 512_000_000
     embedded_root: Path | None = None
     now: Callable[[], datetime] = utc_now
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     retry: Retry = field(default_factory=Retry)
     live_max_age: float = 900.0
 

@@ -58,6 +58,7 @@ class HttpSource:
             retry=settings.retry,
             quota=self.quota,
             busy=self.busy,
+            sleep=settings.sleep,
         )
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:

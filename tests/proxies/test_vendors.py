@@ -28,11 +28,25 @@ def world_for(kind: type[Vendor]) -> World:
     return world
 
 
-def ask_of(broker_of: Callable[..., Broker], vendor: Vendor, *, key: str = KEY, tries: int = 4) -> Asker:
+class Waits(list[float]):
+    """Pauses that take no time; it is noted how long each would have been."""
+
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def ask_of(
+    broker_of: Callable[..., Broker],
+    vendor: Vendor,
+    *,
+    key: str = KEY,
+    tries: int = 4,
+    waits: Waits | None = None,
+) -> Asker:
     keys = {vendor.source: key} if vendor.key_in else {}
     broker = broker_of(
         keys=keys, upstreams={vendor.source: f"{vendor.url}/{vendor.source}"}, now=lambda: NOW,
-        retry=Retry(tries=tries, base=0.4, cap=1.5),
+        retry=Retry(tries=tries, base=0.4, cap=1.5), sleep=Waits() if waits is None else waits,
     )  # fmt: skip
     return asker(broker, CUTOFF)
 
@@ -67,7 +81,12 @@ async def test_a_vendor_that_asks_to_wait_is_asked_again(
     world = world_for(kind)
     with kind(world) as vendor:
         vendor.faults.append(kind.too_fast)
-        text = await told(ask_of(broker_of, vendor), kind, world)
+        waits = Waits()
+        text = await told(ask_of(broker_of, vendor, waits=waits), kind, world)
+        asked = {k.lower(): v for k, v in kind.too_fast.headers.items()}
+        told_to = asked.get("retry-after") or asked.get("x-ratelimit-reset", "").split(",")[0]
+        # as long as it says, else a short pause with jitter
+        assert waits == [float(told_to)] if told_to else len(waits) == 1 and 0.2 <= waits[0] <= 0.4
         assert all(token in text for token in world.early - world.late)
 
 
