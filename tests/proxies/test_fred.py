@@ -36,7 +36,7 @@ CHECKED = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def real_fred(test_data: Path) -> Iterator[FredUpstream]:
     with FredUpstream(frbny(test_data)) as upstream:
         yield upstream
