@@ -26,7 +26,7 @@ SPLITS = "fmp/calendar/splits/splits"
 CHART = "yfinance/history"
 _BACK = timedelta(days=21)
 _FAR = "2100-01-01"
-# a split so soon after the newest bar may be in the vendor's prices already, or not yet
+# a vendor may take some days to rescale its prices
 _UNSURE = timedelta(days=5)
 #: How long a rescaled answer may be kept.
 FRESH = timedelta(hours=1)
@@ -177,8 +177,8 @@ def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
     Parameters
     ----------
     splits, newest : lists of rows
-        The vendor's split events, and its bars up to the present: an event after the last bar is announced, not done.
-        A list without a single split is no evidence that there was none.
+        The vendor's split events, and its bars up to the present: only events well before the last bar are surely in its
+        prices. A list without a single split is no evidence that there was none.
     """
     days = [day for row in _rows(newest) if (day := parse_day(str(row.get("date")))) is not None]
     if not days or not _rows(splits):
@@ -192,10 +192,9 @@ def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
             return None
         if day <= cutoff.last_visible_day:
             continue
-        if max(days) < day:
-            if day - max(days) <= _UNSURE:
-                return None
-            continue
+        if day > max(days) - _UNSURE:
+            # announced, just done, or done and its bars cut off the answer: whether the prices know it cannot be told
+            return None
         factor *= Fraction(up).limit_denominator(10_000) / Fraction(down).limit_denominator(10_000)
     return float(factor)
 

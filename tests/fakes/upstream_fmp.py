@@ -92,6 +92,7 @@ class Fmp:
     keeps: str = "newest"
     oldest_first: bool = False
     as_traded: bool = True
+    ignores_end: bool = False
     bars: Callable[[str], list[dict[str, Any]]] | None = None
     seen: list[Seen] = field(default_factory=list)
 
@@ -114,7 +115,8 @@ class Fmp:
         if tail == "non-split-adjusted" and not self.as_traded:
             return Sent([])
         rows = self.bars(tail) if self.bars else self._daily(tail, share)
-        first, last = seen.query.get("from", OPEN), seen.query.get("to", "9999-12-31")
+        first = seen.query.get("from", OPEN)
+        last = "9999-12-31" if self.ignores_end else seen.query.get("to", "9999-12-31")
         inside = sorted(
             (row for row in rows if first <= row["date"][:10] <= last), key=lambda row: str(row["date"])
         )

@@ -79,6 +79,24 @@ async def test_a_later_split_is_undone_on_both_sides_of_the_seam() -> None:
     assert {row["price"] for row in answer.data} == {100.0} and len(answer.data) == len(known("2015-01-01"))
 
 
+@pytest.mark.parametrize("most", [120, 500, 5000])
+async def test_a_vendor_that_ignores_the_end_of_a_window_gets_nothing_of_later_out(most: int) -> None:
+    for keeps in ("newest", "oldest"):
+        vendor = Fmp({"X": Share(CLOSES)}, most=most, keeps=keeps, ignores_end=True)
+        answer = await Desk(vendor)(
+            RAW, cutoff=CUTOFF, symbol="X", **{"from": "2024-01-01", "to": "2024-12-31"}
+        )
+        told = [row["date"] for row in answer.data]
+        assert set(told) <= set(known("2024-01-01")) and len(told) == len(set(told))
+        assert most < 300 or len(told) == len(known("2024-01-01")), "what lies before the cutoff comes"
+
+
+async def test_live_a_long_window_comes_whole_too() -> None:
+    desk = Desk(Fmp({"X": Share(CLOSES)}, most=500))
+    answer = await desk(RAW, cutoff="now", symbol="X", **{"from": "2015-01-01", "to": "2024-12-31"})
+    assert [row["date"] for row in answer.data] == sorted(known("2015-01-01", "2024-12-31"), reverse=True)
+
+
 def minute_bars(first: str, days: int) -> list[dict[str, Any]]:
     start = date.fromisoformat(first)
     return [

@@ -116,8 +116,10 @@ async def test_a36_the_traded_price_goes_before_the_list_and_spares_it() -> None
         Share(SHARE.closes, {"2024-06-10": ("ten", 1)}),
         Share(SHARE.closes, {"2024-06-10": (0, 1)}),
         Share(SHARE.closes, announced={"2025-07-02": (5, 1)}),
+        Share(SHARE.closes, announced={"2025-06-27": (5, 1)}),
+        Share(SHARE.closes, announced={"2026-02-02": (5, 1)}),
     ],
-    ids=["none", "words", "zero", "today"],
+    ids=["none", "words", "zero", "tomorrow", "just now", "announced"],
 )
 async def test_a36_a_list_of_splits_that_settles_nothing_is_refused(share: Share) -> None:
     class Told(Fmp):
@@ -128,10 +130,15 @@ async def test_a36_a_list_of_splits_that_settles_nothing_is_refused(share: Share
         await Desk(Told({"N": share}, as_traded=False))(FULL, symbol="N")
 
 
-async def test_a36_a_split_that_is_only_announced_has_not_scaled_anything() -> None:
-    share = Share(SHARE.closes, SHARE.splits, announced={"2025-12-01": (5, 1)})
-    answer = await Desk(Fmp({"N": share}, as_traded=False))(FULL, symbol="N")
-    assert {row["close"] for row in answer.data} == {1200.0, 300.0}
+async def test_a36_bars_cut_off_at_the_new_end_do_not_hide_a_later_split() -> None:
+    """A vendor that gives the oldest rows of a long window must not pass for one whose present is long ago."""
+    vendor = Fmp({"N": SHARE}, as_traded=False, most=30, keeps="oldest")
+    with pytest.raises(CutoffRefused, match="as-traded"):
+        await Desk(vendor)(FULL, cutoff="2023-01-03", symbol="N", **{"from": "2022-12-01"})
+    whole = await Desk(Fmp({"N": SHARE}, as_traded=False))(
+        FULL, cutoff="2023-01-03", symbol="N", **{"from": "2022-12-01"}
+    )
+    assert {row["close"] for row in whole.data} == {1200.0}
 
 
 async def test_a36_dividends_cannot_be_undone_with_a_list_of_splits() -> None:
