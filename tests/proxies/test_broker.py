@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,7 @@ from proxies.errors import (
     SourceRejected,
     SourceUnavailable,
 )
-from proxies.ledger import Address, MemoryLedger
+from proxies.ledger import UNREAD, Address, MemoryLedger
 from proxies.settings import ProxySettings, Retry
 from proxies.transport import Courier, Limits, Outgoing, Reply, redact, retry_after
 from tests.fakes.upstream import Seen, Sent, Upstream
@@ -186,6 +187,32 @@ async def test_the_cache_is_bounded(vendor: Upstream, broker_of: Callable[..., B
     for number in range(150):
         await ask(EOD, symbol=f"S{number}")
     assert 0 < broker._cache.stored_bytes() <= 20_000
+
+
+async def test_what_is_used_stays_when_the_cache_is_full(
+    vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
+) -> None:
+    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
+    noise = orjson.dumps(
+        [{"symbol": "A", "date": "2024-05-01", "adjClose": random.random()} for _ in range(300)]
+    )
+    vendor.handler = lambda seen: Sent(noise)
+
+    async def ask(symbol: str) -> None:
+        made = {"keys": {"fmp": KEY}, "upstreams": {"fmp": vendor.url}, "cache_path": tmp_path / "raw.db"}
+        broker = broker_of(
+            **made, now=lambda: clock[0], cache_bytes=20_000
+        )  # a new one: nothing in its memory
+        await asker(broker, "2024-06-01")(EOD, symbol=symbol)
+
+    for number in range(12):
+        clock[0] += timedelta(hours=2)
+        await ask("USED")
+        await ask(f"S{number}")
+    asked = [seen.query["symbol"] for seen in vendor.seen]
+    assert asked.count("USED") == 1, "it was used again and again, so others went"
+    await ask("S0")
+    assert len(vendor.seen) == len(asked) + 1
 
 
 # -- failures ---------------------------------------------------------------------------------------------------------
@@ -412,6 +439,7 @@ async def test_a_large_answer_does_not_hold_up_the_loop(broker: Broker, vendor: 
     ticker = asyncio.create_task(tick())
     answer = await asker(broker, "2024-06-01")(EOD, symbol="A")
     ticker.cancel()
+    assert answer._data is UNREAD, "another process read it"
     assert len(answer.data) == 60_000 and len(answer.encoded()) > 4_000_000
     assert max(gaps) < 1.0 and len(gaps) > 5
 

@@ -71,3 +71,44 @@ def test_every_value_comes_back_as_it_was(rows: list[dict[str, Any]]) -> None:
         for name in table.columns:
             got, was = table[name].iloc[at], row.get(name)
             assert (pd.isna(got) and was is None) or got == was
+
+
+NUMBERS = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+COLUMN = st.sampled_from(
+    [
+        st.integers(-(2**63), 2**63 - 1),
+        st.integers(2**53 - 2, 2**53 + 2) | st.floats(-10, 10),
+        st.integers(2**63, 2**64 - 1),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.booleans(),
+        st.text(max_size=3),
+        st.sampled_from(["AAPL", "MSFT"]),
+        st.lists(st.integers(), max_size=2),
+        NUMBERS | st.text(max_size=2) | st.booleans(),
+        st.nothing(),
+    ]
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Rows as vendors give them: the same names in each, a kind per column, holes in some."""
+    kinds = {
+        name: draw(COLUMN) | (st.none() if draw(st.booleans()) else st.nothing()) for name in draw(NAMES)
+    }
+    kinds = {name: st.none() if kind.is_empty else kind for name, kind in kinds.items()}
+    rows = draw(st.lists(st.fixed_dictionaries(kinds), min_size=1, max_size=12))
+    if draw(st.booleans()):  # the order of names within a row says nothing
+        rows[-1] = dict(reversed(rows[-1].items()))
+    return rows
+
+
+NAMES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5, unique=True)
+
+
+@given(tables())
+@settings(max_examples=300, deadline=None)
+def test_the_frame_of_columns_is_the_frame_of_the_json_rows(rows: list[dict[str, Any]]) -> None:
+    """The same columns in the same order, the same dtypes, the same values."""
+    table, rows_route = framed(rows), pd.DataFrame(json.loads(json.dumps(rows)))
+    pd.testing.assert_frame_equal(table, rows_route, check_exact=True)

@@ -1,17 +1,23 @@
 """Both ends of CALL_API against each other, and the trusted end against lies."""
 
 import asyncio
+import contextlib
 import importlib.util
 import json
 import socket
 import struct
+from datetime import date
 from pathlib import Path
 
+import numpy as np
+import orjson
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.errors import Refused
+from proxies.errors import Refused, SourceUnavailable
+from proxies.ledger import Answer
 from sandbox import Limits
 from sandbox.wire import MAX_REQUEST, BadFrame, WireServer, parse_request
 from tests.sandbox.conftest import Opener, Told, echo
@@ -147,6 +153,97 @@ async def test_a_lie_ends_the_connection_and_asks_nobody(lie: bytes):
     ours.close()
 
 
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(struct.pack(">I", len(body)) + body for body in bodies)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(1, 400), max_size=12), st.integers(1, 40))
+async def test_requests_may_come_in_any_pieces(cuts, count):
+    stream = framed(*(json.dumps({"id": n, "path": "p" * (n * 37 % 200 + 1)}).encode() for n in range(count)))
+    ours, theirs = socket.socketpair()
+    server = asyncio.create_task(WireServer(ours, echo, Limits()).run())
+    reader, writer = await asyncio.open_unix_connection(sock=theirs)
+    at = 0
+    for cut in cuts:
+        writer.write(stream[at : at + cut])
+        at += cut
+        await asyncio.sleep(0)
+    writer.write(stream[at:])
+    for number in range(count):
+        (length,) = struct.unpack(">I", await reader.readexactly(4))
+        assert json.loads(await reader.readexactly(length))["id"] == number
+    writer.close()
+    await asyncio.wait_for(server, 5)
+
+
+async def test_a_kernel_that_floods_and_never_reads_holds_only_its_own_connection():
+    asked = []
+
+    async def api(path, params, *, cell, nth):
+        asked.append(path)
+        return Answer(body=b'"' + b"x" * 100_000 + b'"', meta={})
+
+    ours, theirs = socket.socketpair()
+    server = WireServer(ours, api, Limits(api_calls=10**6))
+    task = asyncio.create_task(server.run())
+    theirs.setblocking(False)
+    request = framed(b'{"id": 1, "path": "x"}')
+    sent = 0
+    for _ in range(300):
+        with contextlib.suppress(BlockingIOError):
+            sent += theirs.send(request * 1000)
+        await asyncio.sleep(0)
+    assert sent < 3_000_000 and 0 < len(asked) < 50, "the socket is full and nothing is taken from it"
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 5)
+    assert ours.fileno() == -1
+    theirs.close()
+
+
+@pytest.mark.parametrize("rows", [1, 100, 5000, 60_000])
+async def test_a_frame_of_any_size_is_the_frame_of_the_rows(ends, rows):
+    data = [{"date": "2018-06-29", "close": n / 3, "volume": n, "note": None} for n in range(rows)]
+    answers = {
+        "value": Answer(data=data, meta={"n": 1}),
+        "json": Answer(body=orjson.dumps(data), meta={"n": 1}),
+    }
+
+    async def api(path, params, *, cell, nth):
+        return answers[path]
+
+    _, call = ends(api)
+    wanted = pd.DataFrame(data).assign(date=pd.to_datetime("2018-06-29").as_unit("us"))
+    for path in answers:
+        assert await asyncio.to_thread(call, path) == data and call.meta == {"n": 1}
+        frame = await asyncio.to_thread(call.frame, path)
+        pd.testing.assert_frame_equal(frame, wanted, check_dtype="date" not in frame)
+        assert frame.dtypes.astype(str).tolist()[1:] == wanted.dtypes.astype(str).tolist()[1:]
+
+
+async def test_columns_that_cannot_be_made_are_a_typed_failure_and_the_wire_goes_on(ends, stub):
+    async def packer(body, content_hash):
+        raise SourceUnavailable("the process ended: ask again")
+
+    async def api(path, params, *, cell, nth):
+        return Answer(body=orjson.dumps([{"a": 1}] * 20_000), meta={"content_hash": "x"}, packer=packer)
+
+    server, call = ends(api)
+    with pytest.raises(stub.ApiUnavailable, match="ask again"):
+        await asyncio.to_thread(call.frame, "x")
+    assert len(await asyncio.to_thread(call, "x")) == 20_000 and server.failure is None
+
+
+async def test_an_answer_of_numpy_and_odd_keys_comes_through(ends):
+    async def api(path, params, *, cell, nth):
+        return Told(data={1: np.arange(3), "when": date(2018, 6, 29)}, meta={2: np.float64(0.5)})
+
+    _, call = ends(api)
+    assert await asyncio.to_thread(call, "x") == {"1": [0, 1, 2], "when": "2018-06-29"}
+    assert call.meta == {"2": 0.5}
+
+
 LIES = """
 import json, os, socket, struct, threading
 api = CALL_API._socket
@@ -178,7 +275,7 @@ async def test_thousands_of_calls_a_second_stop_at_the_limit(open_session: Opene
         asked.append(path)
         return Told(data=None, meta={})
 
-    session = await open_session(api=api, limits=Limits(api_calls=200, cell_seconds=5))
+    session = await open_session(api=api, limits=Limits(api_calls=200, cell_seconds=2))
     flood = "for i in range(100000):\n    try: CALL_API('x')\n    except ApiRefused: pass"
     result = await session.execute(flood)
     assert result.status == "timeout"
