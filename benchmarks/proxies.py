@@ -1,22 +1,27 @@
 """Ratios of the broker beside the plain thing: cached answers, many askers at once, filtering, large answers.
 
-Run: ``python -m benchmarks.proxies``. Prints one table; nothing is written, no network but loopback.
+Run: ``python -m benchmarks.proxies [--rounds 7]``. Prints one table; nothing is kept, no network but loopback.
 """
 
+import argparse
 import asyncio
-import importlib.util
+import contextlib
+import json
+import shutil
 import socket
 import statistics
-import threading
+import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
 import orjson
 import pandas as pd
 
-from proxies.broker import Broker, open_broker
+from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.catalogue import load_catalogue
 from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer, MemoryLedger
@@ -27,10 +32,12 @@ from sandbox import Limits
 from sandbox.view import kernel_folder
 from sandbox.wire import WireServer
 from tests.fakes.upstream import Sent, Upstream
+from workbench.store.database import Store
+from workbench.store.ledgers import ApiLedger
 
 EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 CUTOFF = Cutoff.parse("2024-06-01")
-LIMITS = Limits(api_bytes=1 << 40)
+LIMITS = Limits(api_bytes=1 << 40, api_calls=10**9)
 
 
 def bars(count: int) -> list[dict[str, Any]]:
@@ -43,7 +50,7 @@ def bars(count: int) -> list[dict[str, Any]]:
 
 def row(name: str, ours: float, theirs: float, unit: str, *, beside: str) -> None:
     print(
-        f"{name:<46} {ours:>10.3f} {unit:<6} {beside:<34} {theirs:>10.3f} {unit:<6} ratio {ours / theirs:>7.2f}"
+        f"{name:<52} {ours:>10.3f} {unit:<6} {beside:<38} {theirs:>10.3f} {unit:<6} ratio {ours / theirs:>6.2f}"
     )
 
 
@@ -71,12 +78,15 @@ class PlainCache:
         await self._client.aclose()
 
 
+def place(node: str, number: int) -> Address:
+    return Address(run="r", node=node, trial=1, attempt=1, stage="cell", step=0, retry=number)
+
+
 def asker(broker: Broker) -> Callable[[str], Awaitable[Any]]:
     session, number = broker.session(CUTOFF, MemoryLedger()), iter(range(10**9))
 
     async def ask(symbol: str) -> Any:
-        address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=next(number))
-        return await session.call(EOD, {"symbol": symbol}, address)
+        return await session.call(EOD, {"symbol": symbol}, place("P1", next(number)))
 
     return ask
 
@@ -88,7 +98,7 @@ async def cached(broker: Broker, plain: PlainCache) -> None:
     ours = await seconds(lambda: ask("A"), 3000)
     theirs = await seconds(lambda: plain.get("A"), 3000)
     row("cached answer of 250 rows", ours * 1e3, theirs * 1e3, "ms", beside="httpx with a dict, parsed")
-    print(f"{'':<46} {1 / ours:>10.0f} answers a second from memory, with ledger row and meta")
+    print(f"{'':<52} {1 / ours:>10.0f} answers a second from memory, with ledger row and meta")
 
 
 async def kernels(broker: Broker, plain: PlainCache) -> None:
@@ -141,99 +151,270 @@ def filtering() -> None:
     row("filter 100,000 rows", best(ours), best(mask), "ms", beside="pandas mask alone, frame ready")
 
 
-async def large(broker: Broker, upstream: Upstream) -> None:
-    rows = bars(45_000)
-    body = orjson.dumps(rows)
-    upstream.handler = lambda seen: Sent(body)
-    ask = asker(broker)
-    gaps: list[float] = []
+# -- large answers ------------------------------------------------------------------------------------------------
 
-    async def tick() -> None:
+
+class Ticker:
+    """The longest time the loop kept a one-millisecond sleep waiting beyond its millisecond."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Ticker":
+        self._task = asyncio.create_task(self._tick())
+        await asyncio.sleep(0.005)
+        self.longest = 0.0
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task is not None
+        await asyncio.sleep(0.002)
+        self._task.cancel()
+
+    async def _tick(self) -> None:
         while True:
             began = time.perf_counter()
             await asyncio.sleep(0.001)
-            gaps.append(time.perf_counter() - began)
-
-    ticker = asyncio.create_task(tick())
-    began = time.perf_counter()
-    answer = await ask("BIG")
-    first = time.perf_counter() - began
-    ticker.cancel()
-    print(
-        f"a {len(answer.encoded()) / 1e6:.1f} MB answer, first time: {first * 1e3:.0f} ms; longest gap of the loop {max(gaps) * 1e3:.0f} ms"
-    )
-    again = await seconds(lambda: ask("BIG"), 50)
-    bytes_ready = await seconds(lambda: asyncio.sleep(0, answer.encoded()), 50)
-    dumped = await seconds(lambda: asyncio.sleep(0, orjson.dumps(answer.data)), 20)
-    print(f"{'the same again, from memory':<46} {again * 1e3:>10.3f} ms")
-    row("its bytes for the wire (kept)", bytes_ready * 1e3, dumped * 1e3, "ms", beside="encoded each time")
+            self.longest = max(self.longest, (time.perf_counter() - began - 0.001) * 1e3)
 
 
-def frames() -> None:
-    """A 5 MB answer, from the broker's hands to a DataFrame in a kernel, over the real wire."""
-    rows = bars(45_000)
-    answer = Answer(data=rows, meta={}, body=orjson.dumps(rows))
-
-    async def told(path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
-        return answer
-
-    ours, theirs = socket.socketpair()
-    loop = asyncio.new_event_loop()
-    server = threading.Thread(target=loop.run_until_complete, args=(WireServer(ours, told, LIMITS).run(),))
-    server.start()
-    spec = importlib.util.spec_from_file_location("call_api", kernel_folder() / "call_api.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    call = module.CallApi(theirs.detach())
-
-    def of_rows() -> pd.DataFrame:
-        made = pd.DataFrame(call(EOD, {}))
-        made["date"] = pd.to_datetime(made["date"], format="ISO8601")
-        return made
-
-    def of_columns() -> pd.DataFrame:
-        return call.frame(EOD, {})
-
-    of_rows()
-    began = time.perf_counter()
-    first_frame = of_columns()
-    first = (time.perf_counter() - began) * 1e3
-    pd.testing.assert_frame_equal(of_rows(), first_frame)
-    times: dict[str, list[float]] = {"rows": [], "columns": []}
-    for _ in range(9):  # in turns, so that a busy machine slows both
-        for name, work in (("rows", of_rows), ("columns", of_columns)):
+async def stalls(broker: Broker, body: bytes, rounds: int, store: Store) -> None:
+    """The longest stall of the loop while a 5 MB answer is fetched, clamped, hashed and recorded."""
+    session = broker.session(CUTOFF, ApiLedger(store))
+    endpoint = load_catalogue().resolve(EOD)
+    found: dict[str, list[float]] = {"ours": [], "plain": [], "dumps": [], "idle": []}
+    taken = []
+    for number in range(rounds):
+        async with Ticker() as ticker:
             began = time.perf_counter()
-            work()
-            times[name].append((time.perf_counter() - began) * 1e3)
-    call._socket.close()
-    server.join()
-    loop.close()
-    quick, slow = statistics.median(times["columns"]), statistics.median(times["rows"])
-    name = f"a {len(answer.encoded()) / 1e6:.1f} MB answer as a frame"
-    row(name, quick, slow, "ms", beside="CALL_API's JSON rows, then a frame")
+            answer = await session.call(EOD, {"symbol": f"STALL{number}"}, place("stall", number))
+            taken.append((time.perf_counter() - began) * 1e3)
+        found["ours"].append(ticker.longest)
+        async with Ticker() as ticker:
+            told = settle(Ask(endpoint=endpoint, params={"symbol": "A"}), CUTOFF, json.loads(body), Found())
+            json.dumps(told.data)
+        found["plain"].append(ticker.longest)
+        async with Ticker() as ticker:
+            json.dumps(answer.data)
+        found["dumps"].append(ticker.longest)
+        async with Ticker() as ticker:
+            await asyncio.sleep(taken[-1] / 1e3)
+        found["idle"].append(ticker.longest)
+    ours, plain, dumps, idle = (statistics.median(times) for times in found.values())
+    name = f"longest stall of the loop, first {len(body) / 1e6:.1f} MB answer"
+    row(name, ours, dumps, "ms", beside="json.dumps of it in the loop")
+    row(name, ours, plain, "ms", beside="json.loads, clamp, dumps in the loop")
     print(
-        f"{'':<46} {slow / quick:>10.1f} times as fast; {slow / first:.1f} times when the columns are made first"
+        f"{'':<52} worst of {rounds}: {max(found['ours']):.1f} ms; of an idle loop as long: median {idle:.1f}, "
+        f"worst {max(found['idle']):.1f} ms; the answer took {statistics.median(taken):.0f} ms"
     )
+
+
+KERNEL = """
+import importlib.util, json, sys, time
+spec = importlib.util.spec_from_file_location("call_api", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+call = module.CallApi(int(sys.argv[2]))
+import pandas
+
+def rows(path, params):
+    made = pandas.DataFrame(call(path, params))
+    made["date"] = pandas.to_datetime(made["date"], format="ISO8601")
+    return made
+
+def small(path, params):
+    for _ in range(1000):
+        call(path, params)
+
+for line in sys.stdin:
+    name, path, params, check = json.loads(line)
+    work = {"rows": rows, "frame": call.frame, "small": small}[name]
+    began, used = time.perf_counter(), time.process_time()
+    made = work(path, params)
+    spent, used = (time.perf_counter() - began) * 1e3, (time.process_time() - used) * 1e3
+    if check:
+        pandas.testing.assert_frame_equal(rows(path, params), call.frame(path, params))
+    print(spent, used, flush=True)
+"""
+
+
+class KernelEnd:
+    """The kernel's end of the wire in a process of its own, as in a kernel; the broker's end in this loop."""
+
+    def __init__(self, session: BrokerSession) -> None:
+        self._session = session
+        self._number = iter(range(10**9))
+
+    async def told(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+        return await self._session.call(path, params, place("kernel", next(self._number)))
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> "AsyncIterator[KernelEnd]":
+        ours, theirs = socket.socketpair()
+        served = asyncio.create_task(WireServer(ours, self.told, LIMITS).run())
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", KERNEL, str(kernel_folder() / "call_api.py"), str(theirs.fileno()),
+            stdin=-1, stdout=-1, stderr=-3, pass_fds=(theirs.fileno(),),
+        )  # fmt: skip
+        theirs.close()
+        try:
+            yield self
+        finally:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            await self._process.wait()
+            await served
+
+    async def __call__(
+        self, name: str, params: Mapping[str, Any], *, check: bool = False, path: str = EOD
+    ) -> tuple[float, float]:
+        """Milliseconds that passed in the kernel, and milliseconds of processor time at both ends."""
+        began = time.process_time()
+        spent, used = await asked(self._process, json.dumps([name, path, params, check]))
+        return spent, used + (time.process_time() - began) * 1e3
+
+
+async def asked(process: asyncio.subprocess.Process, line: str) -> list[float]:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(line.encode() + b"\n")
+    return [float(word) for word in (await process.stdout.readline()).split()]
+
+
+async def frames(broker: Broker, store: Store, rounds: int) -> None:
+    """The same 5 MB answer, clamped the same way, as a frame in the kernel: by columns, and by CALL_API's JSON rows.
+
+    First: nobody asked for it before (vendor on loopback, clamp, hash, SQLite ledger, wire, frame). Settled: it is
+    recorded, its columns are not made. Repeated: all that can be kept is kept.
+    """
+    times: dict[str, list[float]] = {}
+
+    async with KernelEnd(broker.session(CUTOFF, ApiLedger(store))).opened() as kernel:
+        await kernel("frame", {"symbol": "WARM"}, check=True)
+        for number in range(rounds):  # in turns, so that a busy machine slows both
+            for name, work, params in (
+                ("first rows", "rows", {"symbol": f"R{number}"}),
+                ("repeated rows", "rows", {"symbol": f"R{number}"}),
+                ("settled frame", "frame", {"symbol": f"R{number}"}),
+                ("first frame", "frame", {"symbol": f"F{number}"}),
+                ("repeated frame", "frame", {"symbol": f"F{number}"}),
+            ):
+                times.setdefault(name, []).append((await kernel(work, params))[0])
+    best = {name: min(taken) for name, taken in times.items()}
+    beside = "CALL_API's JSON rows, then a frame"
+    for name, theirs in (("repeated", "repeated"), ("settled", "repeated"), ("first", "first")):
+        ours, other = best[f"{name} frame"], best[f"{theirs} rows"]
+        row(f"a 5.2 MB answer as a frame, {name} ask", ours, other, "ms", beside=beside)
+        print(f"{'':<52} {other / ours:.1f} times as fast, best of {rounds}")
+
+
+# -- small calls --------------------------------------------------------------------------------------------------
+
+
+async def small_calls(broker: Broker, store: Store, rounds: int) -> None:
+    """A cached answer of 200 B, a call at a time: time that passed and processor time of both ends, best of all rounds."""
+    import zmq
+    import zmq.asyncio
+
+    payload = [{"symbol": "A", "date": f"2024-05-0{day}", "adjClose": 1.5} for day in range(1, 5)]
+    folder = tempfile.mkdtemp(prefix="zmq-")
+    router = zmq.asyncio.Context.instance().socket(zmq.ROUTER)
+    router.bind(f"ipc://{folder}/r")
+
+    async def answer() -> None:
+        while True:
+            identity, body = await router.recv_multipart()
+            told = {"id": json.loads(body)["id"], "data": payload, "meta": {}}
+            await router.send_multipart([identity, json.dumps(told).encode()])
+
+    program = f"""
+import json, sys, time, zmq
+s = zmq.Context().socket(zmq.DEALER); s.connect("ipc://{folder}/r")
+for line in sys.stdin:
+    began, used = time.perf_counter(), time.process_time()
+    for i in range(1000):
+        s.send(json.dumps({{"id": i, "path": "x", "params": {{"symbol": "A"}}}}).encode()); json.loads(s.recv())
+    print((time.perf_counter() - began) * 1e3, (time.process_time() - used) * 1e3, flush=True)
+"""
+    task = asyncio.create_task(answer())
+    dealer = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdin=-1, stdout=-1)
+
+    async def theirs() -> tuple[float, float]:
+        began = time.process_time()
+        spent, used = await asked(dealer, "")
+        return spent, used + (time.process_time() - began) * 1e3
+
+    bare = Bare(payload)
+    memory = KernelEnd(broker.session(CUTOFF, MemoryLedger()))
+    whole = KernelEnd(broker.session(CUTOFF, ApiLedger(store)))
+    works: dict[str, Callable[[], Awaitable[tuple[float, float]]]] = {
+        "the wire alone": lambda: bare("small", {"symbol": "SMALL"}),
+        "broker, ledger in memory": lambda: memory("small", {"symbol": "SMALL"}),
+        "broker, ledger in SQLite": lambda: whole("small", {"symbol": "SMALL"}),
+        "": theirs,
+    }
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+    async with bare.opened(), memory.opened(), whole.opened():
+        for number in range(rounds + 1):  # in turns, so that a busy machine slows all
+            for name, work in works.items():
+                times[name] += [await work()][: 1 if number else 0]
+    assert dealer.stdin is not None
+    dealer.stdin.close()
+    await dealer.wait()
+    task.cancel()
+    router.close()
+    shutil.rmtree(folder)
+    for at, unit in enumerate(("us", "us cpu")):
+        other = min(taken[at] for taken in times[""])
+        for name in works:
+            if name:
+                ours = min(taken[at] for taken in times[name])
+                row(f"CALL_API of 200 B: {name}", ours, other, unit, beside="ZMQ DEALER/ROUTER, no broker")
+
+
+class Bare(KernelEnd):
+    """No broker behind the wire."""
+
+    def __init__(self, payload: Any) -> None:
+        self._answer = Answer(data=payload, meta={}, body=orjson.dumps(payload))
+
+    async def told(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+        return self._answer
 
 
 async def main() -> None:
-    small = orjson.dumps(bars(250))
-    with Upstream(lambda seen: Sent(small)) as upstream:
-        broker = open_broker(ProxySettings(keys={"fmp": "k"}, upstreams={"fmp": upstream.url}))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args().rounds
+    small, big = orjson.dumps(bars(250)), orjson.dumps(bars(45_000))
+    few = orjson.dumps([{"symbol": "A", "date": f"2024-05-0{day}", "adjClose": 1.5} for day in range(1, 5)])
+    with (
+        Upstream(lambda seen: Sent(few if seen.query.get("symbol") == "SMALL" else small)) as upstream,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        settings = ProxySettings(
+            keys={"fmp": "k"}, upstreams={"fmp": upstream.url}, cache_path=Path(folder) / "raw.db"
+        )
+        broker = open_broker(settings)
         # the vendor's own pace would be measured otherwise
         broker._sources["fmp"]._courier._gate = asyncio.Semaphore(16)  # type: ignore[attr-defined]
         plain = PlainCache(f"{upstream.url}/historical-price-eod/non-split-adjusted")
+        store = Store(Path(folder))
         try:
             await cached(broker, plain)
             await kernels(broker, plain)
             filtering()
-            await large(broker, upstream)
+            await small_calls(broker, store, rounds)
+            upstream.handler = lambda seen: Sent(big)
+            await asker(broker)("START")  # the helper process is started once
+            await stalls(broker, big, rounds, store)
+            await frames(broker, store, rounds)
         finally:
             await plain.aclose()
             await broker.aclose()
+            store.close()
 
 
 if __name__ == "__main__":
     asyncio.run(main())
-    frames()
