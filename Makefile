@@ -12,7 +12,7 @@ demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
 
 test: .stamp-test browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 soak: .stamp-test browser
 	$(BIN)/python -m pytest --soak --timeout 3600

@@ -34,6 +34,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 #: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
 _LONG_FIRST = ("browser", "sandbox", "cli", "kernels", "engine", "agents", "proxies", "models", "widgets")
+#: Files that share a server go to one process.
+_TOGETHER = {
+    "tests/browser/test_lab.py": "JupyterLab",
+    "tests/sandbox/test_lab_browser.py": "JupyterLab",
+    "tests/browser/test_dashboard_page.py": "dashboard",
+    "tests/browser/test_demo_dashboard.py": "dashboard",
+    "tests/browser/test_hostile_proof.py": "dashboard",
+    "tests/browser/test_serve_command.py": "dashboard",
+}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -45,10 +54,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                     item.add_marker(skip)
     rank = {folder: place for place, folder in enumerate(_LONG_FIRST)}
     items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
-    for item in items:
-        # a file's tests stay in one process, for its fixtures' sake, unless they say whose company they need
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """For ``--dist loadfile``: whole files to a process, and those that share a server to the same."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return _TOGETHER.get(file, file)
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ class Served:
         return self.process.wait(timeout=within)
 
 
-def start(home: Path, *arguments: str, within: float = 90) -> Served:
+def start(home: Path, *arguments: str, within: float = 200) -> Served:
     environment = {**os.environ, "WORKBENCH_HOME": str(home)}
     process = subprocess.Popen(
         [*WORKBENCH, "serve", *arguments],

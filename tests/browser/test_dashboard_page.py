@@ -13,7 +13,7 @@ from workbench.engine import load_run
 from workbench.synthesis import resynthesize
 from workbench.widgets.wording import percent
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
+pytestmark = pytest.mark.browser
 
 ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'
 

@@ -11,7 +11,7 @@ from tests.conftest import FinishedRun
 from tests.fakes.browser import Watched, shot
 from workbench.widgets.wording import percent, signed
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.synthesis import resynthesize
 from workbench.widgets.wording import percent
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("jupyterlab")]
+pytestmark = pytest.mark.browser
 
 CELL = f"""from pathlib import Path
 from workbench.engine import load_run

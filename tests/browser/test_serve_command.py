@@ -15,7 +15,7 @@ import pytest
 from tests.browser.conftest import Served, start
 from tests.fakes.screens import RUN
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
+pytestmark = pytest.mark.browser
 
 
 def children_of(pid: int) -> list[int]:

@@ -148,7 +148,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         stderr=subprocess.DEVNULL,
     )
     made = Lab(f"http://127.0.0.1:{port}", home)
-    end = time.monotonic() + 120
+    end = time.monotonic() + 200
     while True:
         try:
             made.ask("/api/status")

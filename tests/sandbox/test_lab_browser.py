@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.browser import Lab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("jupyterlab")]
+pytestmark = pytest.mark.browser
 
 SET = "window.struck = (window.struck || []).concat('{name}')"
 #: name: cell; each runs code of its own in the page that shows it
