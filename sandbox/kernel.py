@@ -114,13 +114,13 @@ class Kernel:
     async def kill(self) -> None:
         """End it and all it started, and remove its sockets."""
         self.process.signal(signal.SIGKILL)
+        self.api.close()
+        if self.endpoints.home is None:
+            self.endpoints.remove()  # while the system takes the kernel's memory apart
         with contextlib.suppress(TimeoutError):
             await self.wait(10)
         self.process.release()
-        self.api.close()
-        if self.endpoints.home is None:
-            self.endpoints.remove()
-        else:  # there may be very much in it
+        if self.endpoints.home is not None:  # there may be very much in it
             await asyncio.to_thread(self.endpoints.remove)
 
 

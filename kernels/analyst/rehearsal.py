@@ -35,6 +35,7 @@ def rehearse(app: ModuleType) -> list[str]:
     have = set(sys.modules)
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_play(app, folder))
+    tempfile.tempdir = None  # a kernel has another folder and finds it by itself
     return sorted(name for name, module in sys.modules.items() if module is not None and name not in have)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 import zmq
 import zmq.asyncio
 
@@ -9,7 +10,7 @@ from sandbox import Limits
 from sandbox.client import KernelClient
 from sandbox.forkserver import fork_server
 from sandbox.kernel import start_kernel
-from tests.sandbox.conftest import Opener
+from tests.sandbox.conftest import LEVELS, Opener
 
 
 async def test_what_programs_print_belongs_to_the_cell_that_started_them(open_session: Opener):
@@ -51,6 +52,16 @@ async def test_a_kernel_starts_clean_and_with_few_threads(open_session: Opener):
         "['MainThread', 'IOPub', 'Control'] None",
         "[]  {}",
     ]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+async def test_temporary_files_lie_in_the_kernels_own_folder(open_session: Opener, level: str):
+    session = await open_session(level=level)
+    result = await session.execute(
+        "import os, tempfile\nwith tempfile.TemporaryFile() as file: file.write(b'x')\n"
+        "print(tempfile.gettempdir() == os.environ.get('TMPDIR', '/tmp'))"
+    )
+    assert result.text() == "True"
 
 
 async def test_the_heartbeat_answers_whoever_comes_late():
