@@ -27,6 +27,17 @@ def score(files: tuple[Path, Path], *words: object) -> tuple[object, ...]:
     return ("score", "--events", files[0], "--forecasts", files[1], *words)
 
 
+def spoil(file: Path, column: str, row: int, value: str) -> None:
+    """Put another text into one cell; the header is row 0."""
+    lines = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines()]
+    lines[row][lines[0].index(column)] = value
+    write(file, "\n".join(",".join(line) for line in lines) + "\n")
+
+
+def leave_out(file: Path, column: str) -> None:
+    pd.read_csv(file, dtype=str).drop(columns=column).to_csv(file, index=False)
+
+
 @pytest.mark.parametrize(
     ("column", "row", "value", "says"),
     [
@@ -48,9 +59,7 @@ def score(files: tuple[Path, Path], *words: object) -> tuple[object, ...]:
 def test_a_bad_cell_of_the_forecasts(
     files: tuple[Path, Path], column: str, row: int, value: str, says: str
 ) -> None:
-    lines = [line.split(",") for line in FORECASTS.splitlines()]
-    lines[row][lines[0].index(column)] = value
-    write(files[1], "\n".join(",".join(line) for line in lines) + "\n")
+    spoil(files[1], column, row, value)
     line = refused(*score(files))
     assert says in line and f"row {row}," in line and repr(column) in line and files[1].name in line
 
@@ -70,24 +79,20 @@ def test_a_bad_cell_of_the_forecasts(
 def test_a_bad_cell_of_the_events(
     files: tuple[Path, Path], column: str, row: int, value: str, says: str
 ) -> None:
-    lines = [line.split(",") for line in EVENTS.splitlines()]
-    lines[row][lines[0].index(column)] = value
-    write(files[0], "\n".join(",".join(line) for line in lines) + "\n")
+    spoil(files[0], column, row, value)
     line = refused(*score(files))
     assert says in line and f"row {row}," in line and repr(column) in line and files[0].name in line
 
 
 @pytest.mark.parametrize("column", ["event_id", "question_key", "source", "question_type", "outcome"])
 def test_a_missing_column_of_the_events(files: tuple[Path, Path], column: str) -> None:
-    frame = pd.read_csv(files[0], dtype=str).drop(columns=column)
-    frame.to_csv(files[0], index=False)
+    leave_out(files[0], column)
     assert f"column {column!r}: the column is missing" in refused(*score(files))
 
 
 @pytest.mark.parametrize("column", ["method", "event_id", "p"])
 def test_a_missing_column_of_the_forecasts(files: tuple[Path, Path], column: str) -> None:
-    frame = pd.read_csv(files[1], dtype=str).drop(columns=column)
-    frame.to_csv(files[1], index=False)
+    leave_out(files[1], column)
     assert f"column {column!r}: the column is missing" in refused(*score(files))
 
 

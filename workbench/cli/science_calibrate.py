@@ -11,6 +11,7 @@ from workbench.cli.science_common import (
     EventsFile,
     ForecastsFile,
     Methods,
+    Pool,
     Variant,
     chosen_methods,
     listed,
@@ -19,8 +20,6 @@ from workbench.cli.science_common import (
 from workbench.errors import UsageError
 
 calibrate = typer.Typer(help="Calibration learned from resolved forecasts.", no_args_is_help=True)
-
-Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
 
 
 @calibrate.command("fit")

@@ -18,6 +18,7 @@ Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all w
 Variant = Annotated[
     str, typer.Option("--variant", help="Which published forecast of a file that has several.")
 ]
+Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.")]
 

@@ -10,6 +10,7 @@ from workbench.cli.science_common import (
     EventsFile,
     ForecastsFile,
     Methods,
+    Pool,
     Seed,
     Variant,
     chosen_methods,
@@ -33,7 +34,7 @@ def compare(
     ],
     method: Methods = "",
     variant: Variant = "forecast",
-    pool: Annotated[str, typer.Option("--pool", help="How trials are pooled.")] = "logit-mean",
+    pool: Pool = "logit-mean",
     calibrate: Annotated[
         str, typer.Option("--calibrate", help="none, platt, platt-hier; for every method.")
     ] = "none",

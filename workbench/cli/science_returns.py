@@ -11,6 +11,7 @@ from workbench.cli.science_common import (
     EventsFile,
     ForecastsFile,
     Methods,
+    Pool,
     Variant,
     chosen_methods,
     listed,
@@ -28,7 +29,7 @@ def returns(
     forecasts: ForecastsFile,
     method: Methods = "",
     variant: Variant = "forecast",
-    pool: Annotated[str, typer.Option("--pool", help="How trials are pooled.")] = "mean",
+    pool: Pool = "mean",
     risk_aversion: Annotated[
         str, typer.Option("--risk-aversion", help="Levels by comma; 0 goes all in, 1 bets the forecast.")
     ] = "0,0.25,0.5,0.75,1",

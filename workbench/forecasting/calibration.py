@@ -7,7 +7,7 @@ sum of the deltas of the forecast's groups)``. The file is JSON; numbers are wri
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -394,14 +394,3 @@ def load_calibration(path: Path) -> Calibration:
     except (UnicodeDecodeError, json.JSONDecodeError) as wrong:
         raise CalibrationError(f"{path} is not JSON: {wrong}") from wrong
     return Calibration.from_json(document)
-
-
-def factor_names() -> Sequence[str]:
-    """Factors the command line can learn offsets along.
-
-    Examples
-    --------
-    >>> factor_names()
-    ('source', 'topic', 'horizon')
-    """
-    return ("source", "topic", "horizon")

@@ -12,8 +12,6 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
 
-STAGES = ("analyze", "step", "debug", "conclude", "linear", "vanilla", "logic", "noisy-or")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:

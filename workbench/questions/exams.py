@@ -8,7 +8,7 @@ import calendar
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from importlib.resources import files
@@ -310,17 +310,6 @@ def _chosen(events: Events, rows: IntArray, rules: ExamRules) -> IntArray:
         picked.update(order[rules.offset : rules.offset + wanted[stratum]])
     chosen = [int(row) for row in rows if str(events.question[row]) in picked]
     return np.array(chosen, dtype=np.int64)
-
-
-def rebuilt(exam: Exam, events: Events) -> Exam:
-    """The exam made again from its own rules; equal to it if the file holds the same questions.
-
-    Parameters
-    ----------
-    exam : Exam
-    events : Events
-    """
-    return build_exam(events, replace(exam.rules))
 
 
 def load_exam(text: str) -> Exam:

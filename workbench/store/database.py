@@ -183,11 +183,6 @@ class Store:
             found.append(StoredEvent(row["seq"], row["run_id"], row["at_utc"], parse_event(data)))
         return found
 
-    def last_seq(self, run_id: str) -> int:
-        """Return the sequence number of the run's newest event."""
-        rows = self.query("SELECT max(seq) AS seq FROM events WHERE run_id = ?", (run_id,))
-        return int(rows[0]["seq"] or 0)
-
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""
         rows = self.query("SELECT run_id, min(seq) AS first FROM events GROUP BY run_id ORDER BY first")

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from workbench.propositions import NodeId, Polarity
-from workbench.synthesis.affine import affine_range, affine_value
+from workbench.synthesis.affine import AffineRule
 from workbench.synthesis.errors import RuleFormatError
 
 
 @dataclass(frozen=True, slots=True)
-class AverageRule:
+class AverageRule(AffineRule):
     """The plain mean of the children, no intercept.
 
     Parameters
@@ -30,8 +30,6 @@ class AverageRule:
     """
 
     name: ClassVar[str] = "average"
-    numeric: ClassVar[bool] = True
-    multilinear: ClassVar[bool] = True
 
     children: tuple[NodeId, ...]
     negated: tuple[NodeId, ...] = ()
@@ -54,18 +52,6 @@ class AverageRule:
         share = 1.0 / len(self.children)
         return {child: -share if child in self.negated else share for child in self.children}
 
-    def evaluate(self, p: Mapping[NodeId, float]) -> float:
-        """Value in [0, 1]."""
-        return affine_value(self.intercept, self.weights, p)
-
-    def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-        """The equal weights."""
-        return self.weights
-
-    def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
-        """Least and greatest value."""
-        return affine_range(self.intercept, self.weights, box)
-
     def without(self, child: NodeId) -> AverageRule | None:
         """The average of the others."""
         left = tuple(key for key in self.children if key != child)
@@ -82,28 +68,14 @@ class AverageRule:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomRule:
+class RandomRule(AffineRule):
     """A linear rule with random weights that sum to 1, no intercept; remembers its seed."""
 
     name: ClassVar[str] = "random"
-    numeric: ClassVar[bool] = True
-    multilinear: ClassVar[bool] = True
 
     weights: Mapping[NodeId, float]
     seed: int
     intercept: float = field(default=0.0)
-
-    def evaluate(self, p: Mapping[NodeId, float]) -> float:
-        """Value in [0, 1]."""
-        return affine_value(self.intercept, self.weights, p)
-
-    def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-        """The weights."""
-        return dict(self.weights)
-
-    def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
-        """Least and greatest value."""
-        return affine_range(self.intercept, self.weights, box)
 
     def without(self, child: NodeId) -> RandomRule | None:
         """The rule without this child, the other weights kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import fsum
+from typing import ClassVar, Protocol
 
 from workbench.propositions import NodeId
 
@@ -27,3 +28,33 @@ def affine_range(
         low.append(weight * (start if weight > 0 else end))
         high.append(weight * (end if weight > 0 else start))
     return fsum(low), fsum(high)
+
+
+class _Affine(Protocol):
+    @property
+    def intercept(self) -> float: ...
+    @property
+    def weights(self) -> Mapping[NodeId, float]: ...
+
+
+class AffineRule:
+    """A rule whose value is its ``intercept`` plus the sum of its ``weights`` x p; both are the subclass's."""
+
+    __slots__ = ()
+
+    numeric: ClassVar[bool] = True
+    multilinear: ClassVar[bool] = True
+
+    def evaluate(self: _Affine, p: Mapping[NodeId, float]) -> float:
+        """Raw value; leaves [0, 1] where the weights allow it."""
+        return affine_value(self.intercept, self.weights, p)
+
+    def derivative(self: _Affine, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
+        """The weights, whatever the point (paper A, Proposition 1)."""
+        return dict(self.weights)
+
+    def reachable(
+        self: _Affine, box: Mapping[NodeId, tuple[float, float]] | None = None
+    ) -> tuple[float, float]:
+        """Least and greatest raw value."""
+        return affine_range(self.intercept, self.weights, box)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from workbench.propositions import NodeId, Polarity
-from workbench.synthesis.affine import affine_range, affine_value
+from workbench.synthesis.affine import AffineRule
 from workbench.synthesis.errors import (
     InterceptTooLarge,
     MissingWeight,
@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class LinearRule:
+class LinearRule(AffineRule):
     """``p = intercept + sum(weights[i] * p_i)``.
 
     Parameters
@@ -47,8 +47,6 @@ class LinearRule:
     """
 
     name: ClassVar[str] = "linear"
-    numeric: ClassVar[bool] = True
-    multilinear: ClassVar[bool] = True
 
     intercept: float
     weights: Mapping[NodeId, float]
@@ -63,18 +61,6 @@ class LinearRule:
                 f"a strict linear rule must stay in [0, 1] for all children; this one reaches [{low:.4g}, {high:.4g}]: "
                 "normalise it first"
             )
-
-    def evaluate(self, p: Mapping[NodeId, float]) -> float:
-        """Raw value; leaves [0, 1] where the weights allow it."""
-        return affine_value(self.intercept, self.weights, p)
-
-    def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-        """The weights, whatever the point (paper A, Proposition 1)."""
-        return dict(self.weights)
-
-    def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
-        """Least and greatest raw value."""
-        return affine_range(self.intercept, self.weights, box)
 
     def without(self, child: NodeId) -> LinearRule | None:
         """The rule without this child, the other weights kept."""
