@@ -140,11 +140,25 @@ def test_however_it_is_cut_a_window_is_whole(
     assert told == expected
 
 
+def fed(stretches: Stretches, *pages: list[dict[str, Any]]) -> list[Any]:
+    """The joined rows of pages fed by hand; there are as many stretches as pages."""
+    for page in pages:
+        assert stretches.next() is not None
+        stretches.take(page, Settled(data=page))
+    assert stretches.next() is None
+    return list(stretches.result().data)
+
+
 def test_what_a_vendor_sends_outside_the_window_does_not_keep_it_going() -> None:
-    rows = [{"date": day} for day in DAYS]
-    stretches = Stretches({"from": "2020-01-01", "to": "2020-12-31"}, "from", "to", "date")
-    asked = 0
-    while stretches.next() is not None:
-        asked += 1
-        stretches.take(rows, Settled(data=rows))
-    assert asked == 1 and stretches.result().data == rows
+    # the window's first weeks hold no bars, and rows from before it came: nothing was cut
+    rows = [{"date": day} for day in DAYS if not "2020-01-01" <= day < "2020-01-20"]
+    year = {"from": "2020-01-01", "to": "2020-12-31"}
+    assert fed(Stretches(year, "from", "to", "date"), rows) == rows
+
+
+def test_a_day_told_twice_is_the_fuller_of_the_two() -> None:
+    window = {"from": "2020-01-01", "to": "2020-01-31"}
+    whole = [{"date": f"2020-01-{31 - n // 10:02d}", "n": n} for n in range(100)]
+    older = [{"date": "2020-01-22", "n": 90}] + [{"date": "2020-01-01", "n": 200 + n} for n in range(9)]
+    told = fed(Stretches(window, "from", "to", "date"), whole, older)
+    assert [row["n"] for row in told] == [*range(100), *range(200, 209)]

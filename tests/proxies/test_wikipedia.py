@@ -69,6 +69,13 @@ async def test_a_name_made_up_later_and_one_that_never_was_read_the_same() -> No
     assert (await page("Great slump", "2023-06-01"))[0] == "Slump of 2020"
 
 
+async def test_a_first_edit_that_tells_of_another_pages_move_leads_nowhere() -> None:
+    made = wiki()
+    made.edit("Bank Z", "2023-03-02T00:00:00Z", "A list.", "after Editor moved page [[Bank A]] to [[Bank B]]")
+    with pytest.raises(Refused):
+        await Desk(made)("wikipedia/page", cutoff="2022-06-01", title="Bank Z")
+
+
 async def test_redirects_that_run_in_a_circle_end() -> None:
     desk = Desk(wiki())
     answer = await desk("wikipedia/page", cutoff="2022-06-01", title="Loop")
