@@ -12,11 +12,9 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from proxies import rows
+from proxies.catalogue.checks import check_as_of
 from proxies.catalogue.plain import read_yaml
 from proxies.catalogue.schema import (
-    GUARD_NEEDS,
-    NEEDS,
     AsOf,
     EndpointRow,
     Key,
@@ -215,7 +213,7 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
     host = row.host or next(iter(source.hosts), "")
     if source.hosts and host not in source.hosts:
         raise CatalogueError(f"{row.path}: the source has no host {host!r}")
-    _check_as_of(row)
+    check_as_of(row)
     return Endpoint(
         path=row.path,
         source=source,
@@ -236,30 +234,6 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
         codec=row.codec,
         as_of=row.as_of,
     )
-
-
-def _check_as_of(row: EndpointRow) -> None:
-    """A policy or guard without its arguments is a row that would fail at the first call: refuse it at load."""
-    as_of = row.as_of
-    needed = [(f"policy {as_of.policy}", NEEDS.get(as_of.policy, ()))]
-    needed += [(f"guard {guard}", GUARD_NEEDS.get(guard, ())) for guard in as_of.guards]
-    for who, names in needed:
-        for name in names:
-            if name == "stamp" and as_of.nested:
-                continue
-            if not getattr(as_of, name) and getattr(as_of, name) != 0:
-                raise CatalogueError(f"{row.path}: {who} needs {name}")
-    if (as_of.adjust == "state") != (as_of.state is not None):
-        raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
-    if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
-        raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
-    if row.rows is not None:
-        rows.steps_of(row.rows)
-    if as_of.window:
-        window = as_of.window
-        for name in (*window.start, *window.end, window.at, window.text):
-            if name and name not in row.params and name not in row.fixed:
-                raise CatalogueError(f"{row.path}: the window names {name!r}, which is not a parameter")
 
 
 def load_sources(texts: Sequence[tuple[str, str]]) -> Catalogue:

@@ -1,0 +1,35 @@
+"""What the form of a row cannot say: which arguments a policy or guard needs, and that they fit together."""
+
+from proxies import rows
+from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow
+from proxies.errors import CatalogueError
+
+
+def check_as_of(row: EndpointRow) -> None:
+    """Refuse a row that would fail at its first call: a policy or guard without its arguments.
+
+    Raises
+    ------
+    CatalogueError
+        Says which row lacks what.
+    """
+    as_of = row.as_of
+    needed = [(f"policy {as_of.policy}", NEEDS.get(as_of.policy, ()))]
+    needed += [(f"guard {guard}", GUARD_NEEDS.get(guard, ())) for guard in as_of.guards]
+    for who, names in needed:
+        for name in names:
+            if name == "stamp" and as_of.nested:
+                continue
+            if not getattr(as_of, name) and getattr(as_of, name) != 0:
+                raise CatalogueError(f"{row.path}: {who} needs {name}")
+    if (as_of.adjust == "state") != (as_of.state is not None):
+        raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
+    if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
+        raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
+    if row.rows is not None:
+        rows.steps_of(row.rows)
+    if as_of.window:
+        window = as_of.window
+        for name in (*window.start, *window.end, window.at, window.text):
+            if name and name not in row.params and name not in row.fixed:
+                raise CatalogueError(f"{row.path}: the window names {name!r}, which is not a parameter")

@@ -1,0 +1,98 @@
+"""MediaWiki's shapes: a page, its sections, its edits, hits of a search."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from proxies.errors import Refused
+
+
+def unpack_wiki(payload: Any, params: Mapping[str, Any]) -> Any:
+    """The revisions of a page as rows with title, id, time and wikitext."""
+    if "rows" in payload:
+        return payload
+    rows = []
+    for page in _pages(payload):
+        for revision in page.get("revisions") or []:
+            slot = (revision.get("slots") or {}).get("main") or {}
+            text = slot.get("content", revision.get("content", slot.get("*")))
+            if text is not None:
+                rows.append(
+                    {
+                        "title": page.get("title"),
+                        "revid": revision.get("revid"),
+                        "timestamp": revision.get("timestamp"),
+                        "wikitext": text,
+                    }
+                )
+    return {"rows": rows}
+
+
+def _pages(payload: Any) -> list[Any]:
+    pages = (payload.get("query") or {}).get("pages") or []
+    return list(pages.values()) if isinstance(pages, dict) else list(pages)
+
+
+def pack_page(data: Any, params: Mapping[str, Any]) -> Any:
+    """One page, or one of its sections.
+
+    Raises
+    ------
+    Refused
+        No revision, or no such heading: the same words whether the page came later or never.
+    """
+    rows = data["rows"]
+    if not rows:
+        raise Refused("wikipedia has no page of this title as of the cutoff: check the title")
+    row = rows[0]
+    wanted = params.get("section")
+    if wanted:
+        text = _section(row["wikitext"], str(wanted))
+        if text is None:
+            headings = ", ".join(title for _, title in headings_of(row["wikitext"])) or "none"
+            raise Refused(f"the page has no section {wanted!r}: its headings are {headings[:300]}")
+        row = {**row, "wikitext": text}
+    return row
+
+
+_HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1\s*$", re.MULTILINE)
+
+
+def headings_of(wikitext: str) -> list[tuple[int, str]]:
+    r"""Level and title of each heading of a wikitext.
+
+    Examples
+    --------
+    >>> headings_of("a\n== B ==\n=== C ===")
+    [(2, 'B'), (3, 'C')]
+    """
+    return [(len(found[1]), found[2]) for found in _HEADING.finditer(wikitext)]
+
+
+def _section(wikitext: str, title: str) -> str | None:
+    start, level = None, 0
+    for found in _HEADING.finditer(wikitext):
+        if start is None and found[2].strip().lower() == title.strip().lower():
+            start, level = found.start(), len(found[1])
+        elif start is not None and len(found[1]) <= level:
+            return wikitext[start : found.start()].strip()
+    return None if start is None else wikitext[start:].strip()
+
+
+def pack_sections(data: Any, params: Mapping[str, Any]) -> Any:
+    """The headings of the page as a list."""
+    row = pack_page(data, {})
+    return [{"level": level, "title": title} for level, title in headings_of(row["wikitext"])]
+
+
+def unpack_revisions(payload: Any, params: Mapping[str, Any]) -> Any:
+    """The edits of a page."""
+    if "revisions" in payload:
+        return {"revisions": payload["revisions"]}
+    return {"revisions": [row for page in _pages(payload) for row in page.get("revisions") or []]}
+
+
+def unpack_search(payload: Any, params: Mapping[str, Any]) -> Any:
+    """Hits of a search; each bears the day its page was first saved, where the source found it."""
+    query = payload.get("query") if isinstance(payload.get("query"), dict) else payload
+    return {"search": (query or {}).get("search") or []}
