@@ -99,7 +99,8 @@ def _page(endpoint: Endpoint) -> str:
     if endpoint.caution:
         lines.append(endpoint.caution)
     if as_of.instead:
-        lines.append(f"Use `{as_of.instead}` instead.")
+        refused = as_of.policy == "snapshot_refused"
+        lines.append(f"Use `{as_of.instead}` instead." if refused else f"See also `{as_of.instead}`.")
     if as_of.forbid:
         lines.append("Not taken: " + ", ".join(f"`{name}`" for name in as_of.forbid) + ".")
     lines += ["", "```python", f"data = CALL_API({endpoint.path!r}, {_literal(endpoint.example)})", "```"]
