@@ -1,4 +1,9 @@
-"""Pooling: several trials of one question become one forecast."""
+"""Pooling: several trials of one question become one forecast.
+
+Everywhere here ``trials`` is a matrix of shape (n, K): a row per event, a column per trial, probabilities in [0, 1], and
+``nan`` where a trial does not exist. What comes out has shape (n,) and is ``nan`` for an event without any trial, unless
+the function says otherwise. A matrix of another shape, or a value outside [0, 1], is a ``DomainError``.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,22 +34,7 @@ def _row_mean(matrix: FloatArray) -> FloatArray:
 
 
 def pool_mean(trials: ArrayLike) -> FloatArray:
-    """Arithmetic mean of each event's trials.
-
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-        Probabilities in [0, 1]; ``nan`` where a trial does not exist.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; ``nan`` for an event without any trial.
-
-    Raises
-    ------
-    DomainError
-        Not a matrix, or a value outside [0, 1].
+    """Arithmetic mean of each event's trials, in [0, 1]; what goes in and comes out is said at the top of this module.
 
     Notes
     -----
@@ -64,7 +54,6 @@ def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
     Parameters
     ----------
     trials : array_like, shape (n, K)
-        Probabilities in [0, 1]; ``nan`` where a trial does not exist.
     eps : float
         Trials are clipped to [eps, 1 - eps] before the logit.
 
@@ -72,11 +61,6 @@ def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
     -------
     ndarray, shape (n,)
         In [eps, 1 - eps]; ``nan`` for an event without any trial.
-
-    Raises
-    ------
-    DomainError
-        Not a matrix, or a value outside [0, 1].
 
     Notes
     -----
@@ -92,21 +76,6 @@ def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
 
 def pool_median(trials: ArrayLike) -> FloatArray:
     """Median of each event's trials; the mean of the middle two when their number is even.
-
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-        Probabilities in [0, 1]; ``nan`` where a trial does not exist.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; ``nan`` for an event without any trial.
-
-    Raises
-    ------
-    DomainError
-        Not a matrix, or a value outside [0, 1].
 
     Examples
     --------
@@ -124,15 +93,7 @@ def pool_median(trials: ArrayLike) -> FloatArray:
 def pool_first(trials: ArrayLike) -> FloatArray:
     """The first trial of each event: a run without pooling.
 
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-        Probabilities in [0, 1]; ``nan`` where a trial does not exist.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; ``nan`` where there is no trial. Where trial 1 is missing, the first that exists.
+    Where trial 1 is missing, the first that exists.
 
     Examples
     --------
@@ -160,7 +121,6 @@ def pool(trials: ArrayLike, how: str = "logit-mean") -> FloatArray:
     Parameters
     ----------
     trials : array_like, shape (n, K)
-        Probabilities in [0, 1]; ``nan`` where a trial does not exist.
     how : str
         One of ``mean``, ``median``, ``logit-mean``, ``first``; or ``RULE:k``, see `average_of_subsets`.
 
@@ -200,16 +160,10 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
     Parameters
     ----------
     trials : array_like, shape (n, K)
-        Probabilities in [0, 1]; ``nan`` where a trial does not exist.
     size : int
         Trials per subset, at least 1. An event with fewer is pooled over all it has.
     how : str
         Pooling rule without a number, see `pool`.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; ``nan`` for an event without any trial.
 
     Raises
     ------
@@ -242,11 +196,6 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
 
 def count_trials(trials: ArrayLike) -> IntArray:
     """How many trials each event has.
-
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-        Probabilities; ``nan`` where a trial does not exist.
 
     Examples
     --------
