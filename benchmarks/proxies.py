@@ -398,7 +398,7 @@ async def main() -> None:
         )
         broker = open_broker(settings)
         # the vendor's own pace would be measured otherwise
-        broker._sources["fmp"]._courier._gate = asyncio.Semaphore(16)  # type: ignore[attr-defined]
+        broker._raws.sources["fmp"]._courier._gate = asyncio.Semaphore(16)  # type: ignore[attr-defined]
         plain = PlainCache(f"{upstream.url}/historical-price-eod/non-split-adjusted")
         store = Store(Path(folder))
         try:

@@ -6,26 +6,25 @@ ledger, so that parallel tasks with other dates cannot touch each other's clock.
 
 import asyncio
 import contextlib
-import functools
 import hashlib
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from proxies import pipeline
-from proxies.cache import LARGE, Packed, Raw, RawCache, may_serve, raw_name
+from proxies.cache import LARGE, Raw
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue
 from proxies.clock import Cutoff
-from proxies.errors import CutoffRefused, NoCutoff, NoSuch, ProxyError, Refused, SourceRejected
+from proxies.errors import CutoffRefused, NoCutoff, NoSuch, Refused, SourceRejected
 from proxies.handling import Done, Handling, Job, More, done, gives_rows, hinted
 from proxies.helper import CannotStart, Helper, Seat
 from proxies.ledger import UNREAD, Address, Answer, Ledger, LedgerRow, Packer, canonical
 from proxies.pipeline import Settled
-from proxies.policies import POLICY_VERSION, Ask, AskAgain
-from proxies.readjust import aged
+from proxies.policies import Ask, AskAgain
+from proxies.raws import Raws, offload
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
 from proxies.sources.base import Source
@@ -35,7 +34,6 @@ from proxies.transport import Wire
 __all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
 
 log = logging.getLogger(__name__)
-_IN_THREAD = 200_000
 _MOST_AGAIN = 4
 _MEMO_BYTES = 96_000_000
 
@@ -46,15 +44,6 @@ class _Told:
 
     answer: Answer
     sent: list[dict[str, Any]]
-
-
-@dataclass(slots=True)
-class _Fresh:
-    """A large answer that just came and is not in the cache yet, and how it gets there."""
-
-    raw: Raw
-    keep: Callable[[str, Raw], None]
-    task: asyncio.Task[Any] | None = None
 
 
 class Broker:
@@ -72,11 +61,8 @@ class Broker:
     ) -> None:
         self.catalogue = catalogue
         self.settings = settings
-        self._sources = sources
-        self._cache = RawCache(settings.cache_path, settings.cache_bytes)
+        self._raws = Raws(sources, settings)
         self._helper = Helper()
-        self._keeping: dict[str, _Fresh] = {}
-        self._flying: dict[str, asyncio.Task[Raw]] = {}
         self._telling: dict[bytes, asyncio.Task[_Told]] = {}
         self._memo: OrderedDict[bytes, _Told] = OrderedDict()
         self._memo_bytes = 0
@@ -95,16 +81,13 @@ class Broker:
         return BrokerSession(self, cutoff, ledger, strict=strict)
 
     async def aclose(self) -> None:
-        """Close sources and cache."""
-        flying: list[asyncio.Task[Any]] = [*self._flying.values(), *self._telling.values()]
-        for task in flying:
+        """End what is under way; close sources and cache."""
+        telling = list(self._telling.values())
+        for task in telling:
             task.cancel()
-        keeping = [fresh.task for fresh in self._keeping.values() if fresh.task]
-        await asyncio.gather(*flying, *keeping, return_exceptions=True)
+        await asyncio.gather(*telling, return_exceptions=True)
         await self._helper.aclose()
-        for source in self._sources.values():
-            await source.aclose()
-        self._cache.close()
+        await self._raws.aclose()
 
     async def told(
         self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, strict: bool
@@ -183,20 +166,20 @@ class Broker:
         helps = job.size >= LARGE
         while True:
             step: More | Done | None = None
-            with self._reading(*bodies, *job.looked):
+            with self._raws.reading(*bodies, *job.looked):
                 if helps:
                     seat = seat or self._helper.seat()
                     with contextlib.suppress(CannotStart):
                         step = await self._helper.step(seat, job, bodies)
                 if step is None:
                     new = bodies[-1:] if here else bodies
-                    here = here or await _offload(job.size, Handling, job)
-                    step = await _offload(sum(map(len, new)), here.step, new)
+                    here = here or await offload(job.size, Handling, job)
+                    step = await offload(sum(map(len, new)), here.step, new)
             if isinstance(step, Done):
                 assert raw is not None, "a pager asks for at least one page"
                 return step, raw
             endpoint = job.ask.endpoint
-            raw = await self._raw(endpoint, step.params, job.cutoff)
+            raw = await self._raws.get(endpoint, step.params, job.cutoff)
             sent.append({"endpoint": endpoint.path, **step.params})
             bodies.append(raw.body)
             helps = helps or len(raw.body) >= LARGE
@@ -216,94 +199,12 @@ class Broker:
         """Another endpoint's raw answer, for a policy's eyes only; None where it has none."""
         endpoint = self.catalogue.resolve(path)
         try:
-            raw = await self._raw(endpoint, params, cutoff)
+            raw = await self._raws.get(endpoint, params, cutoff)
         except (Refused, SourceRejected) as error:
             log.info("no help from %s: %s", path, error)
             return None
         sent.append({"endpoint": endpoint.path, **params})
         return endpoint.source.name, raw.body
-
-    async def _raw(self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff) -> Raw:
-        """A raw answer: from the cache where it may serve, else from the source, once for all who ask now."""
-        source = self._sources.get(endpoint.source.name)
-        if source is None:
-            raise CutoffRefused(f"the source {endpoint.source.name} is not set up")
-        if endpoint.method == "LOCAL":
-            return await source.fetch(endpoint, params)
-        name = raw_name(endpoint.source.name, endpoint.path, params, POLICY_VERSION)
-        now = self.settings.now()
-        fresh = self._keeping.get(name)
-        kept: Raw | Packed | None = fresh.raw if fresh else await self._cached(0, self._cache.find, name, now)
-        serves = kept is not None and may_serve(kept, cutoff, now, self.settings.live_max_age)
-        if kept is not None and serves and not aged(endpoint, kept.fetched_at, now):
-            return kept if isinstance(kept, Raw) else await _offload(8 * len(kept.body), kept.open)
-        task = self._flying.get(name)
-        if task is None:
-            task = asyncio.create_task(self._fetch(name, source, endpoint, dict(params)))
-            self._flying[name] = task
-            task.add_done_callback(lambda done: self._landed(name, done))
-        # a caller that is cancelled must not cancel the others' call
-        return await asyncio.shield(task)
-
-    def _landed(self, name: str, task: asyncio.Task[Raw]) -> None:
-        self._flying.pop(name, None)
-        if not task.cancelled():
-            task.exception()
-
-    async def _fetch(self, name: str, source: Source, endpoint: Endpoint, params: dict[str, Any]) -> Raw:
-        try:
-            raw = await source.fetch(endpoint, params)
-        except ProxyError:
-            raise
-        except (
-            Exception
-        ) as error:  # an answer of a wild shape must not reach the caller as a traceback of ours
-            log.warning("%s: unreadable answer (%s)", endpoint.path, type(error).__name__, exc_info=error)
-            raise SourceRejected(f"{source.name} answered in a form that cannot be read") from error
-        keep = functools.partial(
-            self._cache.put, source=endpoint.source.name, endpoint=endpoint.path, sent=params
-        )
-        if raw.read and len(raw.body) < _IN_THREAD:
-            await self._cached(0, keep, name, raw)
-        else:
-            self._keeping[name] = fresh = _Fresh(raw, keep)
-            if raw.read:
-                self._keep(name, fresh)
-        return raw
-
-    @contextlib.contextmanager
-    def _reading(self, *bodies: bytes) -> Iterator[None]:
-        """Large answers go to the cache when they have been read: what is not JSON must be asked for again."""
-        good = False
-        try:
-            yield
-            good = True
-        except (Refused, AskAgain):
-            good = True
-            raise
-        finally:
-            for name, fresh in list(self._keeping.items()):
-                if any(fresh.raw.body is body for body in bodies):
-                    if good:
-                        self._keep(name, fresh)
-                    else:
-                        del self._keeping[name]
-
-    def _keep(self, name: str, fresh: _Fresh) -> None:
-        """Cache a large answer while others go on; until it is there it serves from memory."""
-        if fresh.task is None:
-            fresh.task = asyncio.create_task(self._cached(len(fresh.raw.body), fresh.keep, name, fresh.raw))
-            fresh.task.add_done_callback(lambda done: self._kept(name, fresh, done))
-
-    def _kept(self, name: str, fresh: _Fresh, task: asyncio.Task[Any]) -> None:
-        if self._keeping.get(name) is fresh:
-            del self._keeping[name]
-        if not task.cancelled() and task.exception() is not None:
-            log.warning("a raw answer could not be kept", exc_info=task.exception())
-
-    async def _cached(self, size: int, work: Callable[..., Any], *args: Any) -> Any:
-        """Work on the cache: in a thread where it is a file or large, at once where it is memory."""
-        return await _offload(_IN_THREAD if self.settings.cache_path else size, work, *args)
 
 
 class BrokerSession:
@@ -391,7 +292,7 @@ class BrokerSession:
             refused=refused.reason if refused else None,
             request_hash=request_hash,
         )
-        await _offload(len(answer.encoded()) if answer else 0, self._ledger.record, row)
+        await offload(len(answer.encoded()) if answer else 0, self._ledger.record, row)
         if answer is None:
             assert refused is not None, "a call ends in an answer or a refusal"
             raise refused
@@ -423,8 +324,3 @@ def _answer(job: Job, told: Done, raw: Raw | None, *, packer: Packer | None = No
         "content_hash": told.content_hash,
     }
     return Answer(data=told.data, meta=meta, body=told.body, packer=packer)
-
-
-async def _offload(size: int, work: Callable[..., Any], *args: Any) -> Any:
-    """Small work at once; larger work in a thread, so that others get their turns between its steps."""
-    return work(*args) if size < _IN_THREAD else await asyncio.to_thread(work, *args)

@@ -186,7 +186,7 @@ async def test_the_cache_is_bounded(vendor: Upstream, broker_of: Callable[..., B
     ask = asker(broker, "2024-06-01")
     for number in range(150):
         await ask(EOD, symbol=f"S{number}")
-    assert 0 < broker._cache.stored_bytes() <= 20_000
+    assert 0 < broker._raws.cache.stored_bytes() <= 20_000
 
 
 async def test_what_is_used_stays_when_the_cache_is_full(

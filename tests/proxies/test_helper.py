@@ -15,6 +15,7 @@ import pytest
 
 from proxies import broker as broker_module
 from proxies import helper as helper_module
+from proxies import raws as raws_module
 from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
 from proxies.clock import Cutoff
@@ -211,7 +212,7 @@ def vendor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
     """A vendor whose every answer beyond 2 kB counts as large."""
     for module in (broker_module, base_module):
         monkeypatch.setattr(module, "LARGE", 2000)
-    monkeypatch.setattr(broker_module, "_IN_THREAD", 1000)
+    monkeypatch.setattr(raws_module, "_IN_THREAD", 1000)
     body = orjson.dumps(bars(70))
     with Upstream(lambda seen: Sent(body)) as upstream:
         yield upstream
@@ -234,9 +235,9 @@ async def test_a_large_answer_is_the_one_that_is_made_here(
     assert large._data is UNREAD, "nobody here has read it"
     again = await asker(broker, "2024-05-31")(EOD, symbol="A")
     assert len(vendor.seen) == 2 and again.meta["rows_dropped"] == 60 and len(again.data) == 10
-    while broker._keeping:
+    while broker._raws._keeping:
         await asyncio.sleep(0.01)
-    assert broker._cache.stored_bytes() > 0
+    assert broker._raws.cache.stored_bytes() > 0
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     here = await told_by(broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url}))
     assert here._data is not UNREAD
@@ -254,7 +255,7 @@ async def test_a_large_answer_that_is_no_json_is_asked_for_again(broker: Broker,
     good, vendor.handler = vendor.handler, lambda seen: Sent(b"<html>" + b"x" * 5000)
     with pytest.raises(SourceRejected, match="not JSON"):
         await told_by(broker)
-    assert not broker._keeping and broker._cache.stored_bytes() == 0
+    assert not broker._raws._keeping and broker._raws.cache.stored_bytes() == 0
     vendor.handler = good
     assert len((await told_by(broker)).data) == 20
 
@@ -276,7 +277,7 @@ async def test_a_process_that_dies_is_a_typed_failure_that_leaves_nothing_behind
     with pytest.raises(SourceUnavailable) as caught:
         await session.call(EOD, {"symbol": "A"}, next(places))
     assert "\n" not in str(caught.value) and isinstance(caught.value, ProxyError)
-    assert ledger.rows == {} and not broker._memo and not broker._keeping
+    assert ledger.rows == {} and not broker._memo and not broker._raws._keeping
     monkeypatch.setattr(helper_module, "_put", real)
     assert len((await session.call(EOD, {"symbol": "A"}, next(places))).data) == 20
 
