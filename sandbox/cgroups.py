@@ -205,8 +205,11 @@ class Groups:
             wait = min(2 * wait, 1.0)
 
     def _removed(self, group: Group) -> bool:
-        if not group.remove():
-            return False
+        try:
+            if not group.remove():
+                return False
+        except OSError as error:  # the next start tries again
+            _log.warning("a control group stays: %s", error)
         with self._lock:
             self._living.discard(group)
         return True

@@ -15,6 +15,7 @@ from sandbox.notebook import clean_output
 
 _LARGEST_MESSAGE = 64 << 20
 _GRACE_FOR_OUTPUT = 2.0  # seconds to wait for the last output after the reply
+_REPLY_LOST = 0.5  # seconds after which an interrupted kernel that is idle is not expected to reply
 _ASK_AGAIN = 2.0  # seconds without welcome until we subscribe once more
 _SHOWN = frozenset({"stream", "display_data", "execute_result", "error"})
 
@@ -34,6 +35,7 @@ class CellRun:
     rest: list[dict[str, Any]] = field(default_factory=list)
     lost: int = 0
     clear_next: bool = False
+    interrupted: bool = False
     began: asyncio.Event = field(default_factory=asyncio.Event)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     replied: asyncio.Event = field(default_factory=asyncio.Event)
@@ -164,7 +166,13 @@ class KernelClient:
 
     async def finish(self, run: CellRun) -> None:
         """Wait for the cell's reply and its last output."""
-        await run.replied.wait()
+        while not run.replied.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(run.replied.wait(), _REPLY_LOST)
+            if run.interrupted and run.idle.is_set() and not run.replied.is_set():
+                # the interrupt met ipykernel before or after the cell's own code: then there is never a reply
+                run.reply = {"status": "error", "ename": "KeyboardInterrupt", "evalue": ""}
+                run.replied.set()
         with contextlib.suppress(TimeoutError):  # an output flood may have cost us the last message
             await asyncio.wait_for(run.idle.wait(), _GRACE_FOR_OUTPUT)
 

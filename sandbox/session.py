@@ -125,14 +125,16 @@ class Session:
             return result
 
     async def interrupt(self) -> None:
-        """Stop the running cell with a KeyboardInterrupt; the kernel stays."""
-        if self._kernel is not None and self._busy.locked():
-            # a kernel that has not yet begun the cell would take it for nothing
-            if self._running is not None:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._running.began.wait(), _BEGINS_IN)
-            if self._kernel is not None:
-                self._kernel.interrupt()
+        """Stop the running cell with a KeyboardInterrupt; the kernel stays. Nothing when none runs."""
+        run = self._running
+        if run is None:
+            return
+        # a kernel that has not yet begun the cell would take it for nothing
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(run.began.wait(), _BEGINS_IN)
+        if self._kernel is not None and self._running is run:
+            run.interrupted = True
+            self._kernel.interrupt()
 
     def stamp(self, **facts: Any) -> None:
         """Append what a later check found to the journal; the notebook's metadata show the last one."""
@@ -224,7 +226,6 @@ class Session:
         assert self._client is not None and self._kernel is not None and self._wire is not None
         assert self._memory is not None
         limits, kernel, wire = self.spec.limits, self._kernel, self._wire
-        self._memory.stopped()  # what was between the cells is not this one's
         wire.begin(index)
         calls = wire.cell
         started = time.perf_counter()
@@ -246,6 +247,7 @@ class Session:
             if not stays:
                 limit = said[0].name if said else "cell_seconds"
                 grace = min(limits.grace_seconds, _WATCH_GRACE) if said else limits.grace_seconds
+                run.interrupted = True
                 kernel.interrupt()
                 done, _ = await asyncio.wait(either, timeout=grace, return_when=_FIRST)
                 stays = bool(done & either)

@@ -61,7 +61,7 @@ for _ in range(4):
         time.sleep(20)
         os._exit(0)
     children.append(pid)
-time.sleep(4)
+time.sleep(2)
 alive = sum(os.waitpid(pid, os.WNOHANG) == (0, 0) for pid in children)
 for pid in children:
     os.kill(pid, signal.SIGKILL)

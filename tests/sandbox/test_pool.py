@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,9 +52,12 @@ async def test_other_limits_and_dead_kernels_are_not_taken_from_the_pool(box, op
     waiting = await _filled(box)
     other = await open_session("P2.1.1", limits=Limits(memory_mb=512))
     assert other._kernel.process.pid not in waiting
-    for pid in waiting:
+    dying = [os.pidfd_open(pid) for pid in waiting]
+    for pid, fd in zip(waiting, dying, strict=True):
         os.kill(pid, signal.SIGKILL)
-    await asyncio.sleep(0.1)
+        while not select.select([fd], [], [], 0)[0]:
+            await asyncio.sleep(0.01)
+        os.close(fd)
     session = await open_session("P3.1.1")
     assert session._kernel.process.pid not in waiting
     assert (await session.execute("1 + 1")).text() == "2"

@@ -7,7 +7,9 @@ import nbformat
 import pytest
 
 from proxies.errors import Refused, SourceUnavailable
-from sandbox import Limits, Sandbox, SessionClosed, read_journal
+from sandbox import Limits, Sandbox, SessionClosed, cgroups, read_journal
+from sandbox.client import CellRun, KernelClient
+from sandbox.results import cell_result
 from tests.sandbox.conftest import Opener, Told, echo
 
 
@@ -33,6 +35,7 @@ async def test_a_session_leaves_a_valid_notebook_with_its_failed_cells(open_sess
     assert [cell.id for cell in notebook.cells] == ["cell-001", "cell-002", "cell-003", "cell-004"]
     assert notebook.metadata.kernelspec.name == "analyst"
     assert notebook.metadata.analyst.isolation == "namespaces"
+    assert cgroups.memory_bound().startswith(notebook.metadata.analyst.memory)
     assert notebook.metadata.analyst.node == "P1"
     [failed] = _tagged(notebook, "superseded")
     assert failed.id == first.cell_id
@@ -55,6 +58,19 @@ async def test_source_is_in_the_journal_before_the_cell_ends(open_session: Opene
     result = await running
     assert result.status == "error" and result.error.ename == "KeyboardInterrupt"
     assert (await session.execute("1 + 1")).text() == "2"
+
+
+async def test_a_reply_lost_to_an_interrupt_ends_the_cell():
+    """ipykernel sends none when the interrupt meets its own code; it is idle then."""
+    run = CellRun(request="x", cap=1000)
+    run.idle.set()
+    waiting = asyncio.create_task(KernelClient.finish(None, run))
+    await asyncio.sleep(1.2)
+    assert not waiting.done()
+    run.interrupted = True
+    await asyncio.wait_for(waiting, 10)
+    result = cell_result("cell-001", run, None, None, 1.0, 0, [])
+    assert (result.status, result.error.ename) == ("error", "KeyboardInterrupt")
 
 
 async def test_calls_carry_the_index_of_their_cell_and_their_count(open_session: Opener):
