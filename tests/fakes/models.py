@@ -2,15 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from workbench.models.base import ModelReply, ModelRequest, ToolCall, Usage
+from workbench.models.base import ModelReply, ModelRequest, Usage
 
 Scripted = str | ModelReply | BaseException | Callable[[ModelRequest], "str | ModelReply"]
-
-
-def tool_reply(name: str, arguments: dict[str, object], *, call_id: str = "call_1") -> ModelReply:
-    """A reply that asks for one tool and says nothing."""
-    call = ToolCall(id=call_id, name=name, arguments=dict(arguments))
-    return ModelReply(text="", model="scripted", tool_calls=(call,))
 
 
 class ScriptedModel:

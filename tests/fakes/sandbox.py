@@ -1,14 +1,11 @@
-"""A scripted sandbox: cells answer from a queue, and a cell that nobody scripted is a failure of the test.
-
->>> box = FakeSandbox(script=[printed("0.42"), raised("ValueError", "no rows")])   # doctest: +SKIP
-"""
+"""A scripted session: cells answer from a queue, and a cell that nobody scripted is a failure of the test."""
 
 import base64
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sandbox.types import ApiCaller, CellError, CellResult, IsolationReport, JournalCell, SessionSpec
+from sandbox.types import ApiCaller, CellError, CellResult, JournalCell, SessionSpec
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -79,24 +76,3 @@ class FakeSession:
 
     async def close(self) -> None:
         self.closed = True
-
-
-class FakeSandbox:
-    """Like `sandbox.Sandbox`; every opened session is kept in `sessions`."""
-
-    def __init__(self, *, script: Iterable[Step] = (), isolation: str = "namespaces") -> None:
-        self.isolation = isolation
-        self.script = list(script)
-        self.sessions: list[FakeSession] = []
-
-    async def probe(self) -> IsolationReport:
-        return IsolationReport(level=self.isolation, available=("namespaces", "landlock", "none"))
-
-    async def open(self, spec: SessionSpec, call_api: ApiCaller) -> FakeSession:
-        session = FakeSession(spec, call_api, self.script)
-        self.sessions.append(session)
-        return session
-
-    async def aclose(self) -> None:
-        for session in self.sessions:
-            await session.close()
