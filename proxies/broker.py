@@ -61,8 +61,8 @@ class Broker:
     ) -> None:
         self.catalogue = catalogue
         self.settings = settings
-        self._raws = Raws(sources, settings)
         self._helper = Helper()
+        self._raws = Raws(sources, settings, much_comes=self._helper.ready)
         self._telling: dict[bytes, asyncio.Task[_Told]] = {}
         self._memo: OrderedDict[bytes, _Told] = OrderedDict()
         self._memo_bytes = 0

@@ -61,6 +61,18 @@ class Helper:
         self._link: Connection | None = None
         self._ends: Callable[[], Any] | None = None
         self._refused = False
+        self._starting: asyncio.Task[None] | None = None
+
+    def ready(self) -> None:
+        """Start the process if there is none, while others go on: a large answer is on its way."""
+        if self._process is None and not self._refused and self._starting is None:
+            self._starting = asyncio.create_task(self._turn(lambda link: None))
+            self._starting.add_done_callback(self._started)
+
+    def _started(self, task: asyncio.Task[None]) -> None:
+        self._starting = None
+        if not task.cancelled():
+            task.exception()  # it comes again with the answer
 
     def seat(self) -> Seat:
         """A place for a new job."""
@@ -109,9 +121,10 @@ class Helper:
 
     async def aclose(self) -> None:
         """End the process; an exchange that is under way fails."""
-        process = self._process
-        if process is not None:
-            process.kill()  # it holds nothing that could be lost
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+        if self._process is not None:
+            self._process.kill()  # it holds nothing that could be lost
         async with self._gate:
             self._refused = True
             await asyncio.to_thread(self._end)

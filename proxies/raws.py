@@ -16,6 +16,7 @@ from proxies.policies import POLICY_VERSION, AskAgain
 from proxies.readjust import aged
 from proxies.settings import ProxySettings
 from proxies.sources.base import Source
+from proxies.transport import MUCH_COMES
 
 log = logging.getLogger(__name__)
 _IN_THREAD = 200_000
@@ -37,12 +38,17 @@ class Raws:
     ----------
     sources : mapping of source name to Source
     settings : ProxySettings
+    much_comes : callable
+        Called while a large answer comes in.
     """
 
-    def __init__(self, sources: Mapping[str, Source], settings: ProxySettings) -> None:
+    def __init__(
+        self, sources: Mapping[str, Source], settings: ProxySettings, *, much_comes: Callable[[], None]
+    ) -> None:
         self.sources = sources
         self.cache = RawCache(settings.cache_path, settings.cache_bytes)
         self._settings = settings
+        self._much_comes = much_comes
         self._keeping: dict[str, _Fresh] = {}
         self._flying: dict[str, asyncio.Task[Raw]] = {}
 
@@ -85,6 +91,7 @@ class Raws:
             task.exception()
 
     async def _fetch(self, name: str, source: Source, endpoint: Endpoint, params: dict[str, Any]) -> Raw:
+        MUCH_COMES.set(self._much_comes)
         try:
             raw = await source.fetch(endpoint, params)
         except ProxyError:

@@ -10,6 +10,7 @@ import random
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,6 +24,10 @@ from proxies.errors import QuotaExhausted, SourceUnavailable
 from proxies.settings import Retry
 
 MOST_BYTES = 64_000_000
+_MUCH = 500_000
+
+#: Called while an answer of more than half a megabyte comes in, so that what will handle it can be made ready.
+MUCH_COMES: ContextVar[Callable[[], None] | None] = ContextVar("much_comes", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +128,12 @@ class HttpxWire:
                 timeout=timeout,
             ) as response:
                 parts, size = [], 0
+                much = MUCH_COMES.get()
                 async for part in response.aiter_bytes():
                     size += len(part)
+                    if much is not None and size > _MUCH:
+                        much()
+                        much = None
                     if size > MOST_BYTES:
                         raise WireError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
                     parts.append(part)

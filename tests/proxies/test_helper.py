@@ -282,6 +282,21 @@ async def test_a_process_that_dies_is_a_typed_failure_that_leaves_nothing_behind
     assert len((await session.call(EOD, {"symbol": "A"}, next(places))).data) == 20
 
 
+async def test_the_process_is_made_ready_while_a_large_answer_comes_in(
+    broker_of: Callable[..., Broker],
+) -> None:
+    with Upstream(
+        lambda seen: Sent(orjson.dumps(bars(7 if seen.query["symbol"] == "S" else 8000)))
+    ) as upstream:
+        broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": upstream.url})
+        ask = asker(broker, "2024-06-01")
+        await ask(EOD, symbol="S")
+        assert broker._helper._process is None and broker._helper._starting is None
+        assert len((await ask(EOD, symbol="M")).encoded()) < 1_000_000, "itself it is not large"
+        while broker._helper._process is None:
+            await asyncio.sleep(0.01)
+
+
 async def test_equal_large_requests_at_once_are_handled_once(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
