@@ -16,7 +16,6 @@ from ipykernel import ipkernel
 from ipykernel.compiler import XCachingCompiler
 from ipykernel.control import ControlThread
 from ipykernel.displayhook import ZMQDisplayHook
-from ipykernel.iostream import IOPubThread
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
@@ -25,7 +24,7 @@ from IPython.core.profiledir import ProfileDir
 from jupyter_client.session import new_id
 from matplotlib_inline.backend_inline import configure_inline_support
 from matplotlib_inline.config import InlineBackend
-from streams import LateHeartbeat, NoChannelThread, Stream
+from streams import LateHeartbeat, NoChannelThread, OutputThread, Stream
 from traitlets import Float, Type
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
@@ -145,7 +144,7 @@ class AnalystApp(IPKernelApp):
         self.iopub_socket = context.socket(zmq.XPUB)
         self.iopub_socket.linger = 1000
         self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
-        self.iopub_thread = IOPubThread(self.iopub_socket, pipe=False, session=self.session)
+        self.iopub_thread = OutputThread(self.iopub_socket, pipe=False, session=self.session)
         self.iopub_thread.start()
         self.iopub_socket = self.iopub_thread.background_socket
         endpoint = (self.transport, self.ip, self.hb_port)

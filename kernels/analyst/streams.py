@@ -11,7 +11,7 @@ from typing import Any
 
 import zmq
 from ipykernel.heartbeat import Heartbeat
-from ipykernel.iostream import OutStream
+from ipykernel.iostream import IOPubThread, OutStream
 
 _CHUNK = 64 << 10  # what a pipe holds
 
@@ -83,6 +83,20 @@ class Stream(OutStream):
         """Close it; there is no thread to be ended."""
         self._should_watch = False
         super().close()
+
+
+class OutputThread(IOPubThread):
+    """The thread of the output channel, which greets every subscriber.
+
+    A subscription is announced by a descriptor that is readable until ZMQ has looked into its mailbox, and any send
+    looks into it too. In ipykernel a subscriber who comes just before an output is therefore not greeted until the next
+    one comes; here every send looks for one.
+    """
+
+    def _really_send(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        super()._really_send(msg, *args, **kwargs)
+        if threading.current_thread() is self.thread and self.socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            self._xpub_stream.flush(zmq.POLLIN)
 
 
 class LateHeartbeat:
