@@ -1,6 +1,10 @@
 """Sealed, forked kernels against what Jupyter does: ratios within one run; absolute figures depend on the machine.
 
-Run: python -m benchmarks.kernels [--rounds 3] [--burst 20]
+Whatever is compared is measured in turn, round by round, and each round gives a ratio; the table has their median and, in
+brackets, the least and the greatest. A machine that other work keeps busy gives other ratios: many short steps suffer more
+from it than one long one. Processor time is the same then, or nearly.
+
+Run: python -m benchmarks.kernels [--rounds 5] [--burst 20]
 """
 
 import argparse
@@ -12,34 +16,56 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import nbformat
+import zmq
+import zmq.asyncio
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from nbclient import NotebookClient
 
 from sandbox import Limits, Sandbox, SessionSpec
 from sandbox.client import KernelClient
-from sandbox.forkserver import close_servers, fork_server
+from sandbox.forkserver import ForkServer, close_servers, fork_server
 from sandbox.journal import Journal
 from sandbox.kernel import Kernel, start_kernel
+from sandbox.wire import WireServer
 
 READY = "import pandas, matplotlib.pyplot"
-ROWS: list[tuple[str, float, str, str]] = []
+SHOWN: list[tuple[str, str, str, str]] = []
 
 
-def row(name: str, ratio: float, target: str, detail: str) -> None:
-    ROWS.append((name, ratio, target, detail))
-    print(f"  {name}: {ratio:.2f} ({detail})", file=sys.stderr)
+class Measure:
+    """One row of the table: rounds of (theirs, ours) in seconds or megabytes."""
+
+    def __init__(self, name: str, target: str, unit: str) -> None:
+        self.name, self.target, self.unit = name, target, unit
+        self.rounds: list[tuple[float, float]] = []
+
+    def add(self, theirs: float, ours: float) -> None:
+        """Add a round."""
+        self.rounds.append((theirs, ours))
+
+    def show(self) -> None:
+        """Put the row into the table."""
+        ratios = [theirs / ours for theirs, ours in self.rounds]
+        theirs, ours = (statistics.median(side) for side in zip(*self.rounds, strict=True))
+        scale = {"ms": 1e3, "us": 1e6}.get(self.unit, 1)
+        show(self.name, ratios, self.target, f"{theirs * scale:.3g} / {ours * scale:.3g} {self.unit}")
 
 
-def median(values: list[float]) -> float:
-    return statistics.median(values)
+def show(name: str, ratios: Sequence[float], target: str, detail: str) -> None:
+    """Put a row into the table, and say it at once."""
+    spread = f"{statistics.median(ratios):.3g} ({min(ratios):.3g}-{max(ratios):.3g})"
+    SHOWN.append((name, spread, target, detail))
+    print(f"  {name}: {spread}, {detail}", file=sys.stderr)
 
 
-def pss_mb(pids: list[int]) -> float:
+def pss_mb(pids: Sequence[int]) -> float:
+    """Memory of the processes together, what they share counted once."""
     total = 0
     for pid in pids:
         with open(f"/proc/{pid}/smaps_rollup") as file:
@@ -47,14 +73,43 @@ def pss_mb(pids: list[int]) -> float:
     return total / 1024
 
 
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process so far, all its threads."""
+    spent = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        spent += int((task / "schedstat").read_text().split()[0])
+    return spent / 1e9
+
+
+def pids_of(managers: Sequence[AsyncKernelManager]) -> list[int]:
+    """Process ids of kernels that Jupyter started."""
+    pids = [m.provisioner.pid for m in managers if isinstance(m.provisioner, LocalProvisioner)]
+    return [pid for pid in pids if pid is not None]
+
+
+async def forking() -> int:
+    """Process id of the fork server."""
+    guard = (await fork_server("namespaces")).pid
+    return int(Path(f"/proc/{guard}/task/{guard}/children").read_text().split()[0])
+
+
 async def cold() -> tuple[AsyncKernelManager, Any]:
+    """A kernel as Jupyter starts it."""
     folder = tempfile.mkdtemp(prefix="cold-")
     manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{folder}/s")
     await manager.start_kernel(stdout=-3, stderr=-3)
     return manager, await ready(manager)
 
 
+async def stock() -> tuple[AsyncKernelManager, Any]:
+    """Our kernel as Jupyter starts it."""
+    manager = AsyncKernelManager(kernel_name="analyst")
+    await manager.start_kernel()
+    return manager, await ready(manager)
+
+
 async def ready(manager: AsyncKernelManager) -> Any:
+    """Connect as Jupyter's programs do, and import."""
     client = manager.client()
     client.start_channels()
     await client.wait_for_ready(timeout=60)
@@ -62,16 +117,19 @@ async def ready(manager: AsyncKernelManager) -> Any:
     return client
 
 
-async def cold_stop(manager: AsyncKernelManager, client: Any) -> float:
+async def jupyter_stop(manager: AsyncKernelManager, client: Any) -> float:
+    """Seconds that the end of a kernel took."""
     client.stop_channels()
     start = time.perf_counter()
     await manager.shutdown_kernel(now=True)
     spent = time.perf_counter() - start
-    shutil.rmtree(Path(str(manager.ip)).parent, ignore_errors=True)
+    if manager.kernel_name != "analyst":
+        shutil.rmtree(Path(str(manager.ip)).parent, ignore_errors=True)
     return spent
 
 
 async def sealed() -> tuple[Kernel, KernelClient]:
+    """Our kernel as our manager starts it."""
     kernel = await start_kernel(await fork_server("namespaces"), Limits())
     client = KernelClient(kernel.endpoints.info)
     await client.connect(60)
@@ -80,12 +138,14 @@ async def sealed() -> tuple[Kernel, KernelClient]:
 
 
 async def run(client: KernelClient, source: str) -> None:
+    """Run one cell, which must succeed."""
     cell = client.start(source, cap=1_000_000)
     await client.finish(cell)
     assert cell.reply and cell.reply["status"] == "ok", cell.outputs
 
 
 async def sealed_stop(kernel: Kernel, client: KernelClient) -> float:
+    """Seconds that the end of our kernel took."""
     start = time.perf_counter()
     await kernel.kill()
     spent = time.perf_counter() - start
@@ -93,219 +153,238 @@ async def sealed_stop(kernel: Kernel, client: KernelClient) -> float:
     return spent
 
 
-async def stock() -> tuple[AsyncKernelManager, Any]:
-    manager = AsyncKernelManager(kernel_name="analyst")
-    await manager.start_kernel()
-    return manager, await ready(manager)
-
-
-async def timed(
-    start: Callable[[], Awaitable[Any]], stop: Callable[..., Awaitable[float]], rounds: int
-) -> Any:
-    starts, stops = [], []
+async def starting(rounds: int) -> None:
+    """One kernel until it has imported pandas and pyplot, and its end."""
+    ours = Measure("kernel ready, our manager", ">= 25", "ms")
+    theirs = Measure("kernel ready, stock manager", ">= 10", "ms")
+    kill = Measure("kill", ">= 10", "ms")
+    work = Measure("processor time until ready", "-", "ms")
+    shares, seals = [], []
+    await sealed_stop(*await sealed())
+    server = await forking()
     for _ in range(rounds):
         began = time.perf_counter()
-        made = await start()
-        starts.append(time.perf_counter() - began)
-        stops.append(await stop(*made))
-    return median(starts), median(stops)
-
-
-async def starting(rounds: int, burst: int) -> float:
-    await sealed_stop(*await sealed())
-    cold_start, cold_kill = await timed(cold, cold_stop, rounds)
-    seal_start, seal_kill = await timed(sealed, sealed_stop, rounds * 3)
-    stock_start, _ = await timed(stock, cold_stop, rounds * 2)
-    again, _ = await timed(cold, cold_stop, rounds)
-    cold_start = (cold_start + again) / 2
-    row(
-        "kernel ready, our manager",
-        cold_start / seal_start,
-        ">= 25",
-        f"{cold_start * 1e3:.0f} / {seal_start * 1e3:.0f} ms",
+        made = await cold()
+        cold_start = time.perf_counter() - began
+        cold_work = sum(map(processor_seconds, pids_of([made[0]])))
+        cold_kill = await jupyter_stop(*made)
+        starts, kills, works = [], [], []
+        for _ in range(5):
+            before = processor_seconds(server)
+            began = time.perf_counter()
+            kernel, client = await sealed()
+            starts.append(time.perf_counter() - began)
+            works.append(processor_seconds(kernel.process.pid) + processor_seconds(server) - before)
+            seals.append(kernel.steps["sealed"] - kernel.steps["forked"])
+            shares.append(seals[-1] / starts[-1])
+            kills.append(await sealed_stop(kernel, client))
+        began = time.perf_counter()
+        stocked = await stock()
+        theirs.add(cold_start, time.perf_counter() - began)
+        await jupyter_stop(*stocked)
+        ours.add(cold_start, statistics.median(starts))
+        kill.add(cold_kill, statistics.median(kills))
+        work.add(cold_work, statistics.median(works))
+    for measure in (ours, work, theirs, kill):
+        measure.show()
+    show(
+        "isolation, share of ready time", shares, "<= 0.10", f"{statistics.median(seals) * 1e3:.1f} ms of it"
     )
-    row(
-        "kernel ready, stock manager",
-        cold_start / stock_start,
-        ">= 10",
-        f"{cold_start * 1e3:.0f} / {stock_start * 1e3:.0f} ms",
-    )
-    row("kill", cold_kill / seal_kill, ">= 10", f"{cold_kill * 1e3:.1f} / {seal_kill * 1e3:.1f} ms")
-    kernel, client = await sealed()
-    share = (kernel.steps["sealed"] - kernel.steps["forked"]) / seal_start
-    row(
-        "isolation, share of ready time",
-        share,
-        "<= 0.10",
-        f"{(kernel.steps['sealed'] - kernel.steps['forked']) * 1e3:.1f} ms",
-    )
-    await sealed_stop(kernel, client)
-
-    began = time.perf_counter()
-    many_cold = await asyncio.gather(*(cold() for _ in range(burst)))
-    cold_burst = time.perf_counter() - began
-    cold_pss = pss_mb([manager.provisioner.pid for manager, _ in many_cold]) if os.geteuid() == 0 else 0.0
-    await asyncio.gather(*(cold_stop(*made) for made in many_cold))
-    began = time.perf_counter()
-    many = await asyncio.gather(*(sealed() for _ in range(burst)))
-    seal_burst = time.perf_counter() - began
-    seal_pss = pss_mb([kernel.process.pid for kernel, _ in many]) if os.geteuid() == 0 else 0.0
-    await asyncio.gather(*(sealed_stop(*made) for made in many))
-    row(f"{burst} at once", cold_burst / seal_burst, ">= 20", f"{cold_burst:.1f} / {seal_burst:.2f} s")
-    if seal_pss:
-        row(f"memory (PSS) of {burst}", cold_pss / seal_pss, ">= 4", f"{cold_pss:.0f} / {seal_pss:.0f} MB")
-    return cold_start
 
 
-async def claiming(cold_start: float, rounds: int) -> None:
+async def bursts(rounds: int, burst: int) -> None:
+    """Many kernels at once, and their memory."""
+    speed = Measure(f"{burst} at once", ">= 20", "s")
+    memory = Measure(f"memory (PSS) of {burst}", ">= 4", "MB")
+    for _ in range(rounds):
+        began = time.perf_counter()
+        many_cold = await asyncio.gather(*(cold() for _ in range(burst)))
+        cold_burst = time.perf_counter() - began
+        cold_pss = pss_mb(pids_of([manager for manager, _ in many_cold]))
+        await asyncio.gather(*(jupyter_stop(*made) for made in many_cold))
+        began = time.perf_counter()
+        many = await asyncio.gather(*(sealed() for _ in range(burst)))
+        speed.add(cold_burst, time.perf_counter() - began)
+        if os.geteuid() == 0:  # a sealed kernel tells nobody else
+            memory.add(cold_pss, pss_mb([kernel.process.pid for kernel, _ in many]))
+        await asyncio.gather(*(sealed_stop(*made) for made in many))
+    speed.show()
+    if memory.rounds:
+        memory.show()
+
+
+async def claiming(rounds: int) -> None:
     """Until a kernel in waiting has run its first imports; a session's journal is not part of it."""
+    measure = Measure("warm claim", ">= 150", "ms")
     box = Sandbox()
     with tempfile.TemporaryDirectory() as folder:
-        paths = {"journal": Path(folder) / "j.jsonl", "notebook": Path(folder) / "n.ipynb"}
-        spec = SessionSpec(name="P1.1.1", **paths)
+        spec = SessionSpec(name="P1.1.1", journal=Path(folder) / "j.jsonl", notebook=Path(folder) / "n.ipynb")
         (await box.probe()).require(spec.isolation)
         await (await box.pool.claim(spec)).end()
-        spent = []
         for _ in range(rounds):
-            await box.pool.full()
-            await asyncio.sleep(0.2)
             began = time.perf_counter()
-            ready = await box.pool.claim(spec)
-            await run(ready.client, READY)
-            spent.append(time.perf_counter() - began)
-            await ready.end()
+            made = await cold()
+            cold_start = time.perf_counter() - began
+            await jupyter_stop(*made)
+            spent = []
+            for _ in range(3):
+                await box.pool.full()
+                await asyncio.sleep(0.2)
+                began = time.perf_counter()
+                claimed = await box.pool.claim(spec)
+                await run(claimed.client, READY)
+                spent.append(time.perf_counter() - began)
+                await claimed.end()
+            measure.add(cold_start, statistics.median(spent))
         await box.aclose()
-    row("warm claim", cold_start / median(spent), ">= 150", f"{median(spent) * 1e3:.1f} ms")
+    measure.show()
+
+
+PAYLOAD = [{"date": "2018-01-02", "value": 1.5}] * 5
+CALLS = """
+import time
+for count in (200, 2000):
+    begun = time.perf_counter()
+    for _ in range(count): CALL_API('x', {'a': 1})
+    spent = (time.perf_counter() - begun) / count
+print(spent)
+"""
+DEALER = """
+import json, sys, time, zmq
+s = zmq.Context().socket(zmq.DEALER); s.connect(sys.argv[1])
+for count in (200, 2000):
+    begun = time.perf_counter()
+    for i in range(count):
+        s.send(json.dumps({"id": i, "path": "x", "params": {"a": 1}}).encode()); json.loads(s.recv())
+    spent = (time.perf_counter() - begun) / count
+print(spent)
+"""
+
+
+class _Answer:
+    data = PAYLOAD
+    meta: ClassVar[dict[str, Any]] = {}
+
+
+async def _api(path: str, params: Any, *, cell: int, nth: int) -> _Answer:
+    return _Answer()
 
 
 async def calling(rounds: int) -> None:
-    import zmq
-    import zmq.asyncio
-
-    from sandbox.wire import WireServer
-
-    payload = [{"date": "2018-01-02", "value": 1.5}] * 5
-
-    class Answer:
-        data = payload
-        meta: ClassVar[dict[str, Any]] = {}
-
-    async def api(path: str, params: Any, *, cell: int, nth: int) -> Answer:
-        return Answer()
-
+    """One CALL_API from a cell and its answer, against ZMQ with the same JSON."""
+    measure = Measure("CALL_API of 200 B against DEALER/ROUTER", ">= 1.5", "us")
     kernel, client = await sealed()
-    wire = asyncio.create_task(WireServer(kernel.api, api, Limits(api_calls=10**6)).run())
-    measure = (
-        "import time, json\nt = time.perf_counter()\nfor _ in range(2000): CALL_API('x', {'a': 1})\n"
-        "spent = (time.perf_counter() - t) / 2000\nprint(spent)"
-    )
-    cell = client.start(measure, cap=1000)
-    await client.finish(cell)
-    ours = float(cell.outputs[0]["text"])
+    wire = asyncio.create_task(WireServer(kernel.api, _api, Limits(api_calls=10**6)).run())
+    with tempfile.TemporaryDirectory(prefix="zmq-") as folder:
+        context = zmq.asyncio.Context()
+        router = context.socket(zmq.ROUTER)
+        router.bind(f"ipc://{folder}/r")
+
+        async def answer() -> None:
+            while True:
+                identity, body = await router.recv_multipart()
+                reply = {"id": json.loads(body)["id"], "data": PAYLOAD, "meta": {}}
+                await router.send_multipart([identity, json.dumps(reply).encode()])
+
+        task = asyncio.create_task(answer())
+        for _ in range(rounds):
+            cell = client.start(CALLS, cap=1000)
+            await client.finish(cell)
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", DEALER, f"ipc://{folder}/r", stdout=-1
+            )
+            measure.add(float((await process.communicate())[0]), float(cell.outputs[0]["text"]))
+        task.cancel()
+        router.close()
+        context.term()
     wire.cancel()
     await sealed_stop(kernel, client)
-
-    folder = tempfile.mkdtemp(prefix="zmq-")
-    context = zmq.asyncio.Context()
-    router = context.socket(zmq.ROUTER)
-    router.bind(f"ipc://{folder}/r")
-
-    async def answer() -> None:
-        while True:
-            identity, body = await router.recv_multipart()
-            request = json.loads(body)
-            await router.send_multipart(
-                [identity, json.dumps({"id": request["id"], "data": payload, "meta": {}}).encode()]
-            )
-
-    task = asyncio.create_task(answer())
-    program = f"""
-import json, time, zmq
-s = zmq.Context().socket(zmq.DEALER); s.connect("ipc://{folder}/r")
-for n in (200, 2000):
-    t = time.perf_counter()
-    for i in range(n):
-        s.send(json.dumps({{"id": i, "path": "x", "params": {{"a": 1}}}}).encode()); json.loads(s.recv())
-    spent = (time.perf_counter() - t) / n
-print(spent)
-"""
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=-1)
-    theirs = float((await process.communicate())[0])
-    task.cancel()
-    router.close()
-    context.term()
-    shutil.rmtree(folder)
-    row(
-        "CALL_API of 200 B against DEALER/ROUTER",
-        theirs / ours,
-        ">= 1.5",
-        f"{theirs * 1e6:.0f} / {ours * 1e6:.0f} us",
-    )
+    measure.show()
 
 
-async def running(cells: int) -> None:
+def empty_notebook(cells: int) -> Any:
+    """A notebook of so many equal cells."""
+    made: Any = nbformat.v4
+    return made.new_notebook(cells=[made.new_code_cell("1 + 1") for _ in range(cells)])
+
+
+async def running(rounds: int, cells: int = 50) -> None:
+    """A small cell on a kernel that runs, and its outputs."""
+    measure = Measure("a cell, against nbclient", ">= 1", "ms")
     kernel, client = await sealed()
-    for _ in range(20):
-        await run(client, "1 + 1")
-    began = time.perf_counter()
-    for _ in range(cells):
-        await run(client, "1 + 1")
-    ours = (time.perf_counter() - began) / cells
-    await sealed_stop(kernel, client)
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1") for _ in range(cells + 20)])
+    notebook = empty_notebook(20 + rounds * cells)
     runner = NotebookClient(notebook, kernel_name="python3")
     async with runner.async_setup_kernel():
         for index in range(20):
             await runner.async_execute_cell(notebook.cells[index], index)
-        began = time.perf_counter()
-        for index in range(20, cells + 20):
-            await runner.async_execute_cell(notebook.cells[index], index)
-        theirs = (time.perf_counter() - began) / cells
-    row("a cell, against nbclient", theirs / ours, ">= 1", f"{theirs * 1e3:.1f} / {ours * 1e3:.1f} ms")
+            await run(client, "1 + 1")
+        for number in range(rounds):
+            began = time.perf_counter()
+            for index in range(20 + number * cells, 20 + (number + 1) * cells):
+                await runner.async_execute_cell(notebook.cells[index], index)
+            theirs = time.perf_counter() - began
+            began = time.perf_counter()
+            for _ in range(cells):
+                await run(client, "1 + 1")
+            measure.add(theirs / cells, (time.perf_counter() - began) / cells)
+    await sealed_stop(kernel, client)
+    measure.show()
 
 
-def saving(cells: int = 200) -> None:
+def saving(rounds: int, cells: int = 200) -> None:
+    """Cells with an image each: the notebook rewritten after each, against the journal with a sync after each."""
+    measure = Measure(f"saving {cells} image cells, a sync a cell", ">= 100", "ms")
     image = "A" * 133_000  # 100 kB in base64
-    with tempfile.TemporaryDirectory() as folder:
-        notebook = nbformat.v4.new_notebook()
-        began = time.perf_counter()
-        for _ in range(cells):
-            output = nbformat.v4.new_output("display_data", data={"image/png": image})
-            notebook.cells.append(nbformat.v4.new_code_cell("plot()", outputs=[output]))
-            nbformat.write(notebook, f"{folder}/n.ipynb")
-        theirs = time.perf_counter() - began
-        journal = Journal(Path(folder) / "j.jsonl")
-        began = time.perf_counter()
-        for number in range(cells):
-            outputs = [{"output_type": "display_data", "data": {"image/png": image}, "metadata": {}}]
-            journal.append("code", sync=False, id=f"cell-{number}", source="plot()", fixes=None)
-            journal.append("result", id=f"cell-{number}", result={"outputs": outputs})
-        ours = time.perf_counter() - began
-        journal.close()
-    row(
-        f"saving {cells} image cells",
-        theirs / ours,
-        ">= 100",
-        f"{theirs:.1f} s / {ours * 1e3:.0f} ms, a sync a cell",
-    )
+    made: Any = nbformat
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            notebook = empty_notebook(0)
+            began = time.perf_counter()
+            for _ in range(cells):
+                output = made.v4.new_output("display_data", data={"image/png": image})
+                notebook.cells.append(made.v4.new_code_cell("plot()", outputs=[output]))
+                made.write(notebook, f"{folder}/n.ipynb")
+            theirs = time.perf_counter() - began
+            journal = Journal(Path(folder) / "j.jsonl")
+            began = time.perf_counter()
+            for number in range(cells):
+                outputs = [{"output_type": "display_data", "data": {"image/png": image}, "metadata": {}}]
+                journal.append("code", sync=False, id=f"cell-{number}", source="plot()", fixes=None)
+                journal.append("result", id=f"cell-{number}", result={"outputs": outputs})
+            measure.add(theirs, time.perf_counter() - began)
+            journal.close()
+    measure.show()
+
+
+def boots(rounds: int) -> str:
+    """How long fork servers take to come up, one after the other."""
+    spent = []
+    for _ in range(rounds):
+        server = ForkServer(level="namespaces")
+        spent.append(server.up.result(120)["ready_s"])
+        server.close()
+    return f"{statistics.median(spent):.1f} s ({min(spent):.1f}-{max(spent):.1f})"
 
 
 async def main() -> None:
+    """Measure everything and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--burst", type=int, default=20)
     options = parser.parse_args()
-    server = await fork_server("namespaces")
-    boot = server.up.result()["ready_s"]
-    cold_start = await starting(options.rounds, options.burst)
-    await claiming(cold_start, options.rounds * 3)
+    boot = await asyncio.to_thread(boots, 3)
+    await starting(options.rounds)
+    await bursts(max(2, options.rounds // 2), options.burst)
+    await claiming(options.rounds)
     await calling(options.rounds)
-    await running(200)
-    await asyncio.to_thread(saving)
-    print(f"fork server: up in {boot:.1f} s, once per process\n")
-    print(f"| {'measure':44} | ratio | target  | figures |\n|{'-' * 46}|-------|---------|---------|")
-    for name, ratio, target, detail in ROWS:
-        print(f"| {name:44} | {ratio:5.2f} | {target:7} | {detail} |")
+    await running(options.rounds * 2)
+    await asyncio.to_thread(saving, max(2, options.rounds // 2))
+    print(f"fork server: up in {boot}, once per process\n")
+    print(
+        f"| {'measure':41} | {'ratio':20} | target  | theirs / ours |\n|{'-' * 43}|{'-' * 22}|---------|---|"
+    )
+    for name, ratio, target, detail in SHOWN:
+        print(f"| {name:41} | {ratio:20} | {target:7} | {detail} |")
     close_servers()
 
 
