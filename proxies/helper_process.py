@@ -33,9 +33,11 @@ class Desk:
     def __init__(self) -> None:
         self._jobs: OrderedDict[int, tuple[Handling, int]] = OrderedDict()
         self._last: _Last | None = None
+        self._old: list[Any] = []
 
-    def work_ahead(self) -> None:
-        """Make the columns that will be asked for next."""
+    def after(self) -> None:
+        """What need not hold up the reply: let go of old values, make the columns that will be asked for next."""
+        self._old.clear()
         if self._last is not None and self._last.ahead:
             with contextlib.suppress(Exception):  # it comes again, and is told, when they are asked for
                 self._last.columns()
@@ -43,6 +45,7 @@ class Desk:
     def rest(self) -> None:
         """Give memory back."""
         self._last = None
+        self._old.clear()
         gc.collect()
 
     def step(self, number: int, seen: int, job: Job | None, ahead: bool, bodies: Sequence[bytes]) -> Reply:
@@ -58,6 +61,7 @@ class Desk:
             while len(self._jobs) > _MOST_JOBS:
                 self._jobs.popitem(last=False)
             return {"kind": "more", "params": dict(told.params)}, ()
+        self._old += [handling, self._last]
         self._last = _Last(told, ahead) if len(told.body) < _MOST_KEPT else None
         head = {"kind": "done", "hash": told.content_hash, "dropped": told.dropped, "notes": told.notes}
         return head, (told.body,)
@@ -68,6 +72,7 @@ class Desk:
             made = to_columns(orjson.loads(bodies[0]))
         elif self._last is not None and self._last.content_hash == content_hash:
             made = self._last.columns()
+            self._old.append(self._last.give_up())
         else:
             return {"kind": "again"}, ()
         return {"kind": "columns"}, () if made is None else (made.told, *made.body)
@@ -84,8 +89,12 @@ class _Last:
     def columns(self) -> Columns | None:
         if self._made is None:
             self._made = (to_columns(self._data),)
-            self._data = None
         return self._made[0]
+
+    def give_up(self) -> Any:
+        """The values, which the columns have made needless."""
+        data, self._data = self._data, None
+        return data
 
 
 def serve(descriptor: int) -> None:
@@ -101,7 +110,7 @@ def serve(descriptor: int) -> None:
                 desk.rest()
                 continue
             _exchange(link, desk)
-            desk.work_ahead()
+            desk.after()
     except (EOFError, OSError):
         return
 
