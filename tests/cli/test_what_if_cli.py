@@ -10,6 +10,7 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.propositions import Belief, Tree
+from workbench.store import Store, StoredEvent
 from workbench.synthesis import resynthesize
 
 
@@ -107,6 +108,7 @@ def test_scenarios_are_compared_and_mixed(home: Path) -> None:
         (("--set", "P3=1.1"), "between 0 and 1"),
         (("--set", "P3=0.1", "--set", "P3=0.2"), "twice"),
         (("--add", "P3"), "PARENT=STATEMENT"),
+        (("--add", "P2, maybe=It rains"), "PARENT, Negative=STATEMENT"),
         (("--remove", "P0"), "root cannot be removed"),
         (("--restate", "P3=VIX closes at or below 20 on 2018-12-31"), "P2.1"),
         (("--set", "P3=0.1", "--expires", "2000-01-01", "--author", "Ann"), "over already"),
@@ -116,6 +118,37 @@ def test_scenarios_are_compared_and_mixed(home: Path) -> None:
 )
 def test_an_edit_that_cannot_be_made_is_one_line(home: Path, arguments: tuple[str, ...], line: str) -> None:
     assert line in refused(home, "whatif", RUN, *arguments)
+
+
+@pytest.mark.parametrize("node", ["P9", "P2.4"])
+def test_edits_of_one_call_are_kept_together_or_not_at_all(home: Path, node: str) -> None:
+    """P2.4 is the proposition that the same call adds; P9 is none."""
+    before = run_cli(home, "show", RUN, "--json").stdout, len(log(home))
+    edits = (
+        "--add",
+        "P2, Negative=Oil rises",
+        "--set",
+        f"{node}=0.2",
+        "--set",
+        "P3=0.1",
+        "--scenario",
+        "oil",
+    )
+    done = run_cli(home, "whatif", RUN, *edits)
+    kept = asked(home, "scenarios", RUN)["scenarios"]
+    if node == "P9":
+        assert done.returncode == 2 and kept == [] and len(log(home)) == before[1]
+    else:
+        assert done.returncode == 0 and kept[0]["edits"] == 3 and len(log(home)) == before[1] + 4
+    assert run_cli(home, "show", RUN, "--json").stdout == before[0]
+
+
+def log(home: Path) -> list[StoredEvent]:
+    store = Store(home / "home")
+    try:
+        return store.events(RUN)
+    finally:
+        store.close()
 
 
 def test_a_proposition_without_a_value_is_asked_for_not_the_model(home: Path) -> None:
