@@ -11,7 +11,6 @@ from tests.fakes.screens import RUN, make_run
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--version",),
         ("frobnicate",),
         ("analyze", "The moon is made of cheese", "--cutoff", "2018-06-30"),
         ("whatif", RUN, "--set", "P2.1=0.0", "--add", "P2=It rains", "--json"),
