@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox import Limits, Sandbox, Session, SessionSpec
-from sandbox.forkserver import close_servers
+from sandbox.forkserver import _get, close_servers
+from sandbox.probe import probed
 
 LEVELS = ("namespaces", "landlock")
 
@@ -32,8 +33,15 @@ def _no_server_left() -> Any:
     close_servers()
 
 
+@pytest.fixture(scope="session")
+def _servers_of_all_levels() -> None:
+    """Have the fork servers of all levels come up side by side, while the first tests wait for one of them."""
+    for level in probed().available:
+        _get(level, (), False)
+
+
 @pytest.fixture
-async def box() -> AsyncIterator[Sandbox]:
+async def box(_servers_of_all_levels: None) -> AsyncIterator[Sandbox]:
     sandbox = Sandbox()
     yield sandbox
     await sandbox.aclose()
