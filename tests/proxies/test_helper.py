@@ -27,8 +27,11 @@ from proxies.ledger import UNREAD, Answer, MemoryLedger
 from proxies.pipeline import plan
 from proxies.policies import Ask
 from proxies.sources import base as base_module
+from sandbox.verify import content_hash
 from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.conftest import asker
+from workbench.store.database import Store
+from workbench.store.ledgers import ApiLedger
 
 EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 NEWS = "fmp/news/symbol/news/stock"
@@ -145,6 +148,42 @@ async def test_columns_of_the_process_are_those_made_here(helper: Helper) -> Non
         assert (made is None) == (here is None)
         if made and here:
             assert made.told == here.told and b"".join(made.body) == b"".join(here.body)
+
+
+# what the broker recorded of this answer before there was a helper: runs of then must verify and replay
+BODY_OF_THEN = (
+    b'[{"symbol":"\xc3\xbc","date":"2024-05-01","adjClose":1e300,"volume":18446744073709551615,"adjOpen":-0.0},'
+    b'{"volume":1.10,"date":"2024-05-31","symbol":null,"adjLow":123456789.123456789},'
+    b'{"date":"2024-06-01"},{"date":"soon","adjHigh":1e-7,"later":1}]'
+)
+TOLD_THEN = (
+    b'[{"symbol":"\xc3\xbc","date":"2024-05-01","adjClose":1e+300,"volume":18446744073709551615,"adjOpen":-0.0},'
+    b'{"volume":1.1,"date":"2024-05-31","symbol":null,"adjLow":123456789.12345679}]'
+)
+HASH_THEN = "sha256:765373f919d495c401e33ec5f25c4a9239aceb0dab90c65e089b64163638dbe2"
+REQUEST_THEN = "sha256:e920b9a4d175448cf79e7e59b109a90673bdc19c5277b3ab80c0b4b1a10a5eb3"
+
+
+@pytest.mark.parametrize("large", [0, 10**9])
+async def test_bytes_and_hashes_are_those_of_earlier_runs(
+    broker_of: Callable[..., Broker], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, large: int
+) -> None:
+    monkeypatch.setattr(broker_module, "LARGE", large)
+    store = Store(tmp_path)
+    with Upstream(lambda seen: Sent(BODY_OF_THEN)) as upstream:
+        broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": upstream.url})
+        session = broker.session(CUTOFF, ApiLedger(store))
+        request = ("fmp/historical-price-eod/non-split-adjusted", {"symbol": "A", "from": "2024-01-01"})
+        place = next(asker(broker, None)._addresses)
+        first = await session.call(*request, place)
+        again = await session.call(*request, place)
+        assert len(upstream.seen) == 1 and (broker._helper._process is not None) == (large == 0)
+    (row,) = ApiLedger(store).rows("r")
+    store.close()
+    assert row.answer is not None and row.request_hash == REQUEST_THEN
+    for answer in (first, again, row.answer):
+        assert answer.encoded() == TOLD_THEN and answer.meta["content_hash"] == HASH_THEN
+        assert content_hash(answer.data) == HASH_THEN
 
 
 # -- ends ---------------------------------------------------------------------------------------------------------
