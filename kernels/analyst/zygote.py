@@ -11,6 +11,7 @@ out   ``{"up": {...}}`` once; ``{"spawned": id, "pid"}`` with a pidfd; ``{"faile
 The kernel itself writes ``{"ready": true, "steps": [...]}`` or ``{"error": "..."}`` into its notice pipe.
 """
 
+import contextlib
 import gc
 import importlib
 import importlib.machinery
@@ -54,10 +55,13 @@ def guard(control: socket.socket, manager: int, view: dict[str, Any]) -> NoRetur
             os.close(manager)
             serve(control, view)
             code = 0
-        except BaseException:
-            report = {"down": traceback.format_exc(limit=-4).strip().splitlines()[-1]}
-            control.send(json.dumps(report).encode())
+        except (
+            BaseException
+        ):  # logged and told, not raised: above this frame is the guard's code, not the child's
             traceback.print_exc(file=sys.__stderr__)
+            report = {"down": traceback.format_exc(limit=-4).strip().splitlines()[-1]}
+            with contextlib.suppress(OSError):  # the manager is gone, and the guard sees that
+                control.send(json.dumps(report).encode())
         finally:
             os._exit(code)
     control.close()
@@ -298,6 +302,8 @@ class Server:
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
         except BaseException:
+            # not raised: above this frame is the fork server's code. A kernel that has started has no way to log but
+            # its outputs, which died with it; its exit code (70) is what the manager sees
             if notice >= 0:
                 os.write(notice, json.dumps({"error": traceback.format_exc(limit=-6)[-3000:]}).encode())
         finally:
