@@ -32,6 +32,13 @@ CUTOFFS = [
     "2019-01-01",
     "2020-11-02T14:30:00-05:00",
     "2023-07-04T03:00:00Z",
+    # clocks change, years and leap months turn
+    "2021-03-14T07:30:00Z",
+    "2021-11-07",
+    "2021-11-07T01:30:00-05:00",
+    "2024-02-29",
+    "2022-01-01T00:00:00Z",
+    "2020-03-01",
 ]
 REST = [e for e in load_catalogue() if e.source.name != "embedded" and e.method != "LOCAL"]
 SNAPSHOTS = [e for e in REST if e.as_of.policy == "snapshot_refused"]
