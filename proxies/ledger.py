@@ -94,12 +94,6 @@ class Answer:
             self._data = orjson.loads(self.body)
         return self._data
 
-    @property
-    def size(self) -> int:
-        """Bytes kept of it: JSON and, where made, columns."""
-        kept = self._columns[0] if self._columns else None
-        return len(self.encoded()) + (kept.size + len(kept.told) if kept else 0)
-
     def encoded(self) -> bytes:
         """The data as JSON bytes, in the upstream's key order, without encoding twice."""
         return self.body if self.body is not None else orjson.dumps(self.data)

@@ -12,7 +12,6 @@ from typing import Any
 from proxies.clock import Cutoff
 from proxies.pipeline import Settled
 from proxies.policies import Ask, Plan
-from proxies.rows import count
 from proxies.stretches import Stretches
 
 MOST_PAGES = 25
@@ -149,8 +148,3 @@ def pager(ask: Ask, cutoff: Cutoff, plan: Plan) -> Single | Wide | Pages | Stret
         step = 1 if page.style == "page" else wanted
         return Pages(plan.params, page.param, page.size, 0, wanted, skip, step)
     return Single(plan.params)
-
-
-def rows_in(ask: Ask, data: Any) -> int:
-    """How many rows an answer holds, for measurements."""
-    return count(data, ask.endpoint.rows) if ask.endpoint.rows is not None else 1

@@ -14,7 +14,7 @@ Nothing is changed in place: raw answers are shared.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -122,23 +122,6 @@ def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[An
             kept.append(new)
     rest = {k: v for k, v in value.items() if k not in names}
     return rest | {name: [row[name] for row in kept] for name in even if all(name in row for row in kept)}
-
-
-def iterate(value: Any, path: str) -> Iterator[Any]:
-    """The rows of an answer, in order."""
-    found: list[Any] = []
-
-    def collect(row: Any) -> Any:
-        found.append(row)
-        return row
-
-    rewrite(value, path, collect)
-    return iter(found)
-
-
-def count(value: Any, path: str) -> int:
-    """How many rows an answer holds."""
-    return sum(1 for _ in iterate(value, path))
 
 
 class _Found(Exception):
