@@ -9,8 +9,6 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from workbench.cli.main import main
-
 
 def run_cli(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run ``workbench`` through its own ``main``, in a home of its own, without any key of this machine.
@@ -76,6 +74,8 @@ def _elsewhere(home: Path, environment: dict[str, str], arguments: list[str]) ->
 
 def _code_of_main() -> int:
     """The exit code of ``main``, which is what Python makes of the exception that it ends with."""
+    from workbench.cli.main import main  # not for those who only run a process
+
     try:
         main()
     except SystemExit as end:
