@@ -250,8 +250,9 @@ class _Link:
             await self._loop.sock_sendall(self._socket, memoryview(part)[sent:])
 
     def close(self) -> None:
-        """Close the socket."""
-        self._loop.remove_reader(self._socket)
+        """Close the socket; somebody else may have closed it already."""
+        if self._reads:
+            self._loop.remove_reader(self._socket)
         self._socket.close()
 
 

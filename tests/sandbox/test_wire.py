@@ -202,6 +202,22 @@ async def test_a_kernel_that_floods_and_never_reads_holds_only_its_own_connectio
     theirs.close()
 
 
+async def test_a_socket_that_is_closed_under_the_server_ends_it_quietly(ends):
+    for calls in (0, 1):
+        ours, theirs = socket.socketpair()
+        task = asyncio.create_task(WireServer(ours, echo, Limits()).run())
+        await asyncio.sleep(0)
+        if calls:  # and with the other end's last words read
+            theirs.shutdown(socket.SHUT_WR)
+            await asyncio.sleep(0.02)
+        ours.close()
+        theirs.close()
+        task.cancel()
+        results = await asyncio.gather(task, return_exceptions=True)
+        assert not calls or results == [None]
+        assert calls or isinstance(results[0], asyncio.CancelledError)
+
+
 @pytest.mark.parametrize("rows", [1, 100, 5000, 60_000])
 async def test_a_frame_of_any_size_is_the_frame_of_the_rows(ends, rows):
     data = [{"date": "2018-06-29", "close": n / 3, "volume": n, "note": None} for n in range(rows)]
