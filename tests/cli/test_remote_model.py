@@ -35,7 +35,7 @@ def start(home: Path, server: OpenAIServer) -> subprocess.Popen[str]:
     )
 
 
-def wait_until(condition: Any, seconds: float = 120) -> None:
+def wait_until(condition: Any, seconds: float = 250) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
