@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +26,21 @@ def analyze(home: Path, server: OpenAIServer, *more: str) -> subprocess.Complete
     return run_cli(home, *ANALYZE, "--api-base", server.url, *more)
 
 
-def start(home: Path, server: OpenAIServer) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextmanager
+def started(home: Path, server: OpenAIServer) -> Iterator[subprocess.Popen[str]]:
+    """A run in a process of its own, which does not outlive a test that fails."""
+    with subprocess.Popen(
         [sys.executable, "-m", "workbench.cli.main", *ANALYZE, "--api-base", server.url],
         env=cli_environment(home),
         cwd=home,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def wait_until(condition: Any, seconds: float = 250) -> None:
@@ -134,13 +142,13 @@ def test_a_leaf_that_never_works_ends_in_exit_4_and_keeps_the_others(tmp_path: P
 def test_killed_in_the_middle_it_resumes_without_asking_twice(tmp_path: Path) -> None:
     gate = threading.Event()
     with OpenAIServer(Policy(steps=3, hold={"conclude P1.2": gate, "step P3": threading.Event()})) as server:
-        process = start(tmp_path, server)
-        # P1.1 and P2 are done, P1.2 waits for its conclusion, P3 for its first step: now the power goes.
-        wait_until(lambda: server.by_stage("conclude", "P1.1") and server.by_stage("conclude", "P2"))
-        wait_until(lambda: len(server.by_stage("step", "P1.2")) == 4)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=30)
+        with started(tmp_path, server) as process:
+            # P1.1 and P2 are done, P1.2 waits for its conclusion, P3 for its first step: now the power goes.
+            wait_until(lambda: server.by_stage("conclude", "P1.1") and server.by_stage("conclude", "P2"))
+            wait_until(lambda: len(server.by_stage("step", "P1.2")) == 4)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGKILL)
+            process.communicate(timeout=30)
         for event in server.policy.hold.values():
             event.set()
         wait_until(lambda: True)
@@ -174,10 +182,10 @@ def test_killed_in_the_middle_it_resumes_without_asking_twice(tmp_path: Path) ->
 def test_ctrl_c_leaves_a_resumable_run(tmp_path: Path) -> None:
     gate = threading.Event()
     with OpenAIServer(Policy(hold={"step P2": gate})) as server:
-        process = start(tmp_path, server)
-        wait_until(lambda: server.by_stage("conclude", "P1.1"))
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        with started(tmp_path, server) as process:
+            wait_until(lambda: server.by_stage("conclude", "P1.1"))
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
         assert process.returncode == 3, err
         document = json.loads(out)
         assert document["status"] == "partial"
