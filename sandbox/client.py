@@ -149,12 +149,22 @@ class KernelClient:
             self._iopub.setsockopt(zmq.SUBSCRIBE, b"")
         raise KernelStartFailed(f"the kernel did not answer in {timeout:g} s")
 
-    def start(self, source: str, *, cap: int, spare: int = 0) -> CellRun:
-        """Send a cell; `finish` waits for its end."""
+    async def warm_up(self, timeout: float) -> None:
+        """Run an empty cell that leaves no trace: the pages and code paths that a first cell needs are there then.
+
+        Raises `KernelStartFailed` when it does not end in time.
+        """
+        try:
+            await asyncio.wait_for(self.finish(self.start("pass", cap=0, silent=True)), timeout)
+        except TimeoutError:
+            raise KernelStartFailed(f"the kernel did not run an empty cell in {timeout:g} s") from None
+
+    def start(self, source: str, *, cap: int, spare: int = 0, silent: bool = False) -> CellRun:
+        """Send a cell; `finish` waits for its end. A silent one is not counted."""
         content = {
             "code": source,
-            "silent": False,
-            "store_history": True,
+            "silent": silent,
+            "store_history": not silent,
             "user_expressions": {},
             "allow_stdin": False,
             "stop_on_error": True,

@@ -97,6 +97,15 @@ class WarmPool:
         while self._waiting:
             await self._waiting.popleft().end()
 
+    async def _warmed(self, spec: SessionSpec) -> ReadyKernel:
+        ready = await self._start(spec)
+        try:
+            await ready.client.warm_up(spec.limits.start_seconds)
+        except BaseException:  # cancellation too, which goes on below: nobody else knows this kernel
+            await ready.end()
+            raise
+        return ready
+
     async def _fill(self) -> None:
         assert self._spec is not None
         while not self._closed and len(self._waiting) < self.size:
@@ -109,7 +118,7 @@ class WarmPool:
             if self._claims != claims:
                 continue  # sessions are being opened just now; they go first
             with contextlib.suppress(SandboxError, OSError):  # the session that asks next is told why
-                self._waiting.append(await self._start(self._spec))
+                self._waiting.append(await self._warmed(self._spec))
                 continue
             return
 

@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sandbox import Limits, read_journal
+from sandbox.client import KernelClient
+from sandbox.errors import KernelStartFailed
 from sandbox.journal import read_lines
+from sandbox.pool import ReadyKernel
 from tests.sandbox.conftest import Opener, Told
 
 
@@ -31,6 +34,49 @@ async def test_kernels_in_waiting_are_handed_out_once_and_replaced(box, open_ses
     await box.aclose()
     assert len(box.pool) == 0
     assert not [pid for pid in (*again, *pids) if Path(f"/proc/{pid}").exists()]
+
+
+async def test_a_kernel_in_waiting_has_run_an_empty_cell_that_leaves_no_trace(
+    box, open_session: Opener, monkeypatch
+):
+    warmed = []
+    real = KernelClient.warm_up
+
+    async def told(self: KernelClient, timeout: float) -> None:
+        await real(self, timeout)
+        warmed.append(self)
+
+    monkeypatch.setattr(KernelClient, "warm_up", told)
+    await open_session("P1.1.1")
+    await _filled(box)
+    clients = [ready.client for ready in box.pool._waiting]
+    assert warmed == clients
+    session = await open_session("P2.1.1")
+    assert session._client in clients
+    first = await session.execute("get_ipython().execution_count, [c for c in In if c]")
+    fresh = await (await open_session("P3.1.1", limits=Limits(memory_mb=512))).execute(
+        "get_ipython().execution_count, [c for c in In if c]"
+    )
+    assert first.text() == fresh.text()
+
+
+async def test_a_kernel_that_does_not_warm_up_is_ended_and_not_kept(box, open_session: Opener, monkeypatch):
+    ended = []
+
+    async def stuck(self: KernelClient, timeout: float) -> None:
+        raise KernelStartFailed("stuck")
+
+    real = ReadyKernel.end
+
+    async def end(self: ReadyKernel) -> None:
+        await real(self)
+        ended.append(self.kernel.process.alive)
+
+    monkeypatch.setattr(KernelClient, "warm_up", stuck)
+    monkeypatch.setattr(ReadyKernel, "end", end)
+    await open_session("P1.1.1")
+    await box.pool.full()
+    assert len(box.pool) == 0 and ended == [False]
 
 
 async def test_a_claimed_kernel_is_sealed_and_calls_its_own_session(box, open_session: Opener):
