@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from jupyter_client.session import Session as Messages
 from sandbox.errors import KernelStartFailed
 from sandbox.notebook import clean_output
 
+_log = logging.getLogger(__name__)
 _LARGEST_MESSAGE = 64 << 20
 _GRACE_FOR_OUTPUT = 2.0  # seconds to wait for the last output after the reply
 _REPLY_LOST = 0.5  # seconds after which an interrupted kernel that is idle is not expected to reply
@@ -204,8 +206,13 @@ class KernelClient:
                 content = message["content"]
             except (ValueError, KeyError, TypeError, AttributeError, json.JSONDecodeError):
                 continue  # no message of ours: wrong signature, no JSON, missing parts
-            if isinstance(content, dict):
+            if not isinstance(content, dict):
+                continue
+            try:
                 take(kind, parent, content)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                # parts of other types than the protocol's; the pump must outlive them, what follows is shown
+                _log.warning("a kernel sent a message %r that cannot be read: %r", kind, error)
 
     def _on_shell(self, kind: str, parent: str | None, content: dict[str, Any]) -> None:
         run = self._run

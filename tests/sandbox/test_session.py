@@ -121,6 +121,28 @@ async def test_refusals_and_failures_are_clear_exceptions(open_session: Opener):
     assert failed.text() == "the source does not answer"
 
 
+ODD_MESSAGES = """
+kernel = get_ipython().kernel
+odd = [
+    ("display_data", {"data": {"text/plain": "x"}, "metadata": {}, "transient": 5}),
+    ("display_data", {"data": {"text/plain": "x"}, "metadata": {}, "transient": {"display_id": []}}),
+    ("update_display_data", {"data": {}, "metadata": {}, "transient": {"display_id": {}}}),
+    ("stream", {"name": [], "text": {}}),
+    ("error", {"ename": 1, "evalue": None, "traceback": 7}),
+]
+for kind, content in odd:
+    kernel.session.send(kernel.iopub_socket, kind, content, parent=kernel.get_parent())
+print("shown")
+"""
+
+
+async def test_messages_of_odd_types_cost_no_later_output(open_session: Opener):
+    session = await open_session("P1.1.1")
+    first = await session.execute(ODD_MESSAGES)
+    assert "shown" in first.text()
+    assert (await session.execute("print('and later')")).text().strip() == "and later"
+
+
 async def test_our_own_bug_is_raised_after_the_cell_is_recorded(open_session: Opener):
     async def api(path, params, *, cell, nth):
         raise ZeroDivisionError("a bug of the engine")
