@@ -11,6 +11,7 @@ from workbench.evaluation.errors import ScoreDomainError
 from workbench.forecasting.arrays import FloatArray, IntArray, codes_of
 
 _BLOCK = 100_000  # drawn units held at once: few enough to stay in cache
+_LEAST = 4  # resamples at once however many units: the scores are read from memory once for all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +160,7 @@ def resampled_means(
     units = len(sums)
     rng = np.random.default_rng(seed)
     means = np.empty((resamples, y.shape[1]))
-    block = max(1, _BLOCK // units)
+    block = max(_LEAST, _BLOCK // units)
     for start in range(0, resamples, block):
         stop = min(start + block, resamples)
         counts = resample_counts(units, stop - start, rng, draws)
