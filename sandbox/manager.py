@@ -10,6 +10,7 @@ from sandbox.pool import WARM, ReadyKernel, WarmPool
 from sandbox.probe import probed
 from sandbox.session import Session
 from sandbox.types import ApiCaller, IsolationReport, SessionSpec
+from sandbox.undo import ended_on_failure
 
 
 class Sandbox:
@@ -51,11 +52,8 @@ class Sandbox:
         session = Session(spec, call_api, self.pool.claim)
         self._sessions = {other for other in self._sessions if not other.closed}
         self._sessions.add(session)
-        try:
+        async with ended_on_failure(session.close):
             await session.start()
-        except BaseException:  # a cancelled start too has a kernel to end
-            await session.close()
-            raise
         return session
 
     async def aclose(self) -> None:
@@ -69,14 +67,10 @@ class Sandbox:
 
     async def _start(self, spec: SessionSpec) -> ReadyKernel:
         kernel = await self._fork(spec)
-        client = KernelClient(kernel.endpoints.info)
-        try:
-            await client.connect(spec.limits.start_seconds)
-        except BaseException:  # likewise; nobody else knows this kernel
-            await client.close()
-            await kernel.kill()
-            raise
-        return ReadyKernel(kernel, client)
+        ready = ReadyKernel(kernel, KernelClient(kernel.endpoints.info))
+        async with ended_on_failure(ready.end):
+            await ready.client.connect(spec.limits.start_seconds)
+        return ready
 
     async def _fork(self, spec: SessionSpec) -> Kernel:
         server = await fork_server(spec.isolation, packages=self.packages)

@@ -63,17 +63,15 @@ def write_notebook(path: Path, notebook: Any) -> None:
     text = nbformat.writes(notebook)
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
+    with contextlib.ExitStack() as undo:  # a write that fails leaves no half a file beside the notebook
+        undo.callback(Path(name).unlink, missing_ok=True)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:  # a cancelled write too must leave no half a file beside the notebook
-        with contextlib.suppress(FileNotFoundError):  # so that what went wrong is what is raised
-            os.unlink(name)
-        raise
+        undo.pop_all()
 
 
 def _format() -> Any:

@@ -15,6 +15,7 @@ from sandbox.client import KernelClient
 from sandbox.errors import SandboxError
 from sandbox.kernel import Kernel
 from sandbox.types import SessionSpec
+from sandbox.undo import ended_on_failure
 
 WARM = 2
 _PAUSE = 0.3  # seconds without a claim before the pool is filled again
@@ -99,11 +100,8 @@ class WarmPool:
 
     async def _warmed(self, spec: SessionSpec) -> ReadyKernel:
         ready = await self._start(spec)
-        try:
+        async with ended_on_failure(ready.end):
             await ready.client.warm_up(spec.limits.start_seconds)
-        except BaseException:  # cancellation too, which goes on below: nobody else knows this kernel
-            await ready.end()
-            raise
         return ready
 
     async def _fill(self) -> None:

@@ -8,7 +8,7 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -95,14 +95,16 @@ class Store:
         with self._lock:
             part = self._db.in_transaction
             self._db.execute("SAVEPOINT part" if part else "BEGIN IMMEDIATE")
-            try:
+            with ExitStack() as undo:  # Ctrl-C too must not leave half of it
+                undo.callback(self._take_back, part)
                 yield self._db
-            except BaseException:  # Ctrl-C too must not leave half of it; raised again, whatever it is
-                if self._db.in_transaction:  # a full disk makes SQLite end it by itself
-                    for statement in ("ROLLBACK TO part", "RELEASE part") if part else ("ROLLBACK",):
-                        self._db.execute(statement)
-                raise
+                undo.pop_all()
             self._db.execute("RELEASE part" if part else "COMMIT")
+
+    def _take_back(self, part: bool) -> None:
+        if self._db.in_transaction:  # a full disk makes SQLite end it by itself
+            for statement in ("ROLLBACK TO part", "RELEASE part") if part else ("ROLLBACK",):
+                self._db.execute(statement)
 
     def query(self, sql: str, parameters: tuple[object, ...] = ()) -> list[sqlite3.Row]:
         """Return all rows of a read."""
