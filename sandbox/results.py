@@ -25,7 +25,7 @@ def blame(result: CellResult, limit: str, *, died: bool) -> CellResult:
     """
     if not died:
         return replace(result, limit=result.limit or limit)
-    text = f"KernelDied: after the cell had ended, {_TOO_MUCH[limit]}"
+    text = f"KernelDied: after the cell had ended, {_TOO_MUCH.get(limit, f'its kernel ended at the limit of {limit}')}"
     error = CellError(ename="KernelDied", evalue=text.partition(": ")[2], traceback=(text,))
     shown = {"output_type": "error", "ename": error.ename, "evalue": error.evalue, "traceback": [text]}
     return replace(result, status="died", limit=limit, error=error, outputs=(*result.outputs, shown))

@@ -292,21 +292,23 @@ class Session:
         ran = [cell for cell in self.cells if cell.kind == "code" and cell.result is not None]
         if kernel is None or memory is None or not ran:
             return
-        limit = memory.stopped()
-        if limit is not None:
+        limit = killed = memory.stopped()
+        if killed is not None:
             await end_children(kernel)
-            with contextlib.suppress(TimeoutError):  # the group may have killed the kernel itself just now
-                await kernel.wait(_WATCH_GRACE)
-        died = not kernel.process.alive
-        for watch in () if died else self._watches:
-            if await watch.exceeded():
+        fits = True
+        for watch in self._watches:
+            if fits and kernel.process.alive and await watch.exceeded():
                 limit = watch.name
-                if not await self._relieve(watch):
-                    died = True
-                    break
-        memory.stopped()
+                fits = await self._relieve(watch)
+        killed = memory.stopped() or killed
+        limit = limit or killed
         if limit is None:
             return
+        if killed is not None:
+            # it may be the kernel itself that the group killed just now
+            with contextlib.suppress(TimeoutError):
+                await kernel.wait(_WATCH_GRACE)
+        died = not (fits and kernel.process.alive)
         earlier = ran[-1]
         assert earlier.result is not None
         result = blame(earlier.result, limit, died=died)
