@@ -80,7 +80,16 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def read_journal(path: Path) -> list[JournalCell]:
     """The cells a journal tells of, in order; cells taken back are left out. Raises `JournalBroken`."""
-    return fold(read_lines(path))
+    lines = read_lines(path)
+    try:
+        return fold(lines)
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # it chains, but nobody of ours wrote it
+        raise JournalBroken(f"{path.name}: a line lacks what its kind needs ({error!r:.80})") from error
 
 
 def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:

@@ -10,11 +10,16 @@ from dataclasses import dataclass, field
 import orjson
 
 from workbench.engine.settings import RunSettings
+from workbench.errors import UsageError
 from workbench.propositions import Belief, NodeId, Tree
+from workbench.propositions.ids import require_id
 from workbench.propositions.scenarios import ScenarioBook, ScenarioRecord
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import rule_from_json, tree_from_json
+
+#: Largest number of a trial or attempt; both stand in file names.
+MAX_NUMBER = 9999
 
 
 @dataclass(slots=True)
@@ -160,5 +165,26 @@ def put_tree(store: Store, tree: Tree) -> str:
 
 
 def notebook_name(node: NodeId, trial: int) -> str:
-    """Return the proof notebook's file name: ``P2.1.ipynb``, and ``P2.1.t2.ipynb`` for the second trial."""
-    return f"{node}.ipynb" if trial == 1 else f"{node}.t{trial}.ipynb"
+    """Return the proof notebook's file name: ``P2.1.ipynb``, and ``P2.1.t2.ipynb`` for the second trial.
+
+    Raises ``IdMismatch`` for a node that is no id: a path is made of it.
+    """
+    _check_numbers(trial)
+    return f"{require_id(node)}.ipynb" if trial == 1 else f"{require_id(node)}.t{trial}.ipynb"
+
+
+def session_name(node: NodeId, trial: int, attempt: int) -> str:
+    """Return the name of a grounding's session: ``P2.1.1.1``; raises ``IdMismatch`` for a node that is no id."""
+    _check_numbers(trial, attempt)
+    return f"{require_id(node)}.{trial}.{attempt}"
+
+
+def journal_name(node: NodeId, trial: int, attempt: int) -> str:
+    """Return the file name of a session's journal: ``P2.1.1.1.jsonl``."""
+    return f"{session_name(node, trial, attempt)}.jsonl"
+
+
+def _check_numbers(*numbers: object) -> None:
+    for number in numbers:
+        if type(number) is not int or not 1 <= number <= MAX_NUMBER:
+            raise UsageError(f"trials and attempts are numbers from 1 to {MAX_NUMBER}, not {number!r:.40}")
