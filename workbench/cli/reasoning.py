@@ -182,7 +182,7 @@ def export(
     ] = False,
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
-    from workbench.engine.files import write_bytes_atomically
+    from sandbox.atomic import replace_file
     from workbench.engine.package import export_run
 
     store = open_store()
@@ -190,7 +190,7 @@ def export(
     for note in notes:
         say(note)
     if output is not None:
-        write_bytes_atomically(output, data)
+        replace_file(output, data)
     elif to == "zip" and sys.stdout.isatty():
         raise UsageError("a zip is not for a terminal: name a file with -o")
     else:

@@ -13,6 +13,7 @@ from workbench.cli.runs import ISOLATION_OPTION
 from workbench.engine.settings import check_level
 from workbench.errors import UsageError
 from workbench.settings import home_from
+from workbench.store.database import make_home
 
 #: What the kernels' provisioner reads (``sandbox.provisioner``, not imported here: it loads Jupyter).
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"
@@ -62,7 +63,7 @@ def lab(
     if importlib.util.find_spec("jupyterlab") is None:
         raise UsageError("JupyterLab is not installed: pip install 'analyst-workbench[lab]'")
     home = home_from(os.environ)
-    home.mkdir(parents=True, exist_ok=True)
+    make_home(home)
     arguments = [
         sys.executable,
         "-m",

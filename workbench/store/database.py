@@ -5,6 +5,8 @@ committed before anyone is told of it: what a reader has seen survives ``kill -9
 """
 
 import hashlib
+import os
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -50,6 +52,9 @@ CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attem
 """
 
 
+_RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+
+
 class StoredEvent(NamedTuple):
     """An event with its place in the log."""
 
@@ -69,7 +74,7 @@ class Store:
     """
 
     def __init__(self, home: Path) -> None:
-        home.mkdir(parents=True, exist_ok=True)
+        make_home(home)
         self.home = home
         self._lock = threading.RLock()  # widgets may call from another thread
         self._db = sqlite3.connect(
@@ -205,8 +210,32 @@ class Store:
         raise UnknownRun(f"no run {text!r} in {self.home}: `workbench runs` lists them")
 
     def folder(self, run_id: str) -> Path:
-        """Return the run's folder, ``runs/<run_id>``."""
-        return self.home / "runs" / run_id
+        """Return the run's folder, ``runs/<run_id>``; raises ``UnknownRun`` for what is no run id."""
+        return self.home / "runs" / check_run_id(run_id)
+
+
+def make_home(home: Path) -> None:
+    """Make a data folder that only its owner may enter, and an empty database only its owner may read.
+
+    What exists already keeps the mode its owner gave it.
+    """
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # SQLite would create it readable by all; its side files take over the mode of the database.
+        os.close(os.open(home / "workbench.db", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+
+
+def check_run_id(text: object) -> str:
+    """Return the run id as it is; raises ``UnknownRun`` for anything else, since paths are made of it.
+
+    >>> check_run_id("20180630-120000-a1b2")
+    '20180630-120000-a1b2'
+    """
+    if isinstance(text, str) and _RUN_ID.fullmatch(text):
+        return text
+    raise UnknownRun(f"{str(text)[:60]!r} is no run id: ids look like 20180630-120000-a1b2")
 
 
 def utc_now() -> str:
