@@ -168,7 +168,16 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
         shown = nbformat.read(notebook, as_version=4).cells
     except Exception as error:  # nbformat raises many kinds for a broken file
         return [Difference(check="notebook", cell=None, what=f"cannot be read: {error}")]
-    expected = render_notebook(cells).cells
+    try:
+        expected = render_notebook(cells).cells
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # outputs that nbformat has no place for
+        what = f"the journal's cells fit no notebook ({error!r:.80})"
+        return [Difference(check="chain", cell=None, what=what)]
     found = []
     if [cell.get("id") for cell in shown] != [cell.id for cell in expected]:
         found.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))

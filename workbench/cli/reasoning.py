@@ -202,15 +202,31 @@ def export(
 def import_file(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A package (.zip), or a tree in JSON or CSV.")],
     cutoff: Annotated[str | None, typer.Option(help="Knowledge cutoff of an imported tree.")] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Keep a package whose evidence was altered, marked so.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Take in an exported run or a tree; it becomes a run of this home."""
+    """Take in an exported run or a tree; it becomes a run of this home, marked as imported.
+
+    A package that export cannot have written is refused (exit 2); one whose evidence contradicts itself is too (exit 6,
+    what differs is listed), unless --anyway. Nothing of a package is run.
+    """
     from workbench.cli.render import run_lines
-    from workbench.engine.package import import_run
+    from workbench.engine.package import PackageAltered, import_run
     from workbench.engine.view import view
 
     store = open_store()
-    found = view(store, import_run(store, path, cutoff=cutoff))
+    try:
+        run_id = import_run(store, path, cutoff=cutoff, anyway=anyway)
+    except PackageAltered as error:
+        if as_json:
+            emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
+        else:
+            for item in error.findings:
+                typer.echo(f"differs   {item.line()}")
+        raise
+    found = view(store, run_id)
     if as_json:
         emit_json(found.document())
     else:

@@ -177,6 +177,7 @@ def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
                 "status": state.status,
                 "model": state.settings.model,
                 "started_utc": state.started_utc,
+                "imported": state.imported.to_json() if state.imported else None,
             }
         )
     if as_json:
@@ -184,7 +185,7 @@ def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
         return
     for row in rows:
         typer.echo(
-            f"{row['run_id']}  {row['status']:8}{percent(row['p']):>6}  {row['cutoff']}  {row['statement']}"
+            f"{row['run_id']}  {row['status']:8}{percent(row['p']):>6}  {row['cutoff']}  {'IMPORTED  ' if row['imported'] else ''}{row['statement']}"
         )
     if not rows:
         say(f"no runs in {store.home} yet: `workbench analyze` or `workbench demo` makes one")

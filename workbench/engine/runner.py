@@ -159,6 +159,7 @@ class _Job:
     """One sitting of work on one run."""
 
     def __init__(self, engine: Engine, state: RunState) -> None:
+        state.require_own_server()
         self._e = engine
         self._s = state
         settings = state.settings

@@ -5,7 +5,8 @@ function, so that no two of them can disagree.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import orjson
 
@@ -33,6 +34,25 @@ class TrialState:
     verified: bool | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """That a run came out of a package, and how; every screen says so."""
+
+    at_utc: str
+    package: str
+    anyway: bool
+    differing: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {**asdict(self), "differing": list(self.differing)}
+
+    def line(self) -> str:
+        """Return the sentence for the screens."""
+        altered = f"; ALTERED: {len(self.differing)} differences when it came in" if self.differing else ""
+        return f"IMPORTED {self.at_utc[:10]}: made elsewhere, its records are its sender's word{altered}"
+
+
 @dataclass(slots=True)
 class RunState:
     """A run as its events say. ``tree`` carries the beliefs and rules that are in so far."""
@@ -52,7 +72,16 @@ class RunState:
     stopped: ev.RunStopped | None = None
     finished: bool = False
     scenarios: ScenarioBook = field(default_factory=ScenarioBook)
+    imported: "Imported | None" = None
     seq: int = 0
+
+    def require_own_server(self) -> None:
+        """Raise ``UsageError`` if work on this run would send requests, and a key, where a stranger's package says."""
+        if self.imported is not None and self.settings.api_base is not None:
+            raise UsageError(
+                f"run {self.run_id} was imported and names the model server {self.settings.api_base!r:.120}:"
+                " nothing is sent there; analyze its statement anew with a server of your own"
+            )
 
     def trial(self, node: NodeId, trial: int) -> TrialState:
         """Return the state of one trial of a leaf, new when nothing was begun."""
@@ -149,6 +178,14 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
             state.stopped = event
         case ev.RunFinished():
             state.finished, state.stopped = True, None
+        case ev.RunImported():
+            state.imported = Imported(
+                at_utc=stored.at_utc,
+                package=event.package,
+                anyway=event.anyway,
+                # what an earlier import found stays with the run
+                differing=(*(state.imported.differing if state.imported else ()), *event.differing),
+            )
         case ev.ScenarioRecorded():
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
         case ev.RunStarted():

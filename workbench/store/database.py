@@ -9,8 +9,8 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -50,6 +50,41 @@ CREATE TABLE IF NOT EXISTS api_calls (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attempt, stage, step, retry);
 """
+
+
+_ADDRESS = ("run_id", "node", "trial", "attempt", "stage", "step", "retry", "at_utc")
+#: The columns of each table that holds rows of runs, without the number that SQLite gives; SQL is made of these names only.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "events": ("run_id", "at_utc", "kind", "node", "trial", "v", "data"),
+    "model_calls": (
+        *_ADDRESS, "request_hash", "request", "reply", "model", "input_tokens", "output_tokens", "cached_tokens",
+        "cost_usd", "seconds",
+    ),
+    "api_calls": (
+        *_ADDRESS, "path", "asked", "sent", "cutoff", "request_hash", "answer", "meta", "refused",
+    ),
+}  # fmt: skip
+
+
+def insert_row(db: sqlite3.Connection, table: str, values: Sequence[object]) -> int:
+    """Insert a row of one of `COLUMNS`' tables, values in that order, and return the number it got."""
+    names = COLUMNS[table]
+    marks = ", ".join("?" * len(names))
+    cursor = db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", tuple(values))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def schema_objects(db: sqlite3.Connection) -> set[tuple[str, str, str, str | None]]:
+    """Return the tables, indexes, triggers and views of a database, with the SQL that made them."""
+    return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+def own_schema() -> set[tuple[str, str, str, str | None]]:
+    """Return `schema_objects` of a new store, for comparison with a stranger's."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA)
+        return schema_objects(db)
 
 
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
