@@ -109,6 +109,7 @@ def _copy_rows(source: sqlite3.Connection, store: Store) -> tuple[str, list[Find
         run_id = check_run_id(ids[0])
     except WorkbenchError as error:
         raise PackageRefused(str(error)) from None
+    needed: set[str] = set()
     named: set[str] = set()
     with store.transaction() as db:
         for table, most in (("events", _MAX_EVENTS), ("model_calls", _MAX_CALLS), ("api_calls", _MAX_CALLS)):
@@ -123,13 +124,13 @@ def _copy_rows(source: sqlite3.Connection, store: Store) -> tuple[str, list[Find
                 insert_events(db, zip(places, checked, strict=True))
             else:
                 for values in checked:
-                    named.update(
+                    needed.update(
                         str(values[name]) for name in ("request", "reply", "answer") if values.get(name)
                     )
                     insert_row(db, table, [values[name] for name in names])
         for (data,) in db.execute("SELECT data FROM events"):
             named.update(_HASH.findall(data))
-        findings = _copy_bodies(source, db, named)
+        findings = _copy_bodies(source, db, needed, named)
     return run_id, findings
 
 
@@ -237,10 +238,15 @@ def _api_call(values: dict[str, Any]) -> None:
         raise PackageRefused("the notes on an answer are not of their kind")
 
 
-def _copy_bodies(source: sqlite3.Connection, db: sqlite3.Connection, named: set[str]) -> list[Finding]:
-    """Copy the bodies that the run names and that are what their hash says; return a finding for every other."""
+def _copy_bodies(
+    source: sqlite3.Connection, db: sqlite3.Connection, needed: set[str], named: set[str]
+) -> list[Finding]:
+    """Copy the bodies that the run names and that are what their hash says; return a finding for every altered one.
+
+    ``needed`` are those that a row of a ledger names as its request, reply or answer; ``named`` those that an event mentions.
+    """
     findings: list[Finding] = []
-    pending, done = list(named), set()
+    pending, done, whole = [*needed, *named], set(), True
     # a request names the messages it is made of, so what it names is looked up too
     while pending:
         digest = pending.pop()
@@ -249,6 +255,7 @@ def _copy_bodies(source: sqlite3.Connection, db: sqlite3.Connection, named: set[
         done.add(digest)
         row = source.execute("SELECT data FROM bodies WHERE hash = ?", (digest,)).fetchone()
         if row is None:
+            whole = whole and digest not in needed
             continue  # a hash of data that an event or a text mentions is no body; who needs one that is gone says so
         if not isinstance(row[0], bytes):
             raise PackageRefused("a body of its run.db is no bytes")
@@ -260,7 +267,8 @@ def _copy_bodies(source: sqlite3.Connection, db: sqlite3.Connection, named: set[
             pending.extend(_HASH.findall(row[0].decode("utf-8", "replace")))
     (count,) = source.execute("SELECT count(*) FROM bodies").fetchone()
     (kept,) = db.execute("SELECT count(*) FROM bodies").fetchone()
-    if count != kept + len(findings):
+    # with a request gone, so is what names the messages it was made of
+    if whole and not findings and count != kept:
         raise PackageRefused("its run.db holds bodies that nothing of the run names")
     return findings
 

@@ -229,7 +229,7 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
     with tempfile.TemporaryDirectory(dir=store.home, prefix=_TEMPORARY) as name:
         temporary = Path(name)
         unpack(path, temporary, "files")
-        own = Store(temporary / "home")
+        own = Store(temporary / "home", durable=False)
         try:
             run_id, findings = copy_database(temporary / DATABASE, own)
             if run_id in store.run_ids() or store.folder(run_id).exists():

@@ -106,19 +106,20 @@ class Store:
     ----------
     home : Path
         Data folder; made when missing.
+    durable : bool
+        False for a store that is deleted before anybody else sees it: nothing is synced to the disk.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, durable: bool = True) -> None:
         make_home(home)
         self.home = home
         self._lock = threading.RLock()  # widgets may call from another thread
         self._db = sqlite3.connect(
             home / "workbench.db", timeout=30, check_same_thread=False, isolation_level=None
         )
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute(
-            "PRAGMA synchronous=NORMAL"
-        )  # survives a killed process; a power cut may cost the last commits
+        # WAL and NORMAL survive a killed process; a power cut may cost the last commits
+        self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
+        self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
         self._db.executescript(_SCHEMA)
 
     def close(self) -> None:
