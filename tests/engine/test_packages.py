@@ -29,6 +29,7 @@ from tests.fakes.hostile_packages import (
 )
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
 from workbench.cli.reasoning import import_file
+from workbench.cli.screens import lab_environment
 from workbench.engine.package import export_run, import_run
 from workbench.engine.state import load_state
 from workbench.store import Store
@@ -336,3 +337,18 @@ def test_what_a_kill_left_beside_a_run_stays_out_of_its_package(tmp_path: Path) 
     names = zipfile.ZipFile(io.BytesIO(export_run(store, RUN, "zip")[0])).namelist()
     store.close()
     assert not [name for name in names if "0badcafe" in name] and {JOURNAL, NOTEBOOK} <= set(names)
+
+
+def test_a_folder_without_its_run_is_said_so_and_left_alone(place: Path, honest: bytes) -> None:
+    left = place / "home" / "runs" / RUN
+    left.mkdir()
+    (left / "mine").write_text("x")
+    done = took_in(place, honest)
+    assert done.returncode == 2 and "move it away" in done.stderr
+    assert (left / "mine").read_text() == "x"
+
+
+def test_a_level_in_a_dotenv_file_does_not_reach_jupyterlab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANALYST_ISOLATION", "none")
+    assert "ANALYST_ISOLATION" not in lab_environment()
+    assert lab_environment("none")["ANALYST_ISOLATION"] == "none"
