@@ -80,6 +80,8 @@ def _in_use(ids: range) -> bool:
                 lines = (folder / "status").read_text().splitlines()
             except OSError:
                 continue  # it ended
-            if any(int(user) in ids for line in lines if line.startswith("Uid:") for user in line.split()[1:]):
+            if any(
+                int(user) in ids for line in lines if line.startswith("Uid:") for user in line.split()[1:]
+            ):
                 return True
     return False

@@ -101,7 +101,14 @@ _CLONE, _IOCTL, _FCNTL = "clone 56 220", "ioctl 16 29", "fcntl 72 25"
 _IOCTLS = (
     *range(0x5401, 0x5412),
     *(0x5413, 0x5414, 0x5415, 0x5416, 0x5417, 0x5418, 0x5419, 0x541A, 0x541B, 0x5420, 0x5421, 0x5422),
-    *(0x5425, 0x5429, 0x5441, 0x5450, 0x5451, 0x5452),  # TCSBRKP TIOCGSID TIOCGPTPEER FIONCLEX FIOCLEX FIOASYNC
+    *(
+        0x5425,
+        0x5429,
+        0x5441,
+        0x5450,
+        0x5451,
+        0x5452,
+    ),  # TCSBRKP TIOCGSID TIOCGPTPEER FIONCLEX FIOCLEX FIOASYNC
     *(0x802C542A, 0x402C542B, 0x402C542C, 0x402C542D),  # TCGETS2 and its kin
     *(0x80045430, 0x40045431, 0x80045438, 0x80045439),  # the number and the lock of a pseudo terminal
 )
