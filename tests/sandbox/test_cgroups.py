@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import os
 import re
 import signal
 from pathlib import Path

@@ -42,6 +42,7 @@ class Host:
     victim: int
     journal: Path
     segment: int
+    nice: int
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     key: int = field(default_factory=lambda: 0x5A000000 + secrets.randbelow(1 << 20))
 
@@ -68,7 +69,13 @@ def host(folder: Path, journal: Path) -> Iterator[Host]:
     folder.chmod(0o755)
     victim = subprocess.Popen(["sleep", "600"])
     segment = _libc.shmget(0, 4096, IPC_CREAT | 0o600)
-    made = Host(folder=folder, victim=victim.pid, journal=journal, segment=segment)
+    made = Host(
+        folder=folder,
+        victim=victim.pid,
+        journal=journal,
+        segment=segment,
+        nice=os.getpriority(os.PRIO_PROCESS, victim.pid),
+    )
     at = _libc.shmat(segment, None, 0)
     ctypes.memmove(at, made.token.encode(), len(made.token))
     made.canary.write_text(made.token)
@@ -137,7 +144,7 @@ def _is_taken(name: str) -> bool:
 
 
 def _scheduling(action: str) -> Callable[[Host], str]:
-    return lambda h: action.format(victim=h.victim, uid=os.getuid())
+    return lambda h: action.format(victim=h.victim, uid=os.getuid(), nicer=h.nice + 1)
 
 
 def _fires(call: str) -> Callable[[Host], str]:
@@ -290,7 +297,7 @@ ATTACKS_OF_ROOT = (
 ATTACKS_OF_OTHERS = (
     Unmediated(
         "priority of all the user's processes",
-        _scheduling("os.setpriority(os.PRIO_USER, {uid}, 1)"),
-        lambda h: os.getpriority(os.PRIO_PROCESS, h.victim) == 1,
+        _scheduling("os.setpriority(os.PRIO_USER, {uid}, {nicer})"),
+        lambda h: os.getpriority(os.PRIO_PROCESS, h.victim) > h.nice,
     ),
 )
