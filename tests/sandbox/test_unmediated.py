@@ -10,6 +10,7 @@ import pytest
 
 from sandbox import CellResult, Session
 from tests.sandbox.conftest import LEVELS, Opener
+from tests.sandbox.readable_python import let_pass
 from tests.sandbox.unmediated import ATTACKS, ATTACKS_OF_OTHERS, ATTACKS_OF_ROOT, HEADER, Unmediated, host
 
 ALL = (*ATTACKS, *(ATTACKS_OF_ROOT if os.geteuid() == 0 else ATTACKS_OF_OTHERS))
@@ -29,13 +30,7 @@ async def _had_effect(attack: Unmediated, session: Session, folder: Path) -> boo
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[Path]:
     """A fresh name at each step; other users may pass, so that what refuses is the seal and not a folder's mode."""
-    for parent in (tmp_path, *tmp_path.parents):
-        if (
-            parent.is_relative_to("/tmp")
-            and os.stat(parent).st_uid == os.geteuid()
-            and parent != Path("/tmp")
-        ):
-            parent.chmod(0o755)
+    let_pass(tmp_path)
     return (tmp_path / f"host-{number}" for number in range(100))
 
 
