@@ -1,16 +1,23 @@
 """The log and the ledgers keep what they were told, in order, and answer only where they were asked."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
+from sandbox.notebook import render_notebook, write_notebook
+from workbench.engine.files import write_atomically
+from workbench.engine.state import journal_name
+from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
+from workbench.propositions.errors import IdMismatch
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, StoredEvent, UnknownRun
 from workbench.store import events as ev
 
@@ -249,10 +256,11 @@ def test_a_data_call_reads_back_whole(store: Store) -> None:
         sent=[{"series_id": "SP500", "end": "2018-06-29"}],
         cutoff="2018-06-30",
         answer=Answer(
-            data=[{"date": "2018-06-29", "value": 2718.37}], meta={"rows_dropped": 3, "content_hash": H}
+            data=[{"date": "2018-06-29", "value": 2718.37}], meta={"undated": 1, "content_hash": H}
         ),
         refused=None,
         request_hash="h",
+        audit={"rows_dropped": 3, "dropped_why": {"known on or after the cutoff": 2, "no readable date": 1}},
     )
     ledger.record(row)
     assert ledger.recall(address(stage="cell"), "h") == row
@@ -260,6 +268,33 @@ def test_a_data_call_reads_back_whole(store: Store) -> None:
     assert ledger.rows("r") == [row]
     assert ledger.rows("r", "P9") == []
     assert ledger.count("r") == 1
+    recalled = ledger.recall(address(stage="cell"), "h")
+    assert recalled is not None and recalled.answer is not None
+    assert (recalled.rows_dropped, recalled.answer.meta) == (3, {"undated": 1, "content_hash": H})
+
+
+def test_a_data_call_of_an_earlier_version_keeps_its_meta_and_its_counts(store: Store) -> None:
+    """Rows were filed with the counts in the meta that agents read: they come back as they were."""
+    old = {
+        "as_of": "live",
+        "rows_dropped": 2,
+        "dropped_why": {"known on or after the cutoff": 2},
+        "content_hash": H,
+    }
+    ledger = ApiLedger(store)
+    with store.transaction() as db:
+        body = store.put_body(b"[]")
+        db.execute(
+            "INSERT INTO api_calls (run_id, node, trial, attempt, stage, step, retry, at_utc, path, asked, sent, cutoff,"
+            " request_hash, answer, meta, refused) VALUES ('r', 'P1', 1, 1, 'cell', 0, 0, 'now', 'p', '{}', '[]', 'live',"
+            " 'h', ?, ?, NULL)",
+            (body, orjson.dumps(old).decode()),
+        )
+    [row] = ledger.rows("r")
+    assert row.answer is not None and row.answer.meta == old
+    assert (row.rows_dropped, row.dropped_why) == (2, old["dropped_why"])
+    again = ledger.recall(row.address, "h")
+    assert again == row
 
 
 def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> None:
@@ -269,3 +304,57 @@ def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> No
         ev.parse_event({"kind": "run.resumed", "mood": "good"})
     with pytest.raises(ValueError, match="less than or equal"):
         ev.parse_event({"kind": "run.finished", "p": 1.2})
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_a_new_home_is_its_owners_alone_and_one_that_exists_keeps_its_mode(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new")
+    store.append("r", started())
+    try:
+        assert _mode(tmp_path / "new") == 0o700
+        files = {path.name: _mode(path) for path in (tmp_path / "new").iterdir()}
+        assert "workbench.db" in files and set(files.values()) == {0o600}
+    finally:
+        store.close()
+    (tmp_path / "shared").mkdir(mode=0o750)
+    (tmp_path / "shared").chmod(0o750)
+    Store(tmp_path / "shared").close()
+    assert _mode(tmp_path / "shared") == 0o750
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o027, 0o640)])
+def test_files_are_as_open_as_the_umask_says(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "tree.json", {"nodes": []})
+        write_notebook(tmp_path / "P1.ipynb", render_notebook([]))
+    finally:
+        os.umask(before)
+    assert {path.name: _mode(path) for path in tmp_path.iterdir()} == {"tree.json": mode, "P1.ipynb": mode}
+
+
+@pytest.mark.parametrize(
+    "run_id",
+    ["../../x", "/tmp/x", "", ".", "..", "20180630-120000-a1b2/..", "20180630-120000-A1B2", "20180630-120000-a1b2\n", "２0180630-120000-a1b2", 7],
+)  # fmt: skip
+def test_no_path_is_made_of_what_is_no_run_id(tmp_path: Path, run_id: object) -> None:
+    store = Store(tmp_path)
+    try:
+        with pytest.raises(UnknownRun):
+            store.folder(run_id)  # type: ignore[arg-type]
+        assert store.folder("20180630-120000-a1b2") == tmp_path / "runs" / "20180630-120000-a1b2"
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("node", "trial", "attempt"),
+    [("../P1", 1, 1), ("P1/..", 1, 1), ("", 1, 1), ("P1", 0, 1), ("P1", 1, 10**9)],
+)
+def test_no_path_is_made_of_what_is_no_node_trial_or_attempt(node: str, trial: int, attempt: int) -> None:
+    with pytest.raises((UsageError, IdMismatch)):
+        journal_name(node, trial, attempt)
+    assert journal_name("P1.2", 2, 3) == "P1.2.2.3.jsonl"

@@ -3,13 +3,12 @@
 They are for people and other programs; the event log stays the truth.
 """
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from sandbox.atomic import replace_file
 from workbench.engine.manifest import manifest
 from workbench.engine.state import RunState
 from workbench.store import ApiLedger, ModelLedger, Store
@@ -64,14 +63,4 @@ def write_atomically(path: Path, value: Any) -> None:
 
 def write_text_atomically(path: Path, text: str) -> None:
     """Write a text file so that a reader sees the old or the new one, never half of it."""
-    write_bytes_atomically(path, text.encode())
-
-
-def write_bytes_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    replace_file(path, text.encode())

@@ -23,7 +23,15 @@ from workbench.engine.asking import Budget, ModelDesk
 from workbench.engine.files import write_files
 from workbench.engine.report import write_report
 from workbench.engine.settings import RunSettings
-from workbench.engine.state import RunState, apply, load_state, notebook_name, put_tree
+from workbench.engine.state import (
+    RunState,
+    apply,
+    journal_name,
+    load_state,
+    notebook_name,
+    put_tree,
+    session_name,
+)  # fmt: skip
 from workbench.engine.verification import verify_trial
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.forecasting.pooling import pool_logit_mean
@@ -151,6 +159,7 @@ class _Job:
     """One sitting of work on one run."""
 
     def __init__(self, engine: Engine, state: RunState) -> None:
+        state.require_own_server()
         self._e = engine
         self._s = state
         settings = state.settings
@@ -164,6 +173,7 @@ class _Job:
         self._synthesizer = open_synthesizer(settings.rule, settings.agent)
         self._api_map = api_map(engine._catalogue)
         self._kernels = asyncio.Semaphore(settings.concurrency)
+        self._level = ""  # of this sitting; `_seal` finds it before any kernel starts
 
     def _tell(self, event: Any) -> None:
         run_id = self._s.run_id
@@ -260,11 +270,13 @@ class _Job:
     # -- leaves and parents
 
     async def _seal(self) -> None:
-        """Find out, by trying, that kernels can be sealed at the asked level; fail closed."""
-        asked = self._s.settings.isolation
+        """Find out, by trying, at which level kernels start in this sitting, and put it on record; fail closed.
+
+        The level is the sandbox's, which has it from this command line. What the run's own log says is shown only.
+        """
         report = await self._e._sandbox.probe()
-        report.require(asked)
-        self._tell(ev.RunSealed(isolation=asked, refused=tuple(report.refused)))
+        self._level = await self._e._sandbox.level()
+        self._tell(ev.RunSealed(isolation=self._level, refused=tuple(report.refused)))
 
     async def _ground_and_synthesize(self) -> None:
         tree = self._s.tree
@@ -379,7 +391,13 @@ class _Job:
         """Re-run a concluded proof from the ledger and put on record whether it shows the same."""
         async with self._kernels:
             found = await verify_trial(
-                self._e._store, self._s, node, trial, sandbox=self._e._sandbox, limits=self._e._limits
+                self._e._store,
+                self._s,
+                node,
+                trial,
+                sandbox=self._e._sandbox,
+                isolation=self._level,
+                limits=self._e._limits,
             )
         lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in found.differing)
         self._tell(ev.LeafVerified(node=node, trial=trial, verified=found.verified, differing=lines))
@@ -391,10 +409,10 @@ class _Job:
         folder = self._e._store.folder(state.run_id)
         statement = state.tree[node].statement
         spec = SessionSpec(
-            name=f"{node}.{trial}.{attempt}",
-            journal=folder / "sessions" / f"{node}.{trial}.{attempt}.jsonl",
+            name=session_name(node, trial, attempt),
+            journal=folder / "sessions" / journal_name(node, trial, attempt),
             notebook=folder / "proofs" / notebook_name(node, trial),
-            isolation=state.isolation or state.settings.isolation,
+            isolation=self._level,
             limits=self._e._limits,
             title=f"{node}: {statement}",
             metadata={

@@ -12,12 +12,20 @@ Isolation = Literal["namespaces", "landlock", "none"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
 
 
+def check_level(level: str) -> str:
+    """Return the name of an isolation level as it is; raises ``UsageError`` for an unknown one."""
+    if level not in ISOLATION_LEVELS:
+        raise UsageError(f"unknown isolation {level!r}: one of {', '.join(ISOLATION_LEVELS)}")
+    return level
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """Everything that shapes a run besides its statement and cutoff.
 
     ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
-    expanded one after another (section 5.3). ``threshold`` is the probability above which a
+    expanded one after another (section 5.3). ``isolation`` is the level that was asked for by name when the run was made,
+    None where nothing was asked; it is a record and never decides where kernels start. ``threshold`` is the probability above which a
     proposition is taken as true (FEATURES A11). ``max_proof_retries`` is how many attempts a leaf gets in one
     sitting (A, C.1). ``budget_usd`` of None is no budget.
     """
@@ -32,7 +40,7 @@ class RunSettings:
     trials: int = 1
     concurrency: int = 20
     budget_usd: float | None = None
-    isolation: Isolation = "namespaces"
+    isolation: Isolation | None = None
     max_proof_retries: int = 3
     strict: bool = False
     threshold: float = PRODUCT_THRESHOLD
@@ -48,8 +56,8 @@ class RunSettings:
             raise UsageError(f"max-leaves must be at least 1, not {self.agent.max_leaves}")
         if self.budget_usd is not None and not self.budget_usd > 0:
             raise UsageError(f"budget-usd must be above 0, not {self.budget_usd:g}")
-        if self.isolation not in ISOLATION_LEVELS:
-            raise UsageError(f"unknown isolation {self.isolation!r}: one of {', '.join(ISOLATION_LEVELS)}")
+        if self.isolation is not None:
+            check_level(self.isolation)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""

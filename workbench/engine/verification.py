@@ -7,11 +7,11 @@ import orjson
 
 from proxies.ledger import Address
 from sandbox import Limits, Sandbox
-from sandbox.verify import Difference, Verification, verify_proof
+from sandbox.verify import Difference, Verification, compare_proof, verify_proof
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies import parse_conclusion
 from workbench.engine.manifest import packages
-from workbench.engine.state import RunState, load_state, notebook_name
+from workbench.engine.state import RunState, journal_name, load_state, notebook_name
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
@@ -39,13 +39,34 @@ class ProofCheck:
         ]
 
 
-async def verify_run(store: Store, run_id: str, node: NodeId | None = None) -> list[ProofCheck]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCheck:
+    """What came of a run's proofs, and the level of the kernels they were re-run in; None where nothing was re-run."""
+
+    proofs: list[ProofCheck]
+    isolation: str | None
+
+
+async def verify_run(
+    store: Store, run_id: str, node: NodeId | None = None, *, isolation: str | None = None
+) -> RunCheck:
     """Verify every concluded proof of a run, or one leaf's.
+
+    All records are compared first. If any differs, no cell of the run is executed: a run that was altered somewhere is not
+    trusted elsewhere.
+
+    Parameters
+    ----------
+    isolation : str, optional
+        The level the person at this machine asked for; the best sealed one that works here without it. The level in the
+        run's log is not looked at, since whoever wrote the run would then choose it.
 
     Raises
     ------
     UsageError
         The node has no concluded proof, or the run has none at all.
+    IsolationUnavailable
+        A re-run is due and the level does not work here.
     """
     state = load_state(store, run_id)
     if node is not None:
@@ -54,43 +75,79 @@ async def verify_run(store: Store, run_id: str, node: NodeId | None = None) -> l
     if not proofs:
         of = f"{node} of run {run_id}" if node else f"run {run_id}"
         raise UsageError(f"{of} has no concluded proof to verify: proofs belong to grounded leaves")
-    level = state.isolation or state.settings.isolation
-    sandbox = Sandbox(isolation=level)
+    recorded = [
+        ProofCheck(node=leaf, trial=trial, outcome=compare_trial(store, state, leaf, trial))
+        for leaf, trial in proofs
+    ]
+    if any(check.outcome.differing for check in recorded):
+        return RunCheck(proofs=recorded, isolation=None)
+    sandbox = Sandbox(isolation=isolation)
     try:
-        return [
+        level = await sandbox.level()
+        checks = [
             ProofCheck(
-                node=leaf, trial=trial, outcome=await verify_trial(store, state, leaf, trial, sandbox=sandbox)
+                node=leaf,
+                trial=trial,
+                outcome=await verify_trial(store, state, leaf, trial, sandbox=sandbox, isolation=level),
             )
             for leaf, trial in proofs
         ]
+        return RunCheck(proofs=checks, isolation=level)
     finally:
         await sandbox.aclose()
 
 
 async def verify_trial(
-    store: Store, state: RunState, node: NodeId, trial: int, *, sandbox: Sandbox, limits: Limits | None = None
+    store: Store,
+    state: RunState,
+    node: NodeId,
+    trial: int,
+    *,
+    sandbox: Sandbox,
+    isolation: str,
+    limits: Limits | None = None,
 ) -> Verification:
-    """Verify one concluded trial of a leaf."""
-    attempt = state.trial(node, trial).attempt
-    folder = store.folder(state.run_id)
+    """Verify one concluded trial of a leaf; its kernel starts at ``isolation``."""
     try:
-        rows = [
-            row
-            for row in ApiLedger(store).rows(state.run_id, node)
-            if (row.address.trial, row.address.attempt, row.address.stage) == (trial, attempt, "cell")
-        ]
+        evidence = _evidence(store, state, node, trial)
     except StoreCorrupt as error:
-        return Verification(cells=0, differing=(Difference(check="ledger", cell=None, what=str(error)),))
+        return _corrupt(error)
     return await verify_proof(
         sandbox,
-        journal=folder / "sessions" / f"{node}.{trial}.{attempt}.jsonl",
-        notebook=folder / "proofs" / notebook_name(node, trial),
-        rows=rows,
-        isolation=state.isolation or state.settings.isolation,
+        **evidence,
+        isolation=isolation,
         limits=limits,
         same_packages=_packages_of(store, state) in (None, packages()),
-        conclusion=lambda: _conclusion(store, state, node, trial, attempt),
     )
+
+
+def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Verification:
+    """Compare one concluded trial of a leaf with its own records; nothing is re-run."""
+    try:
+        return compare_proof(**_evidence(store, state, node, trial))
+    except StoreCorrupt as error:
+        return _corrupt(error)
+
+
+def _evidence(store: Store, state: RunState, node: NodeId, trial: int) -> dict[str, Any]:
+    """Return what a proof is compared by: its journal, notebook, ledger rows and conclusion."""
+    attempt = state.trial(node, trial).attempt
+    folder = store.folder(state.run_id)
+    rows = [
+        row
+        for row in ApiLedger(store).rows(state.run_id, node)
+        if (row.address.trial, row.address.attempt, row.address.stage) == (trial, attempt, "cell")
+    ]
+    return {
+        "journal": folder / "sessions" / journal_name(node, trial, attempt),
+        "notebook": folder / "proofs" / notebook_name(node, trial),
+        "rows": rows,
+        "conclusion": lambda: _conclusion(store, state, node, trial, attempt),
+    }
+
+
+def _corrupt(error: StoreCorrupt) -> Verification:
+    return Verification(cells=0, differing=(Difference(check="ledger", cell=None, what=str(error)),))
 
 
 def _packages_of(store: Store, state: RunState) -> dict[str, str] | None:

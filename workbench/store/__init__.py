@@ -6,7 +6,6 @@ from workbench.store.ledgers import ApiLedger, ModelLedger
 
 __all__ = [
     "ApiLedger",
-    "EditConflict",
     "ModelLedger",
     "Store",
     "StoreCorrupt",
