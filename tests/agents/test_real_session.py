@@ -12,7 +12,7 @@ from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import api_doc, api_map, api_search, load_catalogue
 from proxies.ledger import Address, Answer, MemoryLedger
 from sandbox import Sandbox, Session, SessionSpec
-from sandbox.journal import read_journal
+from sandbox.record.journal import read_journal
 from tests.agents.scripted import CUTOFF, LedgerAsker
 from tests.agents.test_fake_server import HttpAsker
 from tests.fakes.openai_server import OpenAIServer, Policy

@@ -9,9 +9,9 @@ import zmq.asyncio
 from jupyter_client.session import Session as Messages
 
 from sandbox import Limits
-from sandbox.client import KernelClient
-from sandbox.forkserver import fork_server
-from sandbox.kernel import start_kernel
+from sandbox.kernels.client import KernelClient
+from sandbox.kernels.forkserver import fork_server
+from sandbox.kernels.kernel import start_kernel
 from tests.sandbox.conftest import LEVELS, Opener
 
 

@@ -23,7 +23,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from sandbox.errors import JournalBroken
-from sandbox.journal import read_journal, read_lines
+from sandbox.record.journal import read_journal, read_lines
 from workbench.engine.archive import JOURNAL_NAME, NOTEBOOK_NAME, PackageRefused
 from workbench.engine.settings import RunSettings
 from workbench.engine.state import MAX_NUMBER, RunState, load_state

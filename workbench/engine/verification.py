@@ -7,7 +7,7 @@ import orjson
 
 from proxies.ledger import Address
 from sandbox import Limits, Sandbox
-from sandbox.verify import Difference, Verification, compare_proof, verify_proof
+from sandbox.record.verify import Difference, Verification, compare_proof, verify_proof
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies import parse_conclusion
 from workbench.engine.manifest import packages

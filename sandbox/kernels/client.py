@@ -12,7 +12,7 @@ import zmq.asyncio
 from jupyter_client.session import Session as Messages
 
 from sandbox.errors import KernelStartFailed
-from sandbox.notebook import clean_output
+from sandbox.record.notebook import clean_output
 
 _log = logging.getLogger(__name__)
 _LARGEST_MESSAGE = 64 << 20
