@@ -2,7 +2,7 @@
 
 import asyncio
 
-from sandbox.cleanup import ended_on_failure
+from sandbox.cleanup import cleanup_on_error
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.forkserver import fork_server
@@ -61,7 +61,7 @@ class Sandbox:
         session = Session(spec, call_api, self.pool.claim)
         self._sessions = {other for other in self._sessions if not other.closed}
         self._sessions.add(session)
-        async with ended_on_failure(session.close):
+        async with cleanup_on_error(session.close):
             await session.start()
         return session
 
@@ -77,7 +77,7 @@ class Sandbox:
     async def _start(self, spec: SessionSpec) -> ReadyKernel:
         kernel = await self._fork(spec)
         ready = ReadyKernel(kernel, KernelClient(kernel.endpoints.info))
-        async with ended_on_failure(ready.end):
+        async with cleanup_on_error(ready.end):
             await ready.client.connect(spec.limits.start_seconds)
         return ready
 

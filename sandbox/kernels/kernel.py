@@ -1,4 +1,4 @@
-"""One living kernel: forked, sealed, connected; and the endpoints it was given.
+"""Starts one kernel and ends it: its sockets, its process, its control group.
 
 The manager binds the five sockets in a folder only it can enter and hands the kernel their descriptors, so the kernel
 needs no folder, no port and no network.
@@ -22,7 +22,8 @@ from sandbox.errors import KernelStartFailed
 from sandbox.kernels.folders import remove_tree, run_folder
 from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
 from sandbox.kernels.users import next_user
-from sandbox.limits.cgroups import Group, adopt
+from sandbox.limits.cgroup import Group
+from sandbox.limits.cgroups import put_into_group
 from sandbox.types import Limits
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
@@ -31,7 +32,10 @@ _BACKLOG = 16
 
 @dataclass(slots=True)
 class Endpoints:
-    """A connection: where the sockets lie, and their listening descriptors until the kernel has them."""
+    """The sockets of one kernel: where they lie, and their listening descriptors until the kernel has them.
+
+    `home` is the folder that a kernel without a private root may write.
+    """
 
     folder: Path
     info: dict[str, Any]
@@ -51,9 +55,9 @@ class Endpoints:
             "kernel_name": "analyst",
             **ports,
         }
-        made = cls(folder=folder, info=info)
-        made.listen()
-        return made
+        endpoints = cls(folder=folder, info=info)
+        endpoints.listen()
+        return endpoints
 
     def listen(self) -> None:
         """Bind and listen on the five paths; what an earlier kernel left there is removed."""
@@ -160,21 +164,21 @@ async def start_kernel(
     process: KernelProcess | None = None
     try:
         listeners = [listener.fileno() for listener in endpoints.listeners]
-        asked = server.spawn(request, [*listeners, writer, theirs.fileno()])
-        process = await asyncio.wait_for(asyncio.wrap_future(asked), limits.start_seconds)
+        spawning = server.spawn(request, [*listeners, writer, theirs.fileno()])
+        process = await asyncio.wait_for(asyncio.wrap_future(spawning), limits.start_seconds)
         os.close(writer)
         writer = -1
         group = None
         if server.level != "none":
-            group = await asyncio.to_thread(adopt, process.pid, process.exited)
+            group = await asyncio.to_thread(put_into_group, process.pid, process.exited)
         notice = await asyncio.wait_for(_read_all(reader), limits.start_seconds)
-        told = json.loads(notice or "{}")
-        if not told.get("ready"):
-            raise KernelStartFailed(f"the kernel did not come up: {_last_words(told, server)}")
+        report = json.loads(notice or "{}")
+        if not report.get("ready"):
+            raise KernelStartFailed(f"the kernel did not come up: {_last_line(report, server)}")
         endpoints.hand_over()
         if group is not None:
-            _bound(group, limits, server.level)
-        return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(told["steps"]), group=group)
+            _set_limits(group, limits, server.level)
+        return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(report["steps"]), group=group)
     except BaseException as error:
         if process is not None:
             process.signal(signal.SIGKILL)
@@ -191,17 +195,17 @@ async def start_kernel(
             os.close(writer)
 
 
-def _bound(group: Group, limits: Limits, level: str) -> None:
-    """Set the limits of a kernel that is ready: what it holds from being built is not the session's."""
+def _set_limits(group: Group, limits: Limits, level: str) -> None:
+    """Set the limits of a kernel that is ready; memory that it took while it was built does not count against them."""
     try:
         # one less than the user's own count allows, so that the group is what refuses a fork: it can tell
-        group.bound(limits.memory_bytes(level), max(1, limits.processes - 1))
+        group.set_limits(limits.memory_bytes(level), max(1, limits.processes - 1))
     except OSError as error:
         raise KernelStartFailed(f"the kernel's control group takes no limits: {error}") from error
 
 
-def _last_words(told: dict[str, Any], server: ForkServer) -> str:
-    text = str(told.get("error") or server.log() or "no word from it").strip()
+def _last_line(report: dict[str, Any], server: ForkServer) -> str:
+    text = str(report.get("error") or server.log() or "no word from it").strip()
     return text.splitlines()[-1] if text else "no word from it"
 
 

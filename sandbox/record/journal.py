@@ -1,4 +1,4 @@
-"""A session's journal: one JSON line per happening, appended and synced, each line sealed by the hash of the one before.
+"""A session's journal: an append-only file of JSON lines, each of which holds the hash of the line before it.
 
 Lines: ``open`` (name, title, metadata), ``kernel`` (a kernel started: level, why), ``markdown``, ``code`` (source, fixes),
 ``result``, ``void`` (a code cell that never ended is taken back), ``stamp`` (what a later check found), ``close``.

@@ -1,4 +1,4 @@
-"""What became of a cell, said as a value: from what it showed, how it ended, and which limit stopped it."""
+"""Makes the `CellResult` of a cell from what it showed, how it ended, and which limit stopped it."""
 
 import signal
 from collections.abc import Sequence

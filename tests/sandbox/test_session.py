@@ -66,7 +66,7 @@ async def test_source_is_in_the_journal_before_the_cell_ends(open_session: Opene
 
 async def test_a_reply_lost_to_an_interrupt_ends_the_cell():
     """ipykernel sends none when the interrupt meets its own code; it is idle then."""
-    run = CellRun(request="x", cap=1000)
+    run = CellRun(request="x", max_shown=1000)
     run.idle.set()
     waiting = asyncio.create_task(KernelClient.finish(None, run))
     await asyncio.sleep(1.2)
