@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.edits import WhatIfResult, numeric_what_if
-from workbench.engine.settings import with_preset
+from workbench.engine.whatif.edits import WhatIfResult, numeric_what_if
+from workbench.engine.run.settings import with_preset
 from workbench.engine.view import RunView, view
 from workbench.settings import home_from
 from workbench.store import Store
@@ -39,8 +39,8 @@ async def analyze(
     """
     from proxies.clock import Cutoff
     from workbench.cli.runs import progress
-    from workbench.engine.assembly import open_engine
-    from workbench.engine.runner import new_run
+    from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.engine import new_run
 
     settings = with_preset(preset, **options)
     instant = Cutoff.parse(cutoff)

@@ -10,13 +10,13 @@ import pytest
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion, report_with
 from tests.fakes.screens import LEAVES, RUN, make_run
-from workbench.engine.asking import Budget, ModelDesk
-from workbench.engine.edits import EditTexts, full_what_if, parse_override, plan_full, price_line, what_if
-from workbench.engine.refits import refit_nodes, refit_run
-from workbench.engine.scenarios import Shelf, change_scenario, save_scenario
-from workbench.engine.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
-from workbench.engine.settings import with_preset
-from workbench.engine.state import RunState, load_state
+from workbench.engine.run.asking import Budget, ModelDesk
+from workbench.engine.whatif.edits import EditTexts, full_what_if, parse_override, plan_full, price_line, what_if
+from workbench.engine.whatif.refits import refit_nodes, refit_run
+from workbench.engine.whatif.saved import Shelf, change_scenario, save_scenario
+from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
+from workbench.engine.run.settings import with_preset
+from workbench.engine.run.state import RunState, load_state
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin

@@ -14,12 +14,12 @@ from proxies.clock import Cutoff
 from sandbox.types import CellResult, SessionSpec
 from tests.fakes.sandbox import FakeSession, printed, raised
 from tests.models.embedded import visible_rows
-from workbench.agents.analyzer import RoundsAnalyzer
+from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings, Grounding, LeafTask
 from workbench.agents.grounders.notebook import NotebookGrounder
-from workbench.agents.synthesizers import LinearSynthesizer
+from workbench.agents.synthesizers.asking import LinearSynthesizer
 from workbench.models.base import Model, ModelReply, ModelRequest, NodeRef
-from workbench.models.offline.model import OfflineAnalyst
+from workbench.offline.model import OfflineAnalyst
 from workbench.propositions import Tree
 
 Reader = Callable[[str, date], list[dict[str, Any]]]

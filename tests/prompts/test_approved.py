@@ -16,7 +16,7 @@ from tests.agents.test_synthesizers import CHILDREN, NODE
 from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion
 from tests.fakes.sandbox import printed, raised
 from workbench.agents import synthesizers
-from workbench.agents.analyzer import RoundsAnalyzer
+from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings
 from workbench.agents.grounders.notebook import NotebookGrounder
 from workbench.models.base import ModelRequest

@@ -38,9 +38,9 @@ def sensitivity(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
-    from workbench.engine.edits import require_grounded
-    from workbench.engine.sensitivity import run_sensitivity
-    from workbench.engine.state import load_state
+    from workbench.engine.whatif.edits import require_grounded
+    from workbench.engine.whatif.sensitivity import run_sensitivity
+    from workbench.engine.run.state import load_state
     from workbench.synthesis.commands import sensitivity_rows
 
     store = open_store()
@@ -99,7 +99,7 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
-    from workbench.engine.audit import audit_run
+    from workbench.engine.evidence.audit import audit_run
 
     store = open_store()
     report = audit_run(store, store.resolve_run(run))
@@ -119,7 +119,7 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."""
-    from workbench.engine.verification import verify_run
+    from workbench.engine.evidence.verification import verify_run
 
     store = open_store()
     checks = asyncio.run(verify_run(store, store.resolve_run(run), node))
@@ -156,8 +156,8 @@ def export(
     ] = False,
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
-    from workbench.engine.files import write_bytes_atomically
-    from workbench.engine.package import export_run
+    from workbench.engine.run.files import write_bytes_atomically
+    from workbench.engine.evidence.package import export_run
 
     store = open_store()
     data, notes = export_run(store, store.resolve_run(run), to, misfit="project" if project else "refuse")
@@ -180,7 +180,7 @@ def import_file(
 ) -> None:
     """Take in an exported run or a tree; it becomes a run of this home."""
     from workbench.cli.render import run_lines
-    from workbench.engine.package import import_run
+    from workbench.engine.evidence.package import import_run
     from workbench.engine.view import view
 
     store = open_store()
