@@ -17,12 +17,12 @@ from workbench.engine.scenarios import Shelf, change_scenario, save_scenario
 from workbench.engine.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
 from workbench.engine.settings import with_preset
 from workbench.engine.state import RunState, load_state
+from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
-from workbench.synthesis.commands import scenario_table
 
 NOW = "2026-03-01T12:00:00+00:00"
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from workbench.agents.base import AgentSettings
 from workbench.errors import UsageError
 from workbench.models.registry import OFFLINE
-from workbench.synthesis.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD
+from workbench.synthesis.coherence.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")

@@ -11,7 +11,7 @@ import orjson
 
 from workbench.engine.settings import RunSettings
 from workbench.propositions import Belief, NodeId, Tree
-from workbench.propositions.scenarios import ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import rule_from_json, tree_from_json
