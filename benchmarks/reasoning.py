@@ -30,9 +30,9 @@ from workbench.synthesis import (
     settle,
     tornado,
 )
-from workbench.synthesis.decision import Diagram
-from workbench.synthesis.formula import fold, parse_formula
-from workbench.synthesis.noise import Noise
+from workbench.synthesis.rules.decision import Diagram
+from workbench.synthesis.rules.formula import fold, parse_formula
+from workbench.synthesis.sensitivity.noise import Noise
 
 Maker = Callable[[tuple[NodeId, ...], random.Random], Rule]
 

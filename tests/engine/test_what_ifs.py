@@ -10,19 +10,19 @@ import pytest
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion, report_with
 from tests.fakes.screens import LEAVES, RUN, make_run
-from workbench.engine.run.asking import Budget, ModelDesk
+from workbench.engine.run.asking import Budget, ModelGateway
 from workbench.engine.whatif.edits import EditTexts, full_what_if, parse_override, plan_full, price_line, what_if
 from workbench.engine.whatif.refits import refit_nodes, refit_run
 from workbench.engine.whatif.saved import Shelf, change_scenario, save_scenario
 from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state
+from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
-from workbench.synthesis.commands import scenario_table
 
 NOW = "2026-03-01T12:00:00+00:00"
 
@@ -35,8 +35,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def desk(store: Store, *replies: str) -> ModelDesk:
-    return ModelDesk(ScriptedModel(replies), ModelLedger(store), Budget(None))
+def desk(store: Store, *replies: str) -> ModelGateway:
+    return ModelGateway(ScriptedModel(replies), ModelLedger(store), Budget(None))
 
 
 def linear(node: str, intercept: float, **weights: float) -> str:

@@ -41,7 +41,7 @@ def sensitivity(
     from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.whatif.sensitivity import run_sensitivity
     from workbench.engine.run.state import load_state
-    from workbench.synthesis.commands import sensitivity_rows
+    from workbench.engine.tree_documents import sensitivity_rows
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))

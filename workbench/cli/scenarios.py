@@ -40,9 +40,9 @@ def scenarios(
     """Put the saved what-ifs side by side, with their probability-weighted mix; undo, redo or close one."""
     from workbench.engine.whatif.saved import change_scenario
     from workbench.engine.run.state import load_state
-    from workbench.propositions.scenarios import Action
+    from workbench.engine.tree_documents import scenario_table
+    from workbench.propositions.scenario_book import Action
     from workbench.store import utc_now
-    from workbench.synthesis.commands import scenario_table
 
     store = open_store()
     run_id = store.resolve_run(run)
@@ -183,7 +183,7 @@ def noise(
     from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.run.state import load_state
     from workbench.engine.wording import percent
-    from workbench.synthesis.noise import noise_study
+    from workbench.synthesis.sensitivity.noise import noise_study
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))

@@ -43,7 +43,7 @@ from workbench.propositions.ids import (
     to_local,
 )
 from workbench.propositions.rule import Rule
-from workbench.propositions.scenarios import Scenario, ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_book import Scenario, ScenarioBook, ScenarioRecord
 from workbench.propositions.tree import Tree
 from workbench.propositions.values import Belief, Override, Polarity, Proposition, check_probability
 

@@ -17,7 +17,7 @@ from workbench.engine.run.state import RunState, load_state
 from workbench.errors import WorkbenchError
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.synthesis import evaluate
-from workbench.synthesis.coherence import check_tree
+from workbench.synthesis.coherence.findings import check_tree
 
 Verdict = Literal["ok", "warn", "bad"]
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

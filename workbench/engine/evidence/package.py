@@ -18,7 +18,7 @@ from workbench.propositions import Tree
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import Export, export_tree, import_tree
-from workbench.synthesis.bayes_net import OnMisfit
+from workbench.synthesis.exchange.bayes_net import OnMisfit
 
 FORMATS = ("html", "json", "csv", "bif", "problog", "ipynb", "zip")
 _DATABASE = "run.db"

@@ -7,7 +7,7 @@ from workbench.agents.base import AgentSettings
 from workbench.errors import UsageError
 from workbench.models.registry import OFFLINE
 from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, package_of
-from workbench.synthesis.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD
+from workbench.synthesis.coherence.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")

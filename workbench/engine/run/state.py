@@ -15,7 +15,7 @@ from proxies.clock import Cutoff
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
 from workbench.propositions import Belief, NodeId, Tree
-from workbench.propositions.scenarios import ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import rule_from_json, tree_from_json

@@ -6,7 +6,7 @@ from typing import Any
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import UsageError
 from workbench.store import Store
-from workbench.synthesis.commands import forecast_findings
+from workbench.synthesis.coherence.exclusive import forecast_findings
 
 
 def check_runs(

@@ -11,6 +11,7 @@ from proxies.clock import Cutoff
 from workbench.agents.registry import open_synthesizer
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.state import RunState, load_state, put_tree
+from workbench.engine.tree_documents import override_rows
 from workbench.errors import UsageError
 from workbench.models.cost import forecast_cost
 from workbench.propositions import EditConflict, NodeId, Polarity, Tree, TreeError
@@ -19,8 +20,7 @@ from workbench.propositions.values import Override
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import Change, RuleError, WhatIf, resynthesize, tree_from_json
-from workbench.synthesis.commands import override_rows
-from workbench.synthesis.scenarios import FullPlan, full_plan, play, play_until
+from workbench.synthesis.whatif.apply_edits import FullPlan, full_plan, play, play_until
 
 
 def adopt_tree_file(store: Store, run_id: str) -> bool:

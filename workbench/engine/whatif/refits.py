@@ -12,7 +12,7 @@ from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Rule
 from workbench.store import Store
-from workbench.synthesis.refits import RefitSpread, Spread, refit_spread, spread_of
+from workbench.synthesis.sensitivity.refits import RefitSpread, Spread, refit_spread, spread_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

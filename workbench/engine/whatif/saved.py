@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.engine.run.state import load_state
+from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
 from workbench.propositions.edits import Edit
-from workbench.propositions.scenarios import Action, ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_book import Action, ScenarioBook, ScenarioRecord
 from workbench.store import Store, utc_now
 from workbench.store import events as ev
-from workbench.synthesis.commands import scenario_table
-from workbench.synthesis.scenarios import TOLERANCE, play
+from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.compare_scenarios import TOLERANCE
 
 #: The tree without edits, in every comparison; no scenario may be called so.
 BASE = "base"

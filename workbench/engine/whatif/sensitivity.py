@@ -9,9 +9,9 @@ from proxies.catalogue import load_catalogue
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.run.state import RunState
+from workbench.engine.tree_documents import sensitivity_report
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, Store
-from workbench.synthesis.commands import sensitivity_report
 
 
 def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
