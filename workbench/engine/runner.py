@@ -26,11 +26,11 @@ from workbench.engine.settings import RunSettings
 from workbench.engine.state import RunState, apply, load_state, notebook_name, put_tree
 from workbench.engine.verification import verify_trial
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
-from workbench.forecasting.pooling import pool_logit_mean
 from workbench.models.base import Model, NodeRef
 from workbench.models.errors import ModelError
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.growth import next_leaf, recursion_round
+from workbench.science.pooling.pool import pool_logit_mean
 from workbench.store import ApiLedger, ModelLedger, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.store.database import utc_now
