@@ -21,11 +21,11 @@ import numpy as np
 from proxies.broker import ProxySettings, open_broker
 from proxies.clock import Cutoff
 from proxies.ledger import Address, MemoryLedger
-from workbench.evaluation.bootstrap import block_counts, index_means, opposite_share
-from workbench.forecasting.arrays import FloatArray
 from workbench.questions.deciding import appraise, check, resolve
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.bootstrap import block_counts, index_means, opposite_share
 
 Rows = Sequence[Mapping[str, Any]]
 SOURCES = ("SP500", "WTI", "VIX", "BAA", "AAA")

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import UsageError
-from workbench.evaluation.tables import Events
-from workbench.forecasting.arrays import IntArray
+from workbench.science.arrays import IntArray
+from workbench.science.tables import Events
 
 _FORMAT = "analyst-workbench/exam/1"
 

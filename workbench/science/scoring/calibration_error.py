@@ -1,0 +1,270 @@
+"""Calibration error, the reliability diagram's numbers, and Murphy's decomposition."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.errors import DomainError
+from workbench.science.scoring.checks import checked
+
+Bins = Literal["width", "quantile"]
+Closed = Literal["left", "right"]
+
+_NUDGE = 1e-9  # 0.3 * 10 is 2.9999999999999996: a forecast on a bin's edge belongs where the decimal says
+
+
+def bin_of(forecast: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left") -> IntArray:
+    """Bin of each forecast.
+
+    Parameters
+    ----------
+    forecast : array_like, shape (n,)
+        Probabilities in [0, 1].
+    bins : int
+        Number of bins, at least 1.
+    how : {"width", "quantile"}
+        Equal width, or equal numbers: sorted by p (ties keep their order) and cut like `numpy.array_split`.
+    closed : {"left", "right"}
+        Equal width only: [0, .1) ... [.9, 1], or (0, .1] ... (.9, 1] with 0 in the first. They differ because many
+        forecasts sit on .1, .2, ...
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        0 .. bins - 1.
+
+    Raises
+    ------
+    DomainError
+        Fewer than 1 bin, or an unknown kind of bin or closing.
+
+    Examples
+    --------
+    >>> bin_of([0.0, 0.3, 1.0]).tolist(), bin_of([0.0, 0.3, 1.0], closed="right").tolist()
+    ([0, 3, 9], [0, 2, 9])
+    """
+    p = np.asarray(forecast, dtype=np.float64)
+    if bins < 1:
+        raise DomainError(f"at least 1 bin is needed, not {bins}")
+    if how == "quantile":
+        codes = np.empty(len(p), dtype=np.int64)
+        for code, part in enumerate(np.array_split(np.argsort(p, kind="stable"), bins)):
+            codes[part] = code
+        return codes
+    if how != "width" or closed not in ("left", "right"):
+        raise DomainError(
+            f"bins are 'width' or 'quantile', closed 'left' or 'right', not {how!r} and {closed!r}"
+        )
+    raw = np.floor(bins * p + _NUDGE) if closed == "left" else np.ceil(bins * p - _NUDGE) - 1.0
+    return np.clip(raw, 0, bins - 1).astype(np.int64)
+
+
+def calibration_error(
+    forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left"
+) -> float:
+    """Expected calibration error: the mean gap between forecast and frequency over bins, weighted by their size.
+
+    Parameters
+    ----------
+    forecast : array_like, shape (n,)
+        Probability of Yes, in [0, 1].
+    outcome : array_like, shape (n,)
+        1 resolved Yes, 0 resolved No.
+    bins, how, closed
+        See `bin_of`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; lower is better. Biased upward: even a perfect forecaster gets about 0.3 / sqrt(n / bins).
+
+    Raises
+    ------
+    DomainError
+        Empty input, unequal shapes, or a value out of range.
+
+    Notes
+    -----
+    Source: Prophet Arena, App. C.2, eq. 3 (10 equal-width bins); quantile bins as in BLF's Figure 10.
+
+    Examples
+    --------
+    >>> round(calibration_error([0.8, 0.8, 0.2], [1, 0, 0]), 4)
+    0.2667
+    """
+    p, o = checked(forecast, outcome)
+    codes = bin_of(p, bins=bins, how=how, closed=closed)
+    gap = np.bincount(codes, weights=o - p, minlength=bins)
+    return float(np.abs(gap).sum() / len(p))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliability:
+    """The points of a reliability diagram; only bins that hold forecasts."""
+
+    count: IntArray
+    forecast: FloatArray
+    """Mean forecast per bin."""
+    observed: FloatArray
+    """Share of Yes per bin."""
+    low: FloatArray
+    high: FloatArray
+    """Wilson interval of that share."""
+
+
+def wilson_interval(
+    yes: ArrayLike, count: ArrayLike, *, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson score interval of a share.
+
+    Parameters
+    ----------
+    yes, count : array_like, shape (n,)
+        Successes and trials, count at least 1.
+    level : float
+        Coverage, in (0, 1).
+
+    Returns
+    -------
+    low, high : ndarray, shape (n,)
+        In [0, 1].
+
+    Raises
+    ------
+    DomainError
+        A count below 1 or a level outside (0, 1).
+
+    Notes
+    -----
+    Source: Wilson (1927), the score interval.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval([5], [10])
+    >>> low.round(4).tolist(), high.round(4).tolist()
+    ([0.2366], [0.7634])
+    """
+    from scipy.special import ndtri
+
+    n, k = np.asarray(count, dtype=np.float64), np.asarray(yes, dtype=np.float64)
+    if (n < 1).any() or not 0.0 < level < 1.0:
+        raise DomainError("an interval needs counts of at least 1 and a level between 0 and 1")
+    z = float(ndtri(0.5 + level / 2))
+    share = k / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+
+def reliability(
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    *,
+    bins: int = 10,
+    how: Bins = "width",
+    closed: Closed = "left",
+    level: float = 0.95,
+) -> Reliability:
+    """Points and intervals of a reliability diagram.
+
+    Parameters
+    ----------
+    forecast, outcome, bins, how, closed
+        As for `calibration_error`.
+    level : float
+        Coverage of the intervals.
+
+    Raises
+    ------
+    DomainError
+        Empty input, unequal shapes, or a value out of range.
+
+    Notes
+    -----
+    Source: BLF, Figure 10; Prophet Arena, App. C.2.
+
+    Examples
+    --------
+    >>> r = reliability([0.81, 0.85, 0.2], [1, 0, 0])
+    >>> r.count.tolist(), r.observed.tolist()
+    ([1, 2], [0.0, 0.5])
+    """
+    p, o = checked(forecast, outcome)
+    codes = bin_of(p, bins=bins, how=how, closed=closed)
+    size = np.bincount(codes, minlength=bins)
+    full = size > 0
+    yes = np.bincount(codes, weights=o, minlength=bins)[full]
+    count = size[full]
+    low, high = wilson_interval(yes, count, level=level)
+    return Reliability(
+        count=count.astype(np.int64),
+        forecast=np.bincount(codes, weights=p, minlength=bins)[full] / count,
+        observed=yes / count,
+        low=low,
+        high=high,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Murphy:
+    """``brier = reliability - resolution + uncertainty + within``."""
+
+    brier: float
+    reliability: float
+    """Squared gap between forecast and frequency per bin: lower is better."""
+    resolution: float
+    """How far the bins' frequencies lie from the base rate: higher is better."""
+    uncertainty: float
+    """Base rate times one minus it: the events' own."""
+    within: float
+    """What binning hides: 0 when all forecasts of a bin are equal."""
+
+
+def murphy(
+    forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left"
+) -> Murphy:
+    """Murphy's decomposition of the Brier score.
+
+    Parameters
+    ----------
+    forecast, outcome, bins, how, closed
+        As for `calibration_error`.
+
+    Returns
+    -------
+    Murphy
+        The four parts add up exactly: ``within`` is the variance of forecasts inside bins less twice their
+        covariance with outcomes there.
+
+    Raises
+    ------
+    DomainError
+        Empty input, unequal shapes, or a value out of range.
+
+    Notes
+    -----
+    Source: Murphy (1973); the within-bin part after Stephenson, Coelho and Jolliffe (2008).
+
+    Examples
+    --------
+    >>> m = murphy([0.8, 0.8, 0.2, 0.2], [1, 1, 0, 0])
+    >>> round(m.reliability, 4), round(m.resolution, 4), round(m.uncertainty, 4), abs(round(m.within, 9))
+    (0.04, 0.25, 0.25, 0.0)
+    """
+    p, o = checked(forecast, outcome)
+    codes = bin_of(p, bins=bins, how=how, closed=closed)
+    size = np.bincount(codes, minlength=bins)
+    safe = np.maximum(size, 1)
+    mean_p = np.bincount(codes, weights=p, minlength=bins) / safe
+    mean_o = np.bincount(codes, weights=o, minlength=bins) / safe
+    base, n = float(o.mean()), len(p)
+    score = float(((p - o) ** 2).mean())
+    rel = float((size * (mean_p - mean_o) ** 2).sum() / n)
+    res = float((size * (mean_o - base) ** 2).sum() / n)
+    unc = base * (1.0 - base)
+    spread = p - mean_p[codes]
+    within = float((spread**2 - 2.0 * spread * (o - mean_o[codes])).mean())
+    return Murphy(brier=score, reliability=rel, resolution=res, uncertainty=unc, within=within)
