@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.whatif.edits import WhatIfResult, numeric_what_if
 from workbench.engine.run.settings import with_preset
 from workbench.engine.view import RunView, view
+from workbench.engine.whatif.edits import WhatIfResult, numeric_what_if
 from workbench.settings import home_from
 from workbench.store import Store
 
@@ -40,7 +40,7 @@ async def analyze(
     from proxies.clock import Cutoff
     from workbench.cli.runs import progress
     from workbench.engine.run.assembly import open_engine
-    from workbench.engine.run.engine import new_run
+    from workbench.engine.run.opening import new_run
 
     settings = with_preset(preset, **options)
     instant = Cutoff.parse(cutoff)

@@ -15,7 +15,7 @@ import pytest
 from proxies.clock import Cutoff
 from tests.conftest import FinishedRun
 from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.engine import new_run
+from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
 from workbench.engine.view import view
 from workbench.store import Store

@@ -77,6 +77,7 @@ EVENTS = st.one_of(
         report=st.just(H),
         steps=st.integers(0, 20),
         failed_cells=st.integers(0, 20),
+        evidence=st.builds(ev.EvidenceRecord, kind=st.sampled_from(["notebook", "trace"])),
     ),
     st.builds(ev.RunStopped, why=st.sampled_from(["interrupt", "budget"]), detail=st.text(max_size=40)),
     st.builds(ev.NodeFailed, node=st.just("P2"), reason=st.text(max_size=40)),

@@ -38,10 +38,10 @@ def sensitivity(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
-    from workbench.engine.whatif.edits import require_grounded
-    from workbench.engine.whatif.sensitivity import run_sensitivity
     from workbench.engine.run.state import load_state
     from workbench.engine.tree_documents import sensitivity_rows
+    from workbench.engine.whatif.edits import require_grounded
+    from workbench.engine.whatif.sensitivity import run_sensitivity
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
@@ -156,8 +156,8 @@ def export(
     ] = False,
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
-    from workbench.engine.run.files import write_bytes_atomically
     from workbench.engine.evidence.package import export_run
+    from workbench.engine.run.files import write_bytes_atomically
 
     store = open_store()
     data, notes = export_run(store, store.resolve_run(run), to, misfit="project" if project else "refuse")

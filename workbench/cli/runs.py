@@ -131,8 +131,8 @@ def resume(
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Go on with a run that was stopped; nothing that reached the ledger is asked again."""
-    from workbench.engine.whatif.edits import adopt_tree_file
     from workbench.engine.run.state import load_state
+    from workbench.engine.whatif.edits import adopt_tree_file
 
     store = open_store()
     run_id = store.resolve_run(run)
@@ -306,7 +306,7 @@ async def _drive(
     plan_only: bool,
 ) -> None:
     from workbench.engine.run.assembly import open_engine
-    from workbench.engine.run.engine import new_run
+    from workbench.engine.run.opening import new_run
 
     task = asyncio.current_task()
     assert task is not None

@@ -38,9 +38,9 @@ def scenarios(
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Put the saved what-ifs side by side, with their probability-weighted mix; undo, redo or close one."""
-    from workbench.engine.whatif.saved import change_scenario
     from workbench.engine.run.state import load_state
     from workbench.engine.tree_documents import scenario_table
+    from workbench.engine.whatif.saved import change_scenario
     from workbench.propositions.scenario_book import Action
     from workbench.store import utc_now
 
@@ -131,9 +131,9 @@ def refit(
 ) -> None:
     """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
     from workbench.cli.whatif import open_gateway
+    from workbench.engine.run.state import load_state
     from workbench.engine.whatif.edits import price_line
     from workbench.engine.whatif.refits import refit_nodes, refit_run
-    from workbench.engine.run.state import load_state
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
@@ -180,8 +180,8 @@ def noise(
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Disturb the leaves and print the root's distribution; no model is asked."""
-    from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.run.state import load_state
+    from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.wording import percent
     from workbench.synthesis.sensitivity.noise import noise_study
 

@@ -12,8 +12,8 @@ from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from workbench.engine.run.asking import ModelGateway
-    from workbench.engine.whatif.edits import WhatIfResult
     from workbench.engine.run.state import RunState
+    from workbench.engine.whatif.edits import WhatIfResult
     from workbench.propositions.edits import Edit
     from workbench.store import Store
 
@@ -76,9 +76,9 @@ def whatif(
 
     The edits of one call are made in the order unpin, restate, add, remove, pin, set.
     """
+    from workbench.engine.run.state import load_state
     from workbench.engine.whatif import edits as engine
     from workbench.engine.whatif.saved import save_scenario
-    from workbench.engine.run.state import load_state
     from workbench.store import utc_now
 
     store = open_store()

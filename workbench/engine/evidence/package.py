@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 from workbench.engine.evidence.report import report_html
-from workbench.engine.run.engine import new_run
+from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state, notebook_name, put_tree
 from workbench.engine.wording import equation, percent

@@ -10,7 +10,8 @@ from proxies.broker import open_broker
 from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
 from sandbox import Sandbox
-from workbench.engine.run.engine import Engine, Listener
+from workbench.engine.run.engine import Engine
+from workbench.engine.run.recorder import Listener
 from workbench.engine.run.settings import RunSettings
 from workbench.models.base import Model
 from workbench.models.registry import open_model

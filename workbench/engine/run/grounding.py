@@ -21,7 +21,7 @@ from workbench.models.base import NodeRef
 from workbench.models.errors import ModelError
 from workbench.plugins import EVIDENCE, package_of
 from workbench.propositions import Belief, NodeId
-from workbench.science.pooling.pools import pool_logit_mean
+from workbench.science.pooling.pool import pool_logit_mean
 from workbench.store import ApiLedger
 from workbench.store import events as ev
 
@@ -91,7 +91,9 @@ class LeafGrounding:
         if not all(task.result() for task in tasks):
             return False
         beliefs = [
-            belief for trial in trials if (belief := self._recorder.state.trial(node, trial).belief) is not None
+            belief
+            for trial in trials
+            if (belief := self._recorder.state.trial(node, trial).belief) is not None
         ]
         values = [belief.p for belief in beliefs]
         self._recorder.record(
@@ -249,7 +251,9 @@ class _DataCalls:
     async def from_cell(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
         """Answer ``CALL_API`` of a cell; called by the wire server."""
         return await self._data.call(
-            path, params, Address(**self._attempt, stage="cell", step=cell, retry=nth)  # type: ignore[arg-type]
+            path,
+            params,
+            Address(**self._attempt, stage="cell", step=cell, retry=nth),  # type: ignore[arg-type]
         )
 
     async def from_grounder(
@@ -257,7 +261,9 @@ class _DataCalls:
     ) -> Answer:
         """Answer a grounder that calls data itself (``LeafTask.call_api``)."""
         return await self._data.call(
-            path, params, Address(**self._attempt, stage="tool", step=step, retry=retry)  # type: ignore[arg-type]
+            path,
+            params,
+            Address(**self._attempt, stage="tool", step=step, retry=retry),  # type: ignore[arg-type]
         )
 
 

@@ -80,9 +80,7 @@ class RunState:
         Raises ``UsageError`` that names the package.
         """
         if self.missing:
-            raise UsageError(
-                f"run {self.run_id} can be read but not changed here: {'; '.join(self.missing)}"
-            )
+            raise UsageError(f"run {self.run_id} can be read but not changed here: {'; '.join(self.missing)}")
 
     @property
     def status(self) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from proxies.clock import Cutoff
-from workbench.agents.registry import open_synthesizer
 from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.opening import Agents
 from workbench.engine.run.state import RunState, load_state, put_tree
 from workbench.engine.tree_documents import override_rows
 from workbench.errors import UsageError
@@ -222,7 +222,7 @@ async def full_what_if(state: RunState, edits: Sequence[Edit], gateway: ModelGat
         raise UsageError(
             f"{', '.join(waiting)} has no value to synthesize from: give it one, --set {waiting[0]}=P"
         )
-    synthesizer = open_synthesizer(state.settings.rule, state.settings.agent)
+    synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)
     calls_before = gateway.calls
     rules = []
@@ -264,7 +264,7 @@ def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
 def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> str:
     """Return what asking the synthesizer for these nodes will take, as one line: calls, tokens, US dollars where known."""
     named = ", ".join(nodes) or "none"
-    if not getattr(open_synthesizer(state.settings.rule, state.settings.agent), "asks", True):
+    if not Agents(state.settings).synthesizer.stages:
         return (
             f"the {state.settings.rule} rule asks no model: {len(nodes)} nodes are combined again ({named})"
         )

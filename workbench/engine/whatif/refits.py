@@ -5,10 +5,10 @@ from typing import Any
 
 from proxies.clock import Cutoff
 from workbench.agents.errors import AgentGaveUp
-from workbench.agents.registry import open_synthesizer
 from workbench.engine.run.asking import ModelGateway
-from workbench.engine.whatif.edits import require_grounded
+from workbench.engine.run.opening import Agents
 from workbench.engine.run.state import RunState
+from workbench.engine.whatif.edits import require_grounded
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Rule
 from workbench.store import Store
@@ -78,7 +78,7 @@ async def refit_run(
             or 0
         ),
     )
-    synthesizer = open_synthesizer(state.settings.rule, state.settings.agent)
+    synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)
     found = []
     for node in nodes:
