@@ -8,9 +8,10 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +23,6 @@ from proxies.errors import CutoffRefused, NoCutoff, NoSuch, Refused, SourceRejec
 from proxies.handling import Done, Handling, Job, More, done, gives_rows, hinted
 from proxies.helper import CannotStart, Helper, Seat
 from proxies.ledger import UNREAD, Address, Answer, Ledger, LedgerRow, Packer, canonical
-from proxies.pipeline import Settled
 from proxies.policies import Ask, AskAgain
 from proxies.raws import Raws, offload
 from proxies.request import as_json, check
@@ -44,6 +44,7 @@ class _Told:
 
     answer: Answer
     sent: list[dict[str, Any]]
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 class Broker:
@@ -143,8 +144,9 @@ class Broker:
                 raise
             # an empty list and "no such thing" must look alike: the difference can tell what came later
             empty = done(hinted(job, pipeline.nothing(ask)))
-            return _Told(answer=_answer(job, empty, None), sent=sent)
-        return _Told(answer=_answer(job, settled, raw, packer=self.pack), sent=sent)
+            return _Told(answer=_answer(job, empty, self.settings.now()), sent=sent)
+        answer = _answer(job, settled, raw.fetched_at, packer=self.pack)
+        return _Told(answer=answer, sent=sent, dropped=settled.dropped)
 
     async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> tuple[Done, Raw]:
         """The window as planned, or as the policy asks for it again, bounded."""
@@ -268,6 +270,7 @@ class BrokerSession:
                 return recorded.answer
             raise Refused(recorded.refused or "refused")
         sent: list[dict[str, Any]] = []
+        dropped: Mapping[str, int] = {}
         answer: Answer | None = None
         refused: Refused | None = None
         try:
@@ -278,7 +281,7 @@ class BrokerSession:
             endpoint = self._broker.catalogue.resolve(path)
             checked = check(endpoint, params, cutoff)
             told = await self._broker.told(endpoint, checked, cutoff, strict=self.strict)
-            answer, sent = told.answer, told.sent
+            answer, sent, dropped = told.answer, told.sent, told.dropped
         except Refused as error:
             refused = error
         row = LedgerRow(
@@ -291,6 +294,7 @@ class BrokerSession:
             answer=answer,
             refused=refused.reason if refused else None,
             request_hash=request_hash,
+            audit={"rows_dropped": sum(dropped.values()), "dropped_why": dict(dropped)} if answer else {},
         )
         await offload(len(answer.encoded()) if answer else 0, self._ledger.record, row)
         if answer is None:
@@ -316,11 +320,10 @@ def _hash(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
-def _answer(job: Job, told: Done, raw: Raw | None, *, packer: Packer | None = None) -> Answer:
-    settled = Settled(data=None, dropped=Counter(told.dropped), notes=told.notes)
+def _answer(job: Job, told: Done, fetched_at: datetime | None, *, packer: Packer | None = None) -> Answer:
     meta = {
-        **pipeline.meta_of(job.ask, job.cutoff, job.plan, settled),
-        "fetched_at": raw.fetched_at.isoformat() if raw else None,
+        **pipeline.meta_of(job.ask, job.cutoff, job.plan, undated=told.undated, notes=told.notes),
+        "fetched_at": fetched_at.isoformat() if fetched_at else None,
         "content_hash": told.content_hash,
     }
     return Answer(data=told.data, meta=meta, body=told.body, packer=packer)

@@ -71,6 +71,7 @@ class Done:
     body: bytes
     content_hash: str
     dropped: Mapping[str, int]
+    undated: int
     notes: tuple[str, ...]
     data: Any = UNREAD
 
@@ -128,6 +129,7 @@ def done(settled: Settled) -> Done:
         body=orjson.dumps(settled.data),
         content_hash="sha256:" + hashlib.sha256(canonical(settled.data)).hexdigest(),
         dropped=dict(settled.dropped),
+        undated=len(settled.undated),
         notes=settled.notes,
         data=settled.data,
     )

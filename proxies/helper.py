@@ -102,7 +102,11 @@ class Helper:
             if head["kind"] == "more":
                 return More(params=head["params"])
             return Done(
-                body=parts[0], content_hash=head["hash"], dropped=head["dropped"], notes=tuple(head["notes"])
+                body=parts[0],
+                content_hash=head["hash"],
+                dropped=head["dropped"],
+                undated=head["undated"],
+                notes=tuple(head["notes"]),
             )
 
         return await self._turn(talk)

@@ -63,7 +63,13 @@ class Desk:
             return {"kind": "more", "params": dict(told.params)}, ()
         self._old += [handling, self._last]
         self._last = _Last(told, ahead) if len(told.body) < _MOST_KEPT else None
-        head = {"kind": "done", "hash": told.content_hash, "dropped": told.dropped, "notes": told.notes}
+        head = {
+            "kind": "done",
+            "hash": told.content_hash,
+            "dropped": told.dropped,
+            "undated": told.undated,
+            "notes": told.notes,
+        }
         return head, (told.body,)
 
     def columns(self, content_hash: str, bodies: Sequence[bytes]) -> Reply:

@@ -6,7 +6,7 @@ beside it as a check, so that trials stay independent and a resumed run asks for
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
@@ -52,8 +52,8 @@ class Answer:
         Left out where ``body`` holds it: it is then read when somebody looks at it, which for a large answer that
         goes to a kernel is never.
     meta : dict
-        ``as_of, policy, clamped, rows_dropped, dropped_why, residual, source, endpoint, fetched_at,
-        content_hash, notes``.
+        ``as_of, policy, clamped, undated, residual, source, endpoint, fetched_at, content_hash, notes``: what cannot
+        depend on what came after the cutoff. Answers recorded by earlier versions also hold ``rows_dropped, dropped_why``.
     body : bytes or None
         The data as JSON, when already encoded.
     packer : awaitable function of (body, content hash), or None
@@ -126,7 +126,13 @@ Packer = Callable[[bytes, str], Awaitable[Columns | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """One call: who asked, what was asked and sent (never a key), and the answer or the refusal."""
+    """One call: who asked, what was asked and sent (never a key), and the answer or the refusal.
+
+    Attributes
+    ----------
+    audit : mapping
+        ``rows_dropped, dropped_why``: what an agent must not read, since it counts what came after the cutoff.
+    """
 
     address: Address
     at_utc: str
@@ -137,6 +143,20 @@ class LedgerRow:
     answer: Answer | None
     refused: str | None
     request_hash: str
+    audit: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows_dropped(self) -> int:
+        """How many rows were left out of the answer; rows recorded by earlier versions hold it in the answer's meta."""
+        meta = self.answer.meta if self.answer is not None else {}
+        return int(self.audit.get("rows_dropped", meta.get("rows_dropped", 0)))
+
+    @property
+    def dropped_why(self) -> Mapping[str, int]:
+        """How many rows were left out, by reason; from either form, as `rows_dropped`."""
+        meta = self.answer.meta if self.answer is not None else {}
+        why: Mapping[str, int] = self.audit.get("dropped_why", meta.get("dropped_why", {}))
+        return why
 
 
 class Ledger(Protocol):

@@ -6,7 +6,7 @@ survived as were wanted, within bounds, and then hands out exactly the page that
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proxies.clock import Cutoff
@@ -72,9 +72,9 @@ class Wide:
     def result(self) -> Settled:
         """The first rows, as many as wanted."""
         assert self._settled is not None, "a page was taken"
-        return Settled(
-            data=self._settled.data[: self.wanted], dropped=self._settled.dropped, notes=self._settled.notes
-        )
+        # a larger try holds undated rows beyond the last one handed out; how large it was follows from late rows
+        undated = tuple(place for place in self._settled.undated if place < self.wanted)
+        return replace(self._settled, data=self._settled.data[: self.wanted], undated=undated)
 
 
 @dataclass(slots=True)
@@ -91,6 +91,7 @@ class Pages:
     _page: int = 0
     _rows: list[Any] = field(default_factory=list)
     _dropped: Counter[str] = field(default_factory=Counter)
+    _undated: list[int] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
     _ended: bool = False
     _last: Any = None
@@ -112,6 +113,7 @@ class Pages:
             return
         self._last = payload
         self._ended = not isinstance(payload, list) or not payload
+        self._undated += [len(self._rows) + place for place in settled.undated]
         self._rows += settled.data if isinstance(settled.data, list) else []
         self._dropped += settled.dropped
         self._notes = settled.notes
@@ -120,9 +122,14 @@ class Pages:
         """The asked page of the surviving rows."""
         notes = self._notes
         if not self._ended and len(self._rows) < self.skip + self.wanted:
-            notes = (*notes, f"looked through {MOST_PAGES} pages only: there may be more rows")
+            notes = (*notes, "not every page was looked through: there may be more rows")
+        end = self.skip + self.wanted
         return Settled(
-            data=self._rows[self.skip : self.skip + self.wanted], dropped=self._dropped, notes=notes
+            data=self._rows[self.skip : end],
+            dropped=self._dropped,
+            # where pages end follows from late rows, so that only what lies before the last row handed out counts
+            undated=tuple(place for place in self._undated if self.skip <= place < end),
+            notes=notes,
         )
 
 

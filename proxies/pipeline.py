@@ -1,9 +1,9 @@
 """From a checked request to what is sent, and from what came back to what may be told: pure, one dispatch."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from operator import itemgetter, not_
 from typing import Any
@@ -13,7 +13,7 @@ from proxies.clock import Cutoff
 from proxies.codecs import CODECS
 from proxies.errors import CutoffRefused, Refused, no_answer
 from proxies.policies import POLICIES, Ask, AskAgain, Found, Plan
-from proxies.policies.base import Judge, by_stamp
+from proxies.policies.base import UNDATED, Judge, by_stamp
 from proxies.readjust import adjust_lookups, adjuster, unchanged
 from proxies.rows import DROP, empty_answer, get, rewrite, steps_of
 
@@ -30,13 +30,17 @@ class Settled:
     data : JSON value
         In the upstream's shape.
     dropped : Counter
-        How many rows went, by reason.
+        How many rows went, by reason: for the ledger and the audit alone, since late rows are among them.
+    undated : tuple of int
+        One number per row without a readable date: how many rows stayed before it. Its length may be told, since such
+        rows are there whatever the future brings.
     notes : tuple of str
         What the reader should know.
     """
 
     data: Any
     dropped: Counter[str] = field(default_factory=Counter)
+    undated: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -96,9 +100,7 @@ def settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
     try:
         unpacked = codec.unpack(payload, ask.params)
         settled = Settled(data=unpacked) if cutoff.live else _settle(ask, cutoff, unpacked, found)
-        return Settled(
-            data=codec.pack(settled.data, ask.params), dropped=settled.dropped, notes=settled.notes
-        )
+        return replace(settled, data=codec.pack(settled.data, ask.params))
     except (Refused, AskAgain):
         raise
     except Exception as error:  # fail closed, whatever a hostile answer does to a policy
@@ -118,16 +120,26 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
         for items in (as_of.nested, as_of.beside)
     )
     dropped: Counter[str] = Counter()
+    undated: list[int] = []
     gone = False
+    stayed = 0
 
     def one(row: Any) -> Any:
-        nonlocal gone
-        kept = settled(row)
+        nonlocal gone, stayed
+        inside: Counter[str] = Counter()
+        kept = settled(row, inside)
+        dropped.update(inside)
         gone = gone or kept is DROP
+        if kept is not DROP:
+            # rows inside a row that went are not counted: that row may be late
+            undated.extend([stayed] * inside[UNDATED])
+            stayed += 1
         return kept
 
-    def settled(row: Any) -> Any:
+    def settled(row: Any, inside: Counter[str]) -> Any:
         reason = judge(row)
+        if reason == UNDATED:
+            undated.append(stayed)
         if reason is None and "content_check" in as_of.guards:
             reason = guards.content_check(row, cutoff, as_of.text_fields)
         if reason is not None:
@@ -141,7 +153,7 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
         else:
             row = guards.listed_only(row, endpoint)
         for item, inner in nested:
-            row = rewrite(row, item.rows, _inner(item.keep, inner, dropped))
+            row = rewrite(row, item.rows, _inner(item.keep, inner, inside))
         if as_of.alive and not get(row, as_of.alive):
             dropped[LIFELESS] += 1
             return DROP
@@ -153,27 +165,35 @@ def _settle(ask: Ask, cutoff: Cutoff, payload: Any, found: Found) -> Settled:
 
     def quick(row: Any) -> Any:
         """The same as ``one`` for rows that are only judged: long lists of bars."""
+        nonlocal stayed
         reason = judge(row)
         if reason is not None:
+            if reason == UNDATED:
+                undated.append(stayed)
             dropped[reason] += 1
             return DROP
+        stayed += 1
         return row if type(row) is dict and row.keys() <= fields else guards.listed_only(row, endpoint)
 
     bulk = _in_bulk(payload, judge, fields) if bare else None
     if bulk is not None:
-        data, dropped = bulk
+        data, dropped, undated = bulk
     else:
         data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, quick if bare else one)
     if gone and all(step.kind == "key" for step in steps_of(endpoint.rows)):
         # one thing was asked for and it may not be told: the words of one that does not exist
         raise no_answer(endpoint.source.name, endpoint.path)
+    beside_them: Counter[str] = Counter()
     for item, inner in beside:
-        data = rewrite(data, item.rows, _inner(item.keep, inner, dropped, adjust))
-    return Settled(data=guards.recount(data, endpoint), dropped=dropped)
+        data = rewrite(data, item.rows, _inner(item.keep, inner, beside_them, adjust))
+    undated += [stayed] * beside_them[UNDATED]
+    return Settled(data=guards.recount(data, endpoint), dropped=dropped + beside_them, undated=tuple(undated))
 
 
-def _in_bulk(payload: Any, judge: Judge, fields: AbstractSet[str]) -> tuple[list[Any], Counter[str]] | None:
-    """The rows that stay and what went, where all rows are alike and judged by one text; else None.
+def _in_bulk(
+    payload: Any, judge: Judge, fields: AbstractSet[str]
+) -> tuple[list[Any], Counter[str], list[int]] | None:
+    """The rows that stay, what went and the places of undated rows, where all rows are alike and judged by one text; else None.
 
     The same as judging row by row, an order of magnitude faster for a hundred thousand of them.
     """
@@ -188,7 +208,14 @@ def _in_bulk(payload: Any, judge: Judge, fields: AbstractSet[str]) -> tuple[list
         return None
     verdicts = of_texts(set(texts))
     reasons = list(map(verdicts.__getitem__, texts))
-    return list(compress(payload, map(not_, reasons))), Counter(filter(None, reasons))
+    went = Counter(filter(None, reasons))
+    undated, stayed = [], 0
+    if went[UNDATED]:
+        for reason in reasons:
+            if reason == UNDATED:
+                undated.append(stayed)
+            stayed += reason is None
+    return list(compress(payload, map(not_, reasons))), went, undated
 
 
 def _inner(
@@ -207,17 +234,16 @@ def _inner(
     return one
 
 
-def meta_of(ask: Ask, cutoff: Cutoff, made: Plan, settled: Settled) -> Mapping[str, Any]:
-    """The part of an answer's meta that the policy knows."""
+def meta_of(ask: Ask, cutoff: Cutoff, made: Plan, *, undated: int, notes: Sequence[str]) -> Mapping[str, Any]:
+    """The part of an answer's meta that the policy knows. An agent reads it, so late rows must not show in it."""
     as_of = ask.endpoint.as_of
     return {
         "as_of": "live" if cutoff.live else cutoff.instant.isoformat().replace("+00:00", "Z"),
         "policy": as_of.policy,
         "clamped": [] if cutoff.live else list(made.clamped),
-        "rows_dropped": sum(settled.dropped.values()),
-        "dropped_why": dict(settled.dropped),
+        "undated": undated,
         "residual": "none" if cutoff.live else as_of.residual,
         "source": ask.endpoint.source.name,
         "endpoint": ask.endpoint.path,
-        "notes": [*made.notes, *settled.notes],
+        "notes": [*made.notes, *notes],
     }

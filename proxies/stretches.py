@@ -45,6 +45,7 @@ class Stretches:
     _days: dict[str, list[Any]] = field(default_factory=dict)
     _first: Settled | None = None
     _dropped: Counter[str] = field(default_factory=Counter)
+    _unread: tuple[int, ...] = ()
     _undated: list[Any] = field(default_factory=list)
     _newest_first: bool = True
     _short: bool = False
@@ -98,6 +99,8 @@ class Stretches:
                 self._days[name] = rows
         self._undated += undated
         self._dropped += settled.dropped
+        # a row without a date may come with every stretch
+        self._unread = max(self._unread, settled.undated, key=len)
 
     def _day_of(self, row: Any) -> date | None:
         value = get(row, self.stamp)
@@ -110,13 +113,11 @@ class Stretches:
             return self._first
         order = sorted(self._days, reverse=self._newest_first)
         rows = [row for day in order for row in self._days[day]] + self._undated
-        notes = (
-            *self._first.notes,
-            f"the vendor cuts long windows short: put together from {self._asked} requests",
-        )
+        # from how many requests stands in the ledger: late rows in a vendor's answers can make it more
+        notes = self._first.notes
         if self._short or self._open:
             notes = (*notes, "the window is still not whole: ask for a shorter one, or a longer interval")
-        return Settled(data=rows, dropped=self._dropped, notes=notes)
+        return Settled(data=rows, dropped=self._dropped, undated=self._unread, notes=notes)
 
 
 def _weekday(first: date, end: date) -> bool:

@@ -90,6 +90,10 @@ class CallApi:
         clamped = self.meta.get("clamped") or []
         if clamped:
             parts.append("clamped " + ", ".join(str(item) for item in clamped))
+        undated = self.meta.get("undated") or 0
+        if undated:
+            parts.append(f"left out {undated} row{'s' if undated != 1 else ''} without a readable date")
+        # only answers recorded by earlier versions count late rows; re-run from the ledger, a cell must show them again
         dropped = self.meta.get("rows_dropped") or 0
         if dropped:
             why = ", ".join(

@@ -10,8 +10,8 @@ from typing import Any
 
 from proxies.catalogue.schema import StampRow
 from proxies.clock import NEW_YORK, Cutoff, parse_day
-from proxies.policies.base import LATE, UNDATED, Ask, Found, Judge, Lookup, Plan, Policy, stamp_of
-from proxies.policies.lags import anchor_day, known_after_lag, lag_of
+from proxies.policies.base import LATE, Ask, Found, Judge, Lookup, Plan, Policy, stamp_of
+from proxies.policies.lags import anchor_day, known_after_lag, lag_of, why_undated
 from proxies.policies.windows import clamp
 from proxies.rows import get
 from proxies.stamps import known_from
@@ -94,16 +94,20 @@ def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
 
     def one(row: Any) -> str | None:
         known = known_by_report(row)
+        day, kind = anchor_day(ask, row)
+        days = lag_of(as_of.lag_days, kind)
+        undated = day is None or days is None
         if known is None:
-            day, kind = anchor_day(ask, row)
-            days = lag_of(as_of.lag_days, kind)
             if day is None or days is None:
-                return UNDATED
+                return why_undated(ask, row)
             try:
                 known = known_after_lag(day, days, ask)
             except OverflowError:
                 return LATE
-        return None if cutoff.admits(known) else LATE
+        if cutoff.admits(known):
+            return None
+        # a row that bears no date of its own is undated before its report comes out, so it must be so after
+        return why_undated(ask, row) if undated else LATE
 
     return one
 

@@ -9,6 +9,7 @@ from proxies.policies.windows import clamp
 from proxies.rows import get
 from proxies.stamps import month_end, quarter_end, read
 
+UNENDED = "a period of unknown length"
 _MONTHS = {"monthly": 1, "bi-monthly": 2, "quarterly": 3, "bi-annual": 6, "annual": 12}
 
 
@@ -57,6 +58,18 @@ def anchor_day(ask: Ask, row: Any) -> tuple[date | None, str]:
     return day, kind
 
 
+def why_undated(ask: Ask, row: Any) -> str:
+    """Why the lag has no day to count from: no date, or a period of unknown length, which may be one that comes later."""
+    as_of = ask.endpoint.as_of
+    assert as_of.stamp is not None, "the loader checks that a lag has a stamp"
+    if (
+        as_of.anchor == "period_end"
+        and read(get(row, as_of.stamp.field), stamp_for(ask, as_of.stamp)) is not None
+    ):
+        return UNENDED
+    return UNDATED
+
+
 def period_kind(row: Any) -> str:
     """What kind of period a row is about, as far as it says: FY, Q, or a frequency's name."""
     if not isinstance(row, dict):
@@ -89,7 +102,7 @@ def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
         day, kind = anchor_day(ask, row)
         days = lag_of(lags, kind)
         if day is None or days is None:
-            return UNDATED
+            return why_undated(ask, row)
         try:
             known = known_after_lag(day, days, ask)
         except OverflowError:

@@ -10,6 +10,7 @@ from proxies.policies.windows import clamp
 from proxies.rows import get
 
 OVER = "had ended before the cutoff"
+UNCLEAR = "since when or until when it held is not on record"
 
 
 def refuse_snapshot(ask: Ask, cutoff: Cutoff) -> Plan:
@@ -54,9 +55,10 @@ def _in_spell(ask: Ask, cutoff: Cutoff) -> Judge:
                 f"{ask.endpoint.path} cannot be rolled back to the cutoff: the record of changes does not reach so far"
             )
         reason = begun(row)
+        # what is not on record here may be due to a later change, and is not counted as undated
         if reason is not None or get(row, spell.until) is None:
-            return reason
-        return {None: OVER, LATE: None}.get(ended(row), UNDATED)
+            return UNCLEAR if reason == UNDATED else reason
+        return {None: OVER, LATE: None}.get(ended(row), UNCLEAR)
 
     return one
 

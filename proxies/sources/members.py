@@ -30,7 +30,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``symbol, name, dateAdded`` (None where unknown), ``since`` (the day from which it surely belonged, None where that
+        ``symbol, name, dateAdded`` (None where no change tells it), ``since`` (the day from which it surely belonged, None where that
         cannot be told), ``until`` (None: to this day), ``reach`` (the first day of the record, None without one).
     """
     known = [(day, row) for row in _rows(changes) if (day := _day(row.get("date"))) is not None]
@@ -62,7 +62,8 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
     for symbol, stay in inside.items():
         # no joining on record: in the index before the record begins, unless its own date says otherwise
         since = stay.first if stay.until is None else reach
-        leave(symbol, stay, stay.first, since)
+        # the day it joined is told from the record of changes alone: of who left later there is no other
+        leave(symbol, stay, None, since)
     return out
 
 

@@ -129,7 +129,8 @@ class Fmp:
         out = []
         for day in share.closes:
             price = share.scaled(day, share.splits)
-            out.append({"symbol": "X", "date": day, "price": price, "close": price, "volume": 100})
+            volume = round(100 * share.closes[day] / price) if price else 100
+            out.append({"symbol": "X", "date": day, "price": price, "close": price, "volume": volume})
         return out
 
 

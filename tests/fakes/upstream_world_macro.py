@@ -102,17 +102,21 @@ class MacroAnswers(Tokens):
         over = stamps[-1] + timedelta(days={1: 1, 7: 7, 30: 28}[step])
         # the scale knows the highest point of the window: one bucket past the cutoff taints all
         honest = "late" if at(over, time(0), UTC) > self.cutoff or seen.query.get("tz") != "0" else "early"
+
+        def value(number: int) -> str:
+            return self.later() if honest == "late" else self.token(honest, number)
+
         if kind == "GEO_MAP":
-            places = [{"geo": "US", "name": "US", "values": [{"value": self.token(honest, 0)}]}]
+            places = [{"geo": "US", "name": "US", "values": [{"value": value(0)}]}]
             return Sent(self._envelope({"interest_by_region": places}))
         if kind != "TIMESERIES":
             name = "related_queries" if kind == "RELATED_QUERIES" else "related_topics"
-            return Sent(self._envelope({name: {"top": [{"query": self.token(honest, 0)}], "rising": []}}))
+            return Sent(self._envelope({name: {"top": [{"query": value(0)}], "rising": []}}))
         rows = [
             {
                 "date": "x",
                 "timestamp": str(int(at(day, time(0), UTC).timestamp())),
-                "values": [{"value": self.token(honest, n)}],
+                "values": [{"value": value(n)}],
             }
             for n, day in enumerate(stamps[-20:])
         ]

@@ -115,7 +115,7 @@ async def test_the_content_hash_is_of_the_data_and_the_body_is_the_data(broker: 
     canonical = json.dumps(answer.data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     assert answer.meta["content_hash"] == "sha256:" + hashlib.sha256(canonical).hexdigest()
     assert orjson.loads(answer.encoded()) == answer.data
-    expected = {"as_of", "policy", "clamped", "rows_dropped", "dropped_why", "residual", "source", "endpoint"}
+    expected = {"as_of", "policy", "clamped", "undated", "residual", "source", "endpoint"}
     assert expected | {"fetched_at", "content_hash", "notes"} == set(answer.meta)
 
 

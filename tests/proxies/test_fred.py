@@ -122,9 +122,11 @@ async def test_metadata_of_today_is_stripped_and_ranking_by_it_refused(fred_brok
 
 
 async def test_tags_made_later_go_and_the_total_is_counted_again(fred_broker: Broker) -> None:
-    answer = await asker(fred_broker, "2016-12-01")("fred/tags/tags")
+    ask = asker(fred_broker, "2016-12-01")
+    answer = await ask("fred/tags/tags")
     assert [row["name"] for row in answer.data["tags"]] == ["old"] and answer.data["count"] == 1
-    assert answer.meta["rows_dropped"] == 1
+    [row] = ask.ledger.rows.values()
+    assert row.rows_dropped == 1 and answer.meta["undated"] == 0
 
 
 async def test_vintage_days_end_before_the_cutoff(fred_broker: Broker) -> None:

@@ -63,7 +63,7 @@ async def helper() -> AsyncIterator[Helper]:
 def told(step: More | Done) -> tuple[Any, ...]:
     if isinstance(step, More):
         return (dict(step.params),)
-    return step.body, step.content_hash, dict(step.dropped), step.notes
+    return step.body, step.content_hash, dict(step.dropped), step.undated, step.notes
 
 
 async def ended(work: Any) -> Any:
@@ -272,8 +272,11 @@ async def test_a_large_answer_is_the_one_that_is_made_here(
     ask = asker(broker, "2024-06-01")
     large = await ask(EOD, symbol="A")
     assert large._data is UNREAD, "nobody here has read it"
-    again = await asker(broker, "2024-05-31")(EOD, symbol="A")
-    assert len(vendor.seen) == 2 and again.meta["rows_dropped"] == 60 and len(again.data) == 10
+    earlier = asker(broker, "2024-05-31")
+    again = await earlier(EOD, symbol="A")
+    assert len(vendor.seen) == 2 and len(again.data) == 10
+    [row] = earlier.ledger.rows.values()
+    assert row.rows_dropped == 60 and again.meta["undated"] == 30
     while broker._raws._keeping:
         await asyncio.sleep(0.01)
     assert broker._raws.cache.stored_bytes() > 0

@@ -39,7 +39,8 @@ async def test_a_window_that_is_cut_short_comes_whole(keeps: str, oldest_first: 
     assert [row["adjClose"] for row in answer.data] == [CLOSES[day] for day in told]
     assert len(desk.seen) == 5 or keeps == "oldest"
     assert all(seen.query["to"] <= "2024-05-31" for seen in desk.seen)
-    assert any("put together from" in note for note in answer.meta["notes"])
+    # from how many requests is for the ledger: with later rows in the vendor's answers it would be another number
+    assert answer.meta["notes"] == [] and len(next(iter(desk.ledger.rows.values())).sent) == len(desk.seen)
 
 
 async def test_without_asking_again_the_window_would_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +55,7 @@ async def test_a_whole_window_is_asked_for_once() -> None:
     desk = Desk(Fmp({"X": Share(CLOSES)}))
     answer = await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"})
     assert len(desk.seen) == 1 and len(answer.data) == len(known("2015-01-01"))
-    assert not any("put together" in note for note in answer.meta["notes"])
+    assert answer.meta["notes"] == []
     # without a start there is nothing to compare the answer with
     desk = Desk(Fmp({"X": Share(CLOSES)}, most=500))
     assert len((await desk(RAW, cutoff=CUTOFF, symbol="X")).data) == 500 and len(desk.seen) == 1

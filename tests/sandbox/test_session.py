@@ -6,10 +6,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from proxies.clock import Cutoff
 from proxies.errors import Refused, SourceUnavailable
+from proxies.ledger import Address
 from sandbox import Limits, Sandbox, SessionClosed, cgroups, read_journal
 from sandbox.client import CellRun, KernelClient
 from sandbox.results import cell_result
+from tests.proxies.leaks.desk import EOD, Desk
 from tests.sandbox.conftest import Opener, Told, echo
 
 
@@ -84,16 +87,48 @@ async def test_calls_carry_the_index_of_their_cell_and_their_count(open_session:
     assert result.api_hashes == ("sha256:fred/x-0", "sha256:fred/y-1")
 
 
-async def test_a_clamp_and_a_drop_print_one_line_on_stderr(open_session: Opener):
+@pytest.mark.parametrize(
+    ("meta", "line"),
+    [
+        ({"clamped": ["end -> 2018-06-29"]}, "clamped end -> 2018-06-29"),
+        ({"clamped": ["end -> 2018-06-29"], "undated": 2},
+         "clamped end -> 2018-06-29; left out 2 rows without a readable date"),
+        ({"undated": 1}, "left out 1 row without a readable date"),
+        # as recorded by earlier versions: a re-run from the ledger shows what the cell showed then
+        ({"clamped": [], "rows_dropped": 2, "dropped_why": {"known on or after the cutoff": 2}},
+         "dropped 2 rows (2 known on or after the cutoff)"),
+    ],
+)  # fmt: skip
+async def test_a_clamp_and_undated_rows_print_one_line_on_stderr(
+    open_session: Opener, meta: dict[str, object], line: str
+):
     async def api(path, params, *, cell, nth):
-        meta = {"clamped": ["end -> 2018-06-29"], "rows_dropped": 2, "dropped_why": {"after the cutoff": 2}}
         return Told(data=[], meta=meta)
 
     session = await open_session(api=api)
     result = await session.execute("CALL_API('x');")
     [stream] = [output for output in result.outputs if output["output_type"] == "stream"]
-    assert stream["name"] == "stderr"
-    assert stream["text"] == "CALL_API x: clamped end -> 2018-06-29; dropped 2 rows (2 after the cutoff)\n"
+    assert stream["name"] == "stderr" and stream["text"] == f"CALL_API x: {line}\n"
+
+
+async def test_rows_that_came_late_say_nothing_in_a_cell(open_session: Opener):
+    bars = [
+        {"symbol": "X", "date": "2018-06-28", "adjClose": 1.0}, {"symbol": "X", "date": "2018-07-02", "adjClose": 9.0},
+    ]  # fmt: skip
+    desk = Desk(bars)
+    session_of = desk.broker.session(Cutoff.parse("2018-06-30"), desk.ledger)
+
+    async def api(path, params, *, cell, nth):
+        place = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
+        return await session_of.call(path, params, place)
+
+    session = await open_session(api=api)
+    code = f"rows = CALL_API({EOD!r}, {{'symbol': 'X'}})\nprint(len(rows), CALL_API.meta['undated'])"
+    result = await session.execute(code)
+    await desk.broker.aclose()
+    assert [(output["name"], output["text"]) for output in result.outputs] == [("stdout", "1 0\n")]
+    [row] = desk.ledger.rows.values()
+    assert row.rows_dropped == 1 and row.dropped_why == {"known on or after the cutoff": 1}
 
 
 async def test_a_frame_has_parsed_dates_and_numbers(open_session: Opener):

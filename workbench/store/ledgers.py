@@ -13,6 +13,7 @@ from proxies.ledger import Address, Answer, LedgerRow
 from workbench.models.base import ModelReply, ModelRequest, reply_from_json, reply_to_json, to_json
 from workbench.store.database import Store, utc_now
 
+_AUDIT = "audit"
 _AT = "run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ? AND step = ? AND retry = ?"
 
 
@@ -113,7 +114,10 @@ class ApiLedger:
 
     def record(self, row: LedgerRow) -> None:
         """File a call, answered or refused; committed when this returns."""
-        meta = orjson.dumps(row.answer.meta).decode() if row.answer is not None else None
+        # one column for both: what an agent reads, and under a name that no answer's meta has what is for the audit
+        meta = None
+        if row.answer is not None:
+            meta = orjson.dumps({**row.answer.meta, _AUDIT: dict(row.audit)}).decode()
         with self._store.transaction() as db:  # one commit for both: it is most of the cost of a small call
             answer = self._store.put_body(row.answer.encoded()) if row.answer is not None else None
             db.execute(
@@ -150,9 +154,12 @@ class ApiLedger:
         )
 
     def _row(self, row: Any) -> LedgerRow:
-        answer = None
+        answer, audit = None, {}
         if row["answer"] is not None:
-            answer = Answer(body=self._store.body(row["answer"]), meta=orjson.loads(row["meta"]))
+            meta = orjson.loads(row["meta"])
+            # rows of earlier versions have no such part: their meta is replayed as the agent read it then
+            audit = meta.pop(_AUDIT, {})
+            answer = Answer(body=self._store.body(row["answer"]), meta=meta)
         return LedgerRow(
             address=Address(
                 run=row["run_id"],
@@ -171,4 +178,5 @@ class ApiLedger:
             answer=answer,
             refused=row["refused"],
             request_hash=row["request_hash"],
+            audit=audit,
         )

@@ -91,9 +91,10 @@ async def test_a7_a_row_with_a_broken_or_missing_date_goes_and_its_neighbours_st
         {"symbol": "A"},
         {"symbol": "A", "date": "05/02/2024"},
     ]
-    answer = await Desk(rows)(EOD, symbol="A")
-    assert [row["date"] for row in answer.data] == ["2024-05-01"]
-    assert answer.meta["dropped_why"] == {"no readable date": 3}
+    desk = Desk(rows)
+    answer = await desk(EOD, symbol="A")
+    assert [row["date"] for row in answer.data] == ["2024-05-01"] and answer.meta["undated"] == 3
+    assert [row.dropped_why for row in desk.ledger.rows.values()] == [{"no readable date": 3}]
 
 
 async def test_a8_rows_deep_in_an_answer_are_filtered_by_their_own_field() -> None:

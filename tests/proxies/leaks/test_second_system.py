@@ -18,10 +18,10 @@ from tests.proxies.leaks.desk import EOD, Desk, Handler, bars
 
 
 async def test_b1_when_every_result_goes_the_answer_is_empty_not_unfiltered() -> None:
-    answer = await Desk({"results": [{"title": "a", "url": "u", "publishedDate": "2025-01-01"}]})(
-        "exa/search/search", query="q"
-    )
-    assert answer.data == {"results": []} and answer.meta["rows_dropped"] == 1
+    desk = Desk({"results": [{"title": "a", "url": "u", "publishedDate": "2025-01-01"}]})
+    answer = await desk("exa/search/search", query="q")
+    assert answer.data == {"results": []} and "rows_dropped" not in answer.meta
+    assert [row.rows_dropped for row in desk.ledger.rows.values()] == [1]
 
 
 async def test_b2_a_policy_that_errs_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,10 +213,12 @@ async def test_b9_of_a_rejected_page_not_even_the_title_is_told(
 
     hits = [hit("telltale", "On 5 November 2024 they won."), hit("plain", "In January 2024 they led.")]
     example = load_catalogue().resolve(path).example
-    answer = await Desk(body(hits))(path, **example)
+    desk = Desk(body(hits))
+    answer = await desk(path, **example)
     text = answer.encoded().decode()
     assert "plain" in text and "telltale" not in text + str(answer.meta) and "November" not in text
-    assert answer.meta["dropped_why"] == {"the text speaks of a day on or after the cutoff": 1}
+    [row] = desk.ledger.rows.values()
+    assert row.dropped_why == {"the text speaks of a day on or after the cutoff": 1}
 
 
 async def test_b10_generated_answers_are_refused() -> None:

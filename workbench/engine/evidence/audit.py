@@ -145,7 +145,7 @@ def _days(value: Any) -> list[date]:
 def _residual(rows: list[LedgerRow]) -> Check:
     levels = Counter(str(row.answer.meta.get("residual", "none")) for row in rows if row.answer)
     refused = sum(1 for row in rows if row.refused)
-    dropped = sum(int(row.answer.meta.get("rows_dropped", 0)) for row in rows if row.answer)
+    dropped = sum(row.rows_dropped for row in rows)
     text = ", ".join(f"{count} {level}" for level, count in sorted(levels.items())) or "no data was read"
     verdict: Verdict = "warn" if levels.get("high") else "ok"
     return Check(

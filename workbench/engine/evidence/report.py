@@ -52,7 +52,7 @@ def report_html(store: Store, state: RunState) -> str:
             "path": row.path,
             "asked": orjson.dumps(row.asked).decode(),
             "as_of": row.answer.meta.get("as_of", "") if row.answer else f"refused: {row.refused}",
-            "dropped": row.answer.meta.get("rows_dropped", "") if row.answer else "",
+            "dropped": row.rows_dropped if row.answer else "",
             "residual": row.answer.meta.get("residual", "") if row.answer else "",
         }
         for row in ApiLedger(store).rows(state.run_id)

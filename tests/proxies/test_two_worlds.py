@@ -1,0 +1,267 @@
+"""Two worlds that agree on everything before the cutoff and differ after it: an agent reads the same bytes in both.
+
+The law is stronger than hunting planted tokens: counts, notes, totals and error texts are compared too, and the line that
+`CALL_API` prints into the cell. Only the time of fetching is left out.
+"""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+import pytest
+
+from proxies import guards, handling, pipeline
+from proxies.catalogue import Endpoint
+from proxies.clock import Cutoff
+from proxies.policies import POLICIES
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_facts import writer_of
+from tests.fakes.upstream_fmp import Change, Fmp, Index, Share, weekdays
+from tests.fakes.upstream_world import World
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.worlds import ASKED, CUTOFFS, REST, Outcome, close_loop, in_loop, params_of, tell
+
+ALL = (*CUTOFFS[:3], CUTOFFS[4])
+DAY = 1440
+EARLY = [-1300 * DAY, -700 * DAY, -300 * DAY, -3 * DAY]
+LATER = [2, 40 * DAY + 7, 90 * DAY, 400 * DAY, 800 * DAY]
+JUNK = ["", None, "n/a"]
+#: Worlds of these are made below: in the shared one, rows that left after the cutoff are rows of before it.
+MEMBERS = "fmp/indexes/constituents/"
+#: One endpoint of each policy, with rows that come later; what it tells changes once its guard is off.
+OF_EACH_POLICY = {
+    "static": "polymarket/tags",
+    "strip_fields": "kalshi/markets",
+    "snapshot_refused": "yfinance/quote",
+    "request_range": "fmp/economics/treasury-rates",
+    "request_point": "fmp/market-performance/market-performance/sector-performance-snapshot",
+    "filter_rows": "yfinance/upgrades-downgrades",
+    "publication_date": "fmp/statements/financial-statements/income-statement",
+    "publication_join": "fmp/statements/ratios/key-metrics",
+    "publication_lag": "fmp/esg/esg-ratings",
+    "vintage": "fred/series/series/observations",
+    "window_end": "gt/google-trends/google_trends_overtime",
+    "search_date_filter": "exa/search/search",
+    "revision_at": "wikipedia/page",
+}
+_HERE = Path(__file__).resolve().parents[2] / "kernels" / "analyst" / "call_api.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_loop() -> Iterator[None]:
+    yield
+    close_loop()
+
+
+def _printed(meta: dict[str, Any]) -> str:
+    """What the kernel's own code prints on stderr for an answer's meta."""
+    spec = importlib.util.spec_from_file_location("call_api_of_the_kernel", _HERE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    api = module.CallApi(None)
+    api.meta = meta
+    return str(api.notes())
+
+
+def read(outcome: Outcome | Any) -> str:
+    """Every byte that reaches an agent, the time of fetching apart."""
+    answer = outcome.answer if isinstance(outcome, Outcome) else outcome
+    if answer is None:
+        return f"{type(outcome.refused).__name__}: {outcome.refused}"
+    meta = {name: value for name, value in answer.meta.items() if name != "fetched_at"}
+    meta["fetched"] = answer.meta["fetched_at"] is not None
+    return "\n".join((answer.encoded().decode(), orjson.dumps(meta).decode(), _printed(meta)))
+
+
+def in_both(endpoint: Endpoint, cutoff_text: str) -> tuple[str, str]:
+    """What is read in a world that ends at the cutoff, and in one that goes on."""
+    cutoff = Cutoff.parse(cutoff_text)
+    common = [cutoff.instant + timedelta(minutes=m) for m in EARLY]
+    writer = writer_of(endpoint.path)
+    coming = [cutoff.instant + timedelta(minutes=m) for m in LATER]
+    coming = [m for m in coming if writer is None or writer(m).known > cutoff.instant]
+    requests = [params_of(endpoint, World(cutoff.instant, common, JUNK))]
+    if endpoint.as_of.policy == "request_point":
+        assert endpoint.as_of.window is not None
+        requests.append({**requests[0], endpoint.as_of.window.at: coming[-1].date().isoformat()})
+    answers: list[str] = []
+    for later in ([], coming):
+        for params in requests:
+            world = World(cutoff.instant, [*common, *later], JUNK)
+            # what a vendor says of today is another word in each world
+            world.late |= {f"of today {n}" for n in range(len(later))}
+            answers.append(read(in_loop(tell(endpoint, cutoff, world, params))))
+    half = len(requests)
+    return "\n".join(answers[:half]), "\n".join(answers[half:])
+
+
+def _id(endpoint: Endpoint) -> str:
+    return endpoint.path
+
+
+@pytest.mark.parametrize("endpoint", [e for e in ASKED if not e.path.startswith(MEMBERS)], ids=_id)
+def test_what_comes_after_the_cutoff_changes_no_byte(endpoint: Endpoint) -> None:
+    for cutoff in ALL:
+        before, after = in_both(endpoint, cutoff)
+        assert before == after
+
+
+def _endpoint(path: str) -> Endpoint:
+    return next(endpoint for endpoint in REST if endpoint.path == path)
+
+
+def _differ(path: str) -> bool:
+    return any(before != after for before, after in (in_both(_endpoint(path), cutoff) for cutoff in ALL))
+
+
+@pytest.mark.parametrize("policy", sorted(set(OF_EACH_POLICY) - {"static"}))
+def test_without_its_policy_an_endpoint_of_each_tells_the_worlds_apart(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = OF_EACH_POLICY[policy]
+    assert set(OF_EACH_POLICY) == set(POLICIES) and _endpoint(path).as_of.policy == policy
+    assert not _differ(path)
+    monkeypatch.setattr(pipeline, "POLICIES", MappingProxyType({**POLICIES, policy: POLICIES["static"]}))
+    assert _differ(path)
+
+
+def test_without_the_list_of_fields_a_timeless_endpoint_tells_the_worlds_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = OF_EACH_POLICY["static"]
+    assert _endpoint(path).as_of.policy == "static" and not _differ(path)
+    monkeypatch.setattr(guards, "listed_only", lambda row, endpoint: row)
+    assert _differ(path)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    sorted(
+        {
+            "strip_fields",
+            "request_range",
+            "filter_rows",
+            "publication_date",
+            "publication_join",
+            "publication_lag",
+        }
+        | {"search_date_filter"}
+    ),
+)
+def test_an_answer_that_told_how_many_rows_came_late_would_tell_the_worlds_apart(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rule of the visible meta has teeth: with the counts of earlier versions in it the law fails."""
+    path, meta_of, done = OF_EACH_POLICY[policy], pipeline.meta_of, handling.done
+    counts: list[Any] = []
+
+    def noted(settled: Any) -> Any:
+        counts.append(settled.dropped)
+        return done(settled)
+
+    monkeypatch.setattr(handling, "done", noted)
+    monkeypatch.setattr(
+        pipeline, "meta_of", lambda *a, **k: {**meta_of(*a, **k), "rows_dropped": sum(counts[-1].values())}
+    )
+    assert _differ(path)
+
+
+async def _asked(handler: Any, path: str, cutoff: str, **params: Any) -> str:
+    desk = Desk(handler)
+    try:
+        return read(await desk(path, cutoff, **params))
+    finally:
+        await desk.broker.aclose()
+
+
+async def test_who_joins_or_leaves_an_index_later_changes_no_byte() -> None:
+    before = [Change("1999-12-31", "B", "Z"), Change("2016-05-02", "C", "A")]
+    later = [Change("2019-07-01", "D", "C"), Change("2021-01-04", "C", "B"), Change("2022-03-01", "", "C")]
+    began = {"A": "1990-01-02", "K": "1990-01-02", "Z": "1990-01-02"}
+    told = [
+        await _asked(Fmp(index=Index(began, changes)), MEMBERS + "sp500-constituent", "2018-06-30")
+        for changes in (before, [*before, *later], [*before, Change("2019-07-01", "", "K"), *later])
+    ]
+    assert '"symbol":"C"' in told[0] and told == [told[0]] * 3
+
+
+async def test_a_member_that_comes_back_without_a_record_of_it_changes_no_byte() -> None:
+    """Today's list holds a name whose second joining nobody wrote down: since when is not on record, and not counted."""
+
+    def answers(came_back: bool) -> Callable[[Seen], Any]:
+        members = [{"symbol": "A", "name": "A", "dateFirstAdded": "1990-01-02"}]
+        record = [{"date": "2001-01-02", "symbol": "Q", "removedTicker": "R", "removedSecurity": "R"}]
+        if came_back:
+            record.append({"date": "2020-01-02", "symbol": "", "removedTicker": "A", "removedSecurity": "A"})
+        return lambda seen: record if "historical" in seen.path else members
+
+    told = [
+        await _asked(answers(back), MEMBERS + "sp500-constituent", "2018-06-30") for back in (False, True)
+    ]
+    assert told[0] == told[1] and '"undated":0' in told[1]
+
+
+async def test_a_list_that_fills_later_reads_like_a_name_that_never_was() -> None:
+    deals = "fmp/company/mergers/mergers-acquisitions-search"
+    coming = [{"symbol": "ATVI", "companyName": "Activision", "transactionDate": "2023-10-13", "acceptedDate": "2023-10-13 09:00:00"}]  # fmt: skip
+    told = [
+        await _asked(body, deals, "2022-01-01", name="Activision")
+        for body in (coming, [], Sent({"error": "nothing"}, 404))
+    ]
+    assert told[0].startswith("[]\n") and told == [told[0]] * 3
+
+
+@pytest.mark.parametrize("late", [0, 30, 140])
+async def test_pages_full_of_later_rows_change_no_byte(late: int) -> None:
+    """Undated rows count only before the last row that is handed out: where pages end follows from late rows."""
+    rows: list[Any] = [{"symbol": "X", "title": f"n{n}", "publishedDate": "2025-01-01 10:00:00"} for n in range(late)]  # fmt: skip
+    for n in range(60):
+        rows.append({"symbol": "X", "title": f"e{n}", "publishedDate": f"2023-05-{1 + n % 28:02} 10:00:00"})
+        if n % 7 == 0:
+            rows.append({"symbol": "X", "title": "?", "publishedDate": "soon"})
+
+    def news(seen: Seen) -> Any:
+        page, size = int(seen.query["page"]), int(seen.query["limit"])
+        return rows[page * size : (page + 1) * size]
+
+    desk = Desk(news)
+    first = await desk("fmp/news/symbol/news/stock", symbols="X", limit=10, page=0)
+    second = await desk("fmp/news/symbol/news/stock", symbols="X", limit=10, page=1)
+    await desk.broker.aclose()
+    assert [row["title"] for row in first.data] == [f"e{n}" for n in range(10)]
+    assert [row["title"] for row in second.data] == [f"e{n}" for n in range(10, 20)]
+    assert (first.meta["undated"], second.meta["undated"]) == (2, 1)
+    assert first.meta["notes"] == second.meta["notes"] and "rows_dropped" not in first.meta
+    calls = list(desk.ledger.rows.values())
+    assert calls[0].dropped_why.get("known on or after the cutoff", 0) == late
+
+
+@pytest.mark.parametrize("late", [0, 3, 35])
+async def test_a_size_that_grows_past_later_rows_changes_no_byte(late: int) -> None:
+    stamped = [f"2025-01-{1 + n % 28:02}" for n in range(late)] + [
+        day
+        for n in range(40)
+        for day in (["2022-02-0x"] if n % 9 == 4 else []) + [f"2022-01-{1 + n % 28:02}"]
+    ]
+    rows = [{"symbol": "X", "date": day, "dividend": n, "declarationDate": day} for n, day in enumerate(stamped)]  # fmt: skip
+    desk = Desk(lambda seen: rows[: int(seen.query["limit"])])
+    answer = await desk("fmp/calendar/dividends/dividends", symbol="X", limit=10)
+    await desk.broker.aclose()
+    assert len(answer.data) == 10 and answer.meta["undated"] == 1
+
+
+async def test_a_later_split_and_later_bars_change_no_byte() -> None:
+    days = weekdays("2023-01-02", "2024-12-31")
+    path = "fmp/chart/end-of-day/historical-price-eod/light"
+    told = []
+    for last, splits in (("2024-05-31", {}), ("2024-12-31", {"2024-06-10": (10, 1)})):
+        share = Share({day: 900.0 for day in days if day <= last}, splits)
+        for ignores in (False, True):
+            fmp = Fmp(shares={"X": share}, ignores_end=ignores)
+            told.append(await _asked(fmp, path, "2024-06-01", symbol="X", **{"from": "2023-06-01"}))
+    assert "900.0" in told[0] and told == [told[0]] * 4
