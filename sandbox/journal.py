@@ -80,7 +80,16 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def read_journal(path: Path) -> list[JournalCell]:
     """The cells a journal tells of, in order; cells taken back are left out. Raises `JournalBroken`."""
-    return fold(read_lines(path))
+    lines = read_lines(path)
+    try:
+        return fold(lines)
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # it chains, but nobody of ours wrote it
+        raise JournalBroken(f"{path.name}: a line lacks what its kind needs ({error!r:.80})") from error
 
 
 def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
@@ -88,6 +97,8 @@ def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
     cells: dict[str, JournalCell] = {}
     for line in lines:
         kind = line["kind"]
+        if kind in ("markdown", "code"):
+            _check_texts(line["id"], line["source"])
         if kind == "markdown":
             cells[line["id"]] = JournalCell(id=line["id"], kind="markdown", source=line["source"])
         elif kind == "code":
@@ -111,6 +122,7 @@ def result_to_json(result: CellResult) -> dict[str, Any]:
 def result_from_json(fields: Mapping[str, Any]) -> CellResult:
     """The result a line holds."""
     error = fields.get("error")
+    _check_result(fields)
     return CellResult(
         cell_id=fields["cell_id"],
         status=fields["status"],
@@ -125,6 +137,34 @@ def result_from_json(fields: Mapping[str, Any]) -> CellResult:
         limit=fields.get("limit"),
         api_hashes=tuple(fields.get("api_hashes", ())),
     )
+
+
+def _check_result(fields: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for a result that no session of ours wrote: a chain without a key proves order, not origin."""
+    numbers = (fields["duration_s"], fields["api_calls"])
+    if fields["status"] not in ("ok", "error", "timeout", "died") or not all(
+        isinstance(number, int | float) for number in numbers
+    ):
+        raise ValueError("a result without its status, duration or number of calls")
+    _check_texts(fields["cell_id"], *fields.get("api_hashes", ()), *filter(None, [fields.get("limit")]))
+    error = fields.get("error")
+    if error is not None:
+        _check_texts(error["ename"], error["evalue"], *error.get("traceback", ()))
+    for output in fields["outputs"]:
+        kind = output["output_type"]
+        if kind == "stream":
+            _check_texts(output["name"], output["text"])
+        elif kind == "error":
+            _check_texts(output["ename"], output["evalue"], *output["traceback"])
+        elif kind not in ("display_data", "execute_result") or not all(
+            isinstance(output[part], dict) for part in ("data", "metadata")
+        ):
+            raise ValueError("an output that is none")
+
+
+def _check_texts(*values: object) -> None:
+    if not all(isinstance(value, str) for value in values):
+        raise ValueError("a number or a list where a text belongs")
 
 
 def _sealed_lines(path: Path, *, cut_torn_tail: bool) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,8 @@ from sandbox.undo import ended_on_failure
 class Sandbox:
     """Opens sessions at one isolation level; one per process is enough.
 
+    `isolation` is the level asked for by name; None means the best sealed one that works here, see `level`.
+
     Examples
     --------
     >>> async def demo(spec, call_api):
@@ -28,7 +30,7 @@ class Sandbox:
     """
 
     def __init__(
-        self, *, isolation: str = "namespaces", packages: tuple[str, ...] = (), warm: int = WARM
+        self, *, isolation: str | None = None, packages: tuple[str, ...] = (), warm: int = WARM
     ) -> None:
         self.isolation = isolation
         self.packages = packages
@@ -38,6 +40,13 @@ class Sandbox:
     async def probe(self) -> IsolationReport:
         """What this machine gives, found by doing it; asked once."""
         return await asyncio.to_thread(probed)
+
+    async def level(self) -> str:
+        """The level for the sessions of this sandbox, found by trying; raises `IsolationUnavailable`.
+
+        Whoever makes a `SessionSpec` asks this, so that no record of a run decides it.
+        """
+        return (await self.probe()).choose(self.isolation)
 
     async def open(self, spec: SessionSpec, call_api: ApiCaller) -> Session:
         """Open a session, or take up the one whose journal exists.

@@ -1,16 +1,14 @@
 """The notebook of a session: rendered from the journal's cells, valid nbformat 4.5, written by atomic rename."""
 
-import contextlib
 import importlib
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from sandbox.atomic import replace_file
 from sandbox.types import CellResult, JournalCell
 
 _MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+")
@@ -60,18 +58,7 @@ def write_notebook(path: Path, notebook: Any) -> None:
     """Validate and write a notebook so that a reader sees the old or the new one, never half of it."""
     nbformat: Any = importlib.import_module("nbformat")
     nbformat.validate(notebook)
-    text = nbformat.writes(notebook)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with contextlib.ExitStack() as undo:  # a write that fails leaves no half a file beside the notebook
-        undo.callback(Path(name).unlink, missing_ok=True)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-        undo.pop_all()
+    replace_file(path, nbformat.writes(notebook).encode())
 
 
 def _format() -> Any:

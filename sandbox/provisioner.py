@@ -98,7 +98,9 @@ class SandboxProvisioner(KernelProvisionerBase):
     cutoff = Unicode(
         "", help="knowledge cutoff of kernels started from this spec; empty: to be declared"
     ).tag(config=True)
-    isolation = Unicode("", help="isolation level; empty: namespaces").tag(config=True)
+    isolation = Unicode("", help="isolation level; empty: the best sealed one that works here").tag(
+        config=True
+    )
 
     _kernel: Kernel | None = None
     _endpoints: Endpoints | None = None
@@ -144,9 +146,8 @@ class SandboxProvisioner(KernelProvisionerBase):
         self._declared = str(
             kwargs.pop("cutoff", "") or environment.get(CUTOFF_VARIABLE, "") or self.cutoff or self._declared
         )
-        level = self.isolation or os.environ.get(ISOLATION_VARIABLE, "") or "namespaces"
-        (await asyncio.to_thread(probed)).require(level)
-        self.isolation = level
+        asked = self.isolation or os.environ.get(ISOLATION_VARIABLE, "") or None
+        self.isolation = (await asyncio.to_thread(probed)).choose(asked)
         if self._endpoints is None:
             key = manager.session.key.decode() if manager is not None else None
             self._endpoints = Endpoints.make(key=key)

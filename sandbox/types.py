@@ -200,6 +200,28 @@ class IsolationReport:
             "mend that, or run without a seal by asking for it: --isolation none"
         )
 
+    def choose(self, asked: str | None) -> str:
+        """Return the level that kernels start at: the one asked for by name, or the best sealed one that works here.
+
+        Called wherever kernels are about to start. `asked` is what the person at this machine wrote; a level that
+        stands in a run's records is never passed in, since whoever wrote the run would then choose it.
+
+        Raises
+        ------
+        IsolationUnavailable
+            The asked level does not work, or nothing was asked and no sealed level works.
+        """
+        if asked is not None:
+            self.require(asked)
+            return asked
+        sealed = [level for level in self.available if level != "none"]
+        if sealed:
+            return sealed[0]
+        raise IsolationUnavailable(
+            f"no sealed level works on this machine ({'; '.join(self.refused) or 'none was found'}); "
+            "mend that, or run without a seal by asking for it: --isolation none"
+        )
+
 
 def _readable(output: Mapping[str, Any]) -> str:
     kind = output.get("output_type")

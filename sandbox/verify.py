@@ -3,8 +3,11 @@
 1. ``chain``: the journal's lines are the lines that were written.
 2. ``notebook``: the .ipynb shows the journal's cells (ids, kinds, sources, outputs).
 3. ``ledger``: every answer in the ledger has its own hash, and the hash that the journal's cell received.
-4. ``rerun``: all cells, run again in order in a fresh kernel that is answered from the ledger, show the same.
-5. ``conclusion``: the caller's own check of the stored conclusion.
+4. ``conclusion``: the caller's own check of the stored conclusion.
+5. ``rerun``: all cells, run again in order in a fresh kernel that is answered from the ledger, show the same.
+
+The first four only read. Where one of them differs, nothing is re-run: the cells are not those that were recorded, so
+there is nothing to repeat, and whoever changed them would choose what runs.
 """
 
 import base64
@@ -92,30 +95,46 @@ async def verify_proof(
     same_packages: bool = True,
     conclusion: CheckConclusion | None = None,
 ) -> Verification:
-    """Compare a proof with itself and with a re-run.
+    """Compare a proof with itself and, if that shows no difference, with a re-run.
 
     Parameters
     ----------
     rows : the ledger's rows of this session's cells, any order
+    isolation : level of the re-run's kernel; the caller's choice, never what stands in the run
     same_packages : False when versions differ from the run's manifest; the re-run is advisory then
     conclusion : parses the stored conclusion again and says what is wrong with it
     """
+    recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
+    if recorded.differing:
+        return recorded
+    cells = read_journal(journal)
+    rows = sorted(rows, key=lambda row: row.address)
+    rerun = tuple(await _rerun(sandbox, cells, rows, isolation, limits or Limits(), _clock(journal)))
+    return Verification(
+        cells=len(cells),
+        differing=rerun if same_packages else (),
+        advisory=() if same_packages else rerun,
+    )
+
+
+def compare_proof(
+    *, journal: Path, notebook: Path, rows: Sequence[LedgerRow], conclusion: CheckConclusion | None = None
+) -> Verification:
+    """Compare a proof with its own records; no code of it is run.
+
+    Called before every re-run, and on every package that is imported.
+    """
     try:
         cells = read_journal(journal)
+        _clock(journal)
     except (JournalBroken, OSError) as error:
         return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
     rows = sorted(rows, key=lambda row: row.address)
     differing = [*compare_notebook(cells, notebook), *compare_ledger(cells, rows)]
-    clock = _clock(journal)
-    rerun = await _rerun(sandbox, cells, rows, isolation, limits or Limits(), clock)
     wrong = conclusion() if conclusion is not None else None
     if wrong:
         differing.append(Difference(check="conclusion", cell=None, what=wrong))
-    if same_packages:
-        differing += rerun
-    return Verification(
-        cells=len(cells), differing=tuple(differing), advisory=() if same_packages else tuple(rerun)
-    )
+    return Verification(cells=len(cells), differing=tuple(differing))
 
 
 def stamp(journal: Path, verification: Verification) -> None:
@@ -149,7 +168,16 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
         shown = nbformat.read(notebook, as_version=4).cells
     except Exception as error:  # nbformat raises many kinds for a broken file
         return [Difference(check="notebook", cell=None, what=f"cannot be read: {error}")]
-    expected = render_notebook(cells).cells
+    try:
+        expected = render_notebook(cells).cells
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # outputs that nbformat has no place for
+        what = f"the journal's cells fit no notebook ({error!r:.80})"
+        return [Difference(check="chain", cell=None, what=what)]
     found = []
     if [cell.get("id") for cell in shown] != [cell.id for cell in expected]:
         found.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
@@ -193,9 +221,13 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
 
 
 def _clock(journal: Path) -> datetime | None:
-    """The instant at which the session's time began, where it was not the true one."""
-    began = read_lines(journal)[0].get("clock")
-    return None if began is None else datetime.fromisoformat(began)
+    """The instant at which the session's time began, where it was not the true one; raises `JournalBroken`."""
+    lines = read_lines(journal)
+    began = lines[0].get("clock") if lines else None
+    try:
+        return None if began is None else datetime.fromisoformat(began)
+    except (TypeError, ValueError):
+        raise JournalBroken(f"{journal.name}: its clock {str(began)[:40]!r} is no instant") from None
 
 
 async def _rerun(

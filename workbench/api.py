@@ -29,6 +29,7 @@ async def analyze(
         Do not print progress on stderr.
     **options
         Any field of ``RunSettings`` or ``AgentSettings``: ``model``, ``api_base``, ``max_leaves``, ``trials``, ...
+        ``isolation`` names the level of the kernels; without it the best sealed level that works here is taken.
 
     Raises
     ------
@@ -46,7 +47,11 @@ async def analyze(
     instant = Cutoff.parse(cutoff)
     store = Store(home_from(os.environ))
     async with open_engine(
-        store, settings, environ=os.environ, listener=None if quiet else progress
+        store,
+        settings,
+        environ=os.environ,
+        isolation=settings.isolation,
+        listener=None if quiet else progress,
     ) as engine:
         await engine.check(statement, instant, settings)
         run_id = new_run(store, statement, instant, settings)

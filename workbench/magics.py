@@ -35,6 +35,7 @@ def _parser() -> _Parser:
     parser.add_argument("--preset", default="product")
     parser.add_argument("--max-leaves", type=int)
     parser.add_argument("--trials", type=int)
+    parser.add_argument("--isolation")
     return parser
 
 

@@ -162,7 +162,7 @@ def test_the_tree_is_worked_from_the_keyboard(served: Served, watched: Watched) 
 
 
 def test_a_tree_of_sixty_opens_folded_and_one_of_nine_unfolded(served: Served, watched: Watched) -> None:
-    page = opened(watched, served.url + "&run=20180629-sixty")
+    page = opened(watched, served.url + "&run=20180629-120000-6060")
     visible = "() => [...document.querySelectorAll('[role=treeitem]')].filter((row) => !row.hidden).length"
     assert page.locator('[role="treeitem"]').count() == 61
     assert page.evaluate(visible) == 6

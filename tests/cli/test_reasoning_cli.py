@@ -116,7 +116,7 @@ def test_a_package_brings_the_whole_run_to_another_home(demo: FinishedRun, tmp_p
         names = held.namelist()
     assert "report.html" in names and "run/manifest.json" in names
     imported = json.loads(ok(tmp_path, "import", str(package), "--json"))
-    same = {key: value for key, value in demo.document.items() if key not in ("nodes", "folder")}
+    same = {key: value for key, value in demo.document.items() if key not in ("nodes", "folder", "imported")}
     assert {key: imported[key] for key in same} == same
     for mine, theirs in zip(imported["nodes"], demo.document["nodes"], strict=True):
         assert {**mine, "notebook": None} == {**theirs, "notebook": None}
@@ -130,7 +130,7 @@ def test_a_package_that_reaches_out_of_its_folder_is_refused(demo: FinishedRun, 
     package = tmp_path / "run.zip"
     ok(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
     with zipfile.ZipFile(package, "a") as held:
-        held.writestr("run/../../../outside.txt", "x")
+        held.writestr("run/proofs/../../../../outside.txt", "x")
     done = run_cli(tmp_path, "import", str(package))
     assert done.returncode == 2 and "outside" in done.stderr
     assert not list(tmp_path.rglob("outside.txt"))

@@ -16,7 +16,7 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
 
-RUN = "20180630-sp500-higher"
+RUN = "20180630-120000-5b50"
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 CUTOFF = "2018-06-30"
 BASE_RATE = 0.742
@@ -204,7 +204,7 @@ def figure_png() -> bytes:
     return stream.getvalue()
 
 
-def make_big_run(home: Path, run_id: str = "20180629-sixty") -> str:
+def make_big_run(home: Path, run_id: str = "20180629-120000-6060") -> str:
     """Write a planned run of sixty ungrounded propositions, above the fifty that open unfolded."""
     tree = Tree.root_only("Growth of the euro area exceeds 2% in 2018")
     tree = tree.expand(

@@ -11,7 +11,8 @@ import pytest
 
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
-from sandbox.journal import seal_line
+from sandbox.journal import read_journal, seal_line
+from sandbox.notebook import render_notebook, write_notebook
 from sandbox.verify import content_hash, last_stamp, normalise, stamp, verify_proof
 
 
@@ -122,20 +123,58 @@ async def test_a_changed_journal_line_is_found(box, proof):
     assert [d.check for d in outcome.differing] == ["chain"]
 
 
-async def test_a_journal_sealed_anew_is_found_by_the_rerun(box, proof):
-    spec, _ = proof
+def _seal_anew(spec, text: str) -> None:
+    """Give the third cell another output and compute the whole chain again."""
     lines = [json.loads(line) for line in spec.journal.read_text().splitlines()]
     head = "0" * 64
     for line in lines:
         if line["kind"] == "result" and line["id"] == "cell-003":
-            line["result"]["outputs"][-1]["text"] = "999 <object object at 0x7f0000000000>\n"
+            line["result"]["outputs"][-1]["text"] = text
         line["prev"] = head
         line["hash"] = head = seal_line(line)
     spec.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+class Sealed:
+    """A sandbox in which no kernel may start."""
+
+    async def open(self, spec, call_api):
+        raise AssertionError("a kernel was started for a proof whose records differ")
+
+
+async def test_nothing_is_run_again_where_the_records_differ(proof):
+    spec, rows = proof
+    _seal_anew(spec, "999 <object object at 0x7f0000000000>\n")
+    outcome = await _verify(Sealed(), proof)
+    assert {(d.check, d.cell) for d in outcome.differing} == {("notebook", "cell-003")}
+    write_notebook(spec.notebook, render_notebook(read_journal(spec.journal)))
+    assert {d.check for d in (await _verify(Sealed(), proof, rows[:1])).differing} == {"ledger"}
+    wrong = await _verify(Sealed(), proof, conclusion=lambda: "another p")
+    assert {d.check for d in wrong.differing} == {"conclusion"}
+    with pytest.raises(AssertionError, match="a kernel was started"):
+        await _verify(Sealed(), proof)
+
+
+async def test_a_journal_sealed_anew_with_its_notebook_is_found_by_the_rerun(box, proof):
+    spec, _ = proof
+    _seal_anew(spec, "999 <object object at 0x7f0000000000>\n")
+    write_notebook(spec.notebook, render_notebook(read_journal(spec.journal)))
     outcome = await _verify(box, proof)
-    assert {(d.check, d.cell) for d in outcome.differing} == {("notebook", "cell-003"), ("rerun", "cell-003")}
+    assert {(d.check, d.cell) for d in outcome.differing} == {("rerun", "cell-003")}
     advisory = await _verify(box, proof, same_packages=False)
     assert {d.check for d in advisory.advisory} == {"rerun"}
+
+
+async def test_a_sealed_line_without_what_its_kind_needs_is_no_journal(box, proof):
+    spec, _ = proof
+    lines = [json.loads(line) for line in spec.journal.read_text().splitlines()]
+    head = "0" * 64
+    for line in lines:
+        line.pop("source", None)
+        line["prev"] = head
+        line["hash"] = head = seal_line(line)
+    spec.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [d.check for d in (await _verify(box, proof)).differing] == ["chain"]
 
 
 @pytest.mark.parametrize("recompute", [False, True])
@@ -146,7 +185,7 @@ async def test_a_changed_ledger_answer_is_found(box, proof, recompute):
     meta = {**old.meta, "content_hash": content_hash(data)} if recompute else old.meta
     rows[1] = dataclasses.replace(rows[1], answer=Answer(data=data, meta=meta))
     outcome = await _verify(box, proof, rows)
-    assert {d.check for d in outcome.differing} == {"ledger", "rerun"}
+    assert {d.check for d in outcome.differing} == {"ledger"}
 
 
 async def test_a_proof_of_an_earlier_version_shows_its_count_of_late_rows_again(box, spec_for):
@@ -167,7 +206,7 @@ async def test_a_proof_of_an_earlier_version_shows_its_count_of_late_rows_again(
 
 async def test_a_missing_ledger_answer_is_found(box, proof):
     outcome = await _verify(box, proof, proof[1][:1])
-    assert {d.check for d in outcome.differing} == {"ledger", "rerun"}
+    assert {d.check for d in outcome.differing} == {"ledger"}
 
 
 async def test_the_conclusion_is_the_callers_to_check(box, proof):

@@ -1,5 +1,6 @@
 """The log and the ledgers keep what they were told, in order, and answer only where they were asked."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
+from sandbox.notebook import render_notebook, write_notebook
+from workbench.engine.run.files import write_atomically
+from workbench.engine.run.state import journal_name
+from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
+from workbench.propositions.errors import IdMismatch
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, StoredEvent, UnknownRun
 from workbench.store import events as ev
 
@@ -299,3 +305,57 @@ def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> No
         ev.parse_event({"kind": "run.resumed", "mood": "good"})
     with pytest.raises(ValueError, match="less than or equal"):
         ev.parse_event({"kind": "run.finished", "p": 1.2})
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_a_new_home_is_its_owners_alone_and_one_that_exists_keeps_its_mode(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new")
+    store.append("r", started())
+    try:
+        assert _mode(tmp_path / "new") == 0o700
+        files = {path.name: _mode(path) for path in (tmp_path / "new").iterdir()}
+        assert "workbench.db" in files and set(files.values()) == {0o600}
+    finally:
+        store.close()
+    (tmp_path / "shared").mkdir(mode=0o750)
+    (tmp_path / "shared").chmod(0o750)
+    Store(tmp_path / "shared").close()
+    assert _mode(tmp_path / "shared") == 0o750
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o027, 0o640)])
+def test_files_are_as_open_as_the_umask_says(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "tree.json", {"nodes": []})
+        write_notebook(tmp_path / "P1.ipynb", render_notebook([]))
+    finally:
+        os.umask(before)
+    assert {path.name: _mode(path) for path in tmp_path.iterdir()} == {"tree.json": mode, "P1.ipynb": mode}
+
+
+@pytest.mark.parametrize(
+    "run_id",
+    ["../../x", "/tmp/x", "", ".", "..", "20180630-120000-a1b2/..", "20180630-120000-A1B2", "20180630-120000-a1b2\n", "２0180630-120000-a1b2", 7],
+)  # fmt: skip
+def test_no_path_is_made_of_what_is_no_run_id(tmp_path: Path, run_id: object) -> None:
+    store = Store(tmp_path)
+    try:
+        with pytest.raises(UnknownRun):
+            store.folder(run_id)  # type: ignore[arg-type]
+        assert store.folder("20180630-120000-a1b2") == tmp_path / "runs" / "20180630-120000-a1b2"
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("node", "trial", "attempt"),
+    [("../P1", 1, 1), ("P1/..", 1, 1), ("", 1, 1), ("P1", 0, 1), ("P1", 1, 10**9)],
+)
+def test_no_path_is_made_of_what_is_no_node_trial_or_attempt(node: str, trial: int, attempt: int) -> None:
+    with pytest.raises((UsageError, IdMismatch)):
+        journal_name(node, trial, attempt)
+    assert journal_name("P1.2", 2, 3) == "P1.2.2.3.jsonl"

@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli import scenarios, whatif
 from workbench.cli.common import WANTING, command, emit_json, say
-from workbench.cli.runs import open_store
+from workbench.cli.runs import ISOLATION_OPTION, open_store
 from workbench.errors import UsageError
 
 
@@ -116,18 +116,34 @@ def audit(
 def verify(
     run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
     node: Annotated[str | None, typer.Argument(help="One leaf; all without it.")] = None,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."""
-    from workbench.engine.evidence.verification import verify_run
+    """Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline.
 
+    If the records already differ, no cell is run. The level that stands in the run's records is not used.
+    """
+    from workbench.engine.evidence.verification import verify_run
+    from workbench.engine.run.settings import check_level
+
+    if isolation is not None:
+        check_level(isolation)
     store = open_store()
-    checks = asyncio.run(verify_run(store, store.resolve_run(run), node))
+    found = asyncio.run(verify_run(store, store.resolve_run(run), node, isolation=isolation))
+    checks = found.proofs
     differing = [row for check in checks for row in check.rows(check.outcome.differing)]
     advisory = [row for check in checks for row in check.rows(check.outcome.advisory)]
     cells = sum(check.outcome.cells for check in checks)
     if as_json:
-        emit_json({"verified": not differing, "cells": cells, "differing": differing, "advisory": advisory})
+        emit_json(
+            {
+                "verified": not differing,
+                "cells": cells,
+                "differing": differing,
+                "advisory": advisory,
+                "isolation": found.isolation,
+            }
+        )
     else:
         for row in differing:
             typer.echo(f"differs   {row['node']} {row['check']} {row['cell'] or ''}: {row['what']}")
@@ -137,8 +153,18 @@ def verify(
             )
         word = "NOT verified" if differing else "verified"
         typer.echo(f"{word}: {len(checks)} proofs, {cells} cells, {len(differing)} differences")
+        typer.echo(rerun_line(found.isolation))
     if differing:
         raise typer.Exit(WANTING)
+
+
+def rerun_line(isolation: str | None) -> str:
+    """Return the line that says where the cells were re-run."""
+    if isolation is None:
+        return "nothing was re-run: the records differ already"
+    if isolation == "none":
+        return "WARNING: the cells were re-run UNSEALED (isolation none), with your rights, as you asked"
+    return f"re-run in kernels sealed by {isolation}"
 
 
 @command
@@ -156,15 +182,15 @@ def export(
     ] = False,
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
+    from sandbox.atomic import replace_file
     from workbench.engine.evidence.package import export_run
-    from workbench.engine.run.files import write_bytes_atomically
 
     store = open_store()
     data, notes = export_run(store, store.resolve_run(run), to, misfit="project" if project else "refuse")
     for note in notes:
         say(note)
     if output is not None:
-        write_bytes_atomically(output, data)
+        replace_file(output, data)
     elif to == "zip" and sys.stdout.isatty():
         raise UsageError("a zip is not for a terminal: name a file with -o")
     else:
@@ -176,15 +202,31 @@ def export(
 def import_file(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A package (.zip), or a tree in JSON or CSV.")],
     cutoff: Annotated[str | None, typer.Option(help="Knowledge cutoff of an imported tree.")] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Keep a package whose evidence was altered, marked so.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Take in an exported run or a tree; it becomes a run of this home."""
+    """Take in an exported run or a tree; it becomes a run of this home, marked as imported.
+
+    A package that export cannot have written is refused (exit 2); one whose evidence contradicts itself is too (exit 6,
+    what differs is listed), unless --anyway. Nothing of a package is run.
+    """
     from workbench.cli.render import run_lines
-    from workbench.engine.evidence.package import import_run
+    from workbench.engine.evidence.package import PackageAltered, import_run
     from workbench.engine.view import view
 
     store = open_store()
-    found = view(store, import_run(store, path, cutoff=cutoff))
+    try:
+        run_id = import_run(store, path, cutoff=cutoff, anyway=anyway)
+    except PackageAltered as error:
+        if as_json:
+            emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
+        else:
+            for item in error.findings:
+                typer.echo(f"differs   {item.line()}")
+        raise
+    found = view(store, run_id)
     if as_json:
         emit_json(found.document())
     else:

@@ -26,6 +26,9 @@ from workbench.errors import UsageError
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 
+ISOLATION_OPTION = typer.Option(
+    help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here."
+)
 _JSON = typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
 
 
@@ -79,7 +82,7 @@ def analyze(
         float | None, typer.Option(help="Stop, resumable, when the model has cost this much.")
     ] = None,
     workers: Annotated[str, typer.Option(help="Where groundings run.")] = "local",
-    isolation: Annotated[str | None, typer.Option(help="Sandbox level: namespaces, landlock, none.")] = None,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
     ] = False,
@@ -122,22 +125,36 @@ def _analyze(
 
     cutoff = Cutoff.parse(cutoff_text)
     store = open_store()
-    return _work(store, settings, as_json=as_json, plan_only=plan_only, opening=(statement, cutoff))
+    return _work(
+        store,
+        settings,
+        isolation=settings.isolation,
+        as_json=as_json,
+        plan_only=plan_only,
+        opening=(statement, cutoff),
+    )
 
 
 @command
 def resume(
     run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
-    """Go on with a run that was stopped; nothing that reached the ledger is asked again."""
+    """Go on with a run that was stopped; nothing that reached the ledger is asked again.
+
+    The level that the run was made at is not used: kernels start at the one asked for now, and the run's log says so.
+    """
+    from workbench.engine.run.settings import check_level
     from workbench.engine.run.state import load_state
     from workbench.engine.whatif.edits import adopt_tree_file
 
+    if isolation is not None:
+        check_level(isolation)
     store = open_store()
     run_id = store.resolve_run(run)
     adopt_tree_file(store, run_id)
-    _work(store, load_state(store, run_id).settings, as_json=as_json, run_id=run_id)
+    _work(store, load_state(store, run_id).settings, isolation=isolation, as_json=as_json, run_id=run_id)
 
 
 @command
@@ -160,6 +177,7 @@ def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
                 "status": state.status,
                 "model": state.settings.model,
                 "started_utc": state.started_utc,
+                "imported": state.imported.to_json() if state.imported else None,
             }
         )
     if as_json:
@@ -167,7 +185,7 @@ def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
         return
     for row in rows:
         typer.echo(
-            f"{row['run_id']}  {row['status']:8}{percent(row['p']):>6}  {row['cutoff']}  {row['statement']}"
+            f"{row['run_id']}  {row['status']:8}{percent(row['p']):>6}  {row['cutoff']}  {'IMPORTED  ' if row['imported'] else ''}{row['statement']}"
         )
     if not rows:
         say(f"no runs in {store.home} yet: `workbench analyze` or `workbench demo` makes one")
@@ -196,7 +214,7 @@ DEMO_CUTOFF = "2018-06-30"
 
 @command
 def demo(
-    isolation: Annotated[str, typer.Option(help="Sandbox level: namespaces, landlock, none.")] = "namespaces",
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
 ) -> None:
     """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
     from workbench.engine.run.settings import with_preset
@@ -244,6 +262,7 @@ def _work(
     store: Store,
     settings: RunSettings,
     *,
+    isolation: str | None,
     as_json: bool,
     run_id: str | None = None,
     opening: tuple[str, Any] | None = None,
@@ -257,7 +276,7 @@ def _work(
     box: dict[str, str] = {} if run_id is None else {"run": run_id}
 
     async def job() -> None:
-        await _drive(store, settings, box, opening=opening, plan_only=plan_only)
+        await _drive(store, settings, box, isolation=isolation, opening=opening, plan_only=plan_only)
 
     try:
         asyncio.run(job())
@@ -302,6 +321,7 @@ async def _drive(
     settings: RunSettings,
     box: dict[str, str],
     *,
+    isolation: str | None,
     opening: tuple[str, Any] | None,
     plan_only: bool,
 ) -> None:
@@ -313,7 +333,9 @@ async def _drive(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, task.cancel)
-    async with open_engine(store, settings, environ=os.environ, listener=progress) as engine:
+    async with open_engine(
+        store, settings, environ=os.environ, isolation=isolation, listener=progress
+    ) as engine:
         if opening is not None:
             statement, cutoff = opening
             await engine.check(statement, cutoff, settings)

@@ -9,8 +9,14 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import command, say
+from workbench.cli.runs import ISOLATION_OPTION
+from workbench.engine.run.settings import check_level
 from workbench.errors import UsageError
 from workbench.settings import home_from
+from workbench.store.database import make_home
+
+#: What the kernels' provisioner reads (``sandbox.provisioner``, not imported here: it loads Jupyter).
+ISOLATION_VARIABLE = "ANALYST_ISOLATION"
 
 
 def register(app: typer.Typer) -> None:
@@ -49,12 +55,15 @@ def lab(
         int | None, typer.Option(help="Port on 127.0.0.1; JupyterLab chooses unless told.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
 ) -> None:
     """Start JupyterLab in the data folder, with the Analyst kernel in its launcher."""
+    if isolation is not None:
+        check_level(isolation)
     if importlib.util.find_spec("jupyterlab") is None:
         raise UsageError("JupyterLab is not installed: pip install 'analyst-workbench[lab]'")
     home = home_from(os.environ)
-    home.mkdir(parents=True, exist_ok=True)
+    make_home(home)
     arguments = [
         sys.executable,
         "-m",
@@ -71,13 +80,19 @@ def lab(
     arguments += [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     arguments += [] if browser else ["--no-browser"]
     # This process becomes JupyterLab: whoever stops it, by Ctrl-C or a signal, stops JupyterLab and leaves nothing behind.
-    os.execve(sys.executable, arguments, lab_environment())
+    os.execve(sys.executable, arguments, lab_environment(isolation))
 
 
-def lab_environment() -> dict[str, str]:
-    """Return this environment with the Analyst kernelspec on Jupyter's path, also in a checkout."""
+def lab_environment(isolation: str | None = None) -> dict[str, str]:
+    """Return this environment with the Analyst kernelspec on Jupyter's path, also in a checkout.
+
+    The level of its kernels is the one asked for here, not one that a ``.env`` file of the current folder brought along.
+    """
     checkout = Path(__file__).resolve().parents[2]
     environment = dict(os.environ)
+    environment.pop(ISOLATION_VARIABLE, None)
+    if isolation is not None:
+        environment[ISOLATION_VARIABLE] = isolation
     if (checkout / "kernels" / "analyst" / "kernel.json").is_file():
         given = [path for path in environment.get("JUPYTER_PATH", "").split(os.pathsep) if path]
         environment["JUPYTER_PATH"] = os.pathsep.join([*given, str(checkout)])

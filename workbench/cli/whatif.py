@@ -139,6 +139,7 @@ def open_gateway(store: "Store", state: "RunState") -> "ModelGateway":
     from workbench.models.registry import open_model
     from workbench.store import ModelLedger
 
+    state.require_own_server()
     model = open_model(state.settings.model, api_base=state.settings.api_base)
     ledger = ModelLedger(store)
     return ModelGateway(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))

@@ -92,6 +92,7 @@ class RunView:
             "api_calls": self.api_calls,
             "cost_usd": self.cost_usd,
             "isolation": self.state.isolation,
+            "imported": self.state.imported.to_json() if self.state.imported else None,
             "status": self.state.status,
             "folder": str(self.folder),
         }

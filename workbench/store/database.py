@@ -5,10 +5,12 @@ committed before anyone is told of it: what a reader has seen survives ``kill -9
 """
 
 import hashlib
+import os
+import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -51,6 +53,44 @@ CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attem
 """
 
 
+_ADDRESS = ("run_id", "node", "trial", "attempt", "stage", "step", "retry", "at_utc")
+#: The columns of each table that holds rows of runs, without the number that SQLite gives; SQL is made of these names only.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "events": ("run_id", "at_utc", "kind", "node", "trial", "v", "data"),
+    "model_calls": (
+        *_ADDRESS, "request_hash", "request", "reply", "model", "input_tokens", "output_tokens", "cached_tokens",
+        "cost_usd", "seconds",
+    ),
+    "api_calls": (
+        *_ADDRESS, "path", "asked", "sent", "cutoff", "request_hash", "answer", "meta", "refused",
+    ),
+}  # fmt: skip
+
+
+def insert_row(db: sqlite3.Connection, table: str, values: Sequence[object]) -> int:
+    """Insert a row of one of `COLUMNS`' tables, values in that order, and return the number it got."""
+    names = COLUMNS[table]
+    marks = ", ".join("?" * len(names))
+    cursor = db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", tuple(values))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def schema_objects(db: sqlite3.Connection) -> set[tuple[str, str, str, str | None]]:
+    """Return the tables, indexes, triggers and views of a database, with the SQL that made them."""
+    return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+def own_schema() -> set[tuple[str, str, str, str | None]]:
+    """Return `schema_objects` of a new store, for comparison with a stranger's."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA)
+        return schema_objects(db)
+
+
+_RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+
+
 class StoredEvent(NamedTuple):
     """An event with its place in the log."""
 
@@ -67,22 +107,22 @@ class Store:
     ----------
     home : Path
         Data folder; made when missing.
+    durable : bool
+        False for a store that is deleted before anybody else sees it: nothing is synced to the disk.
     """
 
-    def __init__(self, home: Path) -> None:
-        home.mkdir(parents=True, exist_ok=True)
+    def __init__(self, home: Path, *, durable: bool = True) -> None:
+        make_home(home)
         self.home = home
         self._lock = threading.RLock()  # widgets may call from another thread
         self._db = sqlite3.connect(
             home / "workbench.db", timeout=30, check_same_thread=False, isolation_level=None
         )
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute(
-            "PRAGMA synchronous=NORMAL"
-        )  # survives a killed process; a power cut may cost the last commits
+        # WAL and NORMAL survive a killed process; a power cut may cost the last commits
+        self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
+        self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
         with self.transaction() as db:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version != SCHEMA_VERSION:
+            if db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
                 migrate(db)
         self._db.executescript(_SCHEMA)
 
@@ -207,8 +247,32 @@ class Store:
         raise UnknownRun(f"no run {text!r} in {self.home}: `workbench runs` lists them")
 
     def folder(self, run_id: str) -> Path:
-        """Return the run's folder, ``runs/<run_id>``."""
-        return self.home / "runs" / run_id
+        """Return the run's folder, ``runs/<run_id>``; raises ``UnknownRun`` for what is no run id."""
+        return self.home / "runs" / check_run_id(run_id)
+
+
+def make_home(home: Path) -> None:
+    """Make a data folder that only its owner may enter, and an empty database only its owner may read.
+
+    What exists already keeps the mode its owner gave it.
+    """
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # SQLite would create it readable by all; its side files take over the mode of the database.
+        os.close(os.open(home / "workbench.db", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+
+
+def check_run_id(text: object) -> str:
+    """Return the run id as it is; raises ``UnknownRun`` for anything else, since paths are made of it.
+
+    >>> check_run_id("20180630-120000-a1b2")
+    '20180630-120000-a1b2'
+    """
+    if isinstance(text, str) and _RUN_ID.fullmatch(text):
+        return text
+    raise UnknownRun(f"{str(text)[:60]!r} is no run id: ids look like 20180630-120000-a1b2")
 
 
 def utc_now() -> str:

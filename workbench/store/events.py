@@ -186,6 +186,19 @@ class ScenarioRecorded(_Event):
     record: dict[str, Any]
 
 
+class RunImported(_Event):
+    """The run came out of a package, here: its records up to this event are another home's.
+
+    The import appends it, so a package cannot leave it out. ``package`` is the hash of the file; ``differing`` says what
+    its records contradicted when it was taken in all the same (``anyway``).
+    """
+
+    kind: Literal["run.imported"] = "run.imported"
+    package: Hash
+    anyway: bool = False
+    differing: tuple[str, ...] = ()
+
+
 Event = Annotated[
     RunStarted
     | RunResumed
@@ -203,7 +216,8 @@ Event = Annotated[
     | NodeFailed
     | RunStopped
     | RunFinished
-    | ScenarioRecorded,
+    | ScenarioRecorded
+    | RunImported,
     Field(discriminator="kind"),
 ]
 

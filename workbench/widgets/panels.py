@@ -39,10 +39,11 @@ def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: floa
         ("Kernels", ISOLATION_WORDS.get(str(document.get("isolation")), "none ran yet")),
         ("Calls", _calls(document)),
         ("Run", str(document.get("run_id", ""))),
+        ("Origin", _origin(document.get("imported"))),
     ]
-    unsealed = document.get("isolation") == "none"
+    loud = {"Origin"} | ({"Kernels"} if document.get("isolation") == "none" else set())
     listed = "".join(
-        f'<div class="wb-fact{" wb-loud" if unsealed and name == "Kernels" else ""}">'
+        f'<div class="wb-fact{" wb-loud" if name in loud else ""}">'
         f'<span class="wb-label">{name}</span>{escape(value)}</div>'
         for name, value in facts
         if value
@@ -64,6 +65,14 @@ def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: floa
         f'<span class="wb-number" data-field="root">{percent(shown)}</span>{before}</div>'
         f"{base}</header>"
     )
+
+
+def _origin(imported: Mapping[str, Any] | None) -> str:
+    """Return how a run of another home is marked; nothing for one of this home."""
+    if not imported:
+        return ""
+    altered = f", ALTERED ({len(imported['differing'])} differences)" if imported["differing"] else ""
+    return f"IMPORTED {imported['at_utc'][:10]}, made elsewhere{altered}"
 
 
 def _calls(document: Mapping[str, Any]) -> str:
@@ -304,7 +313,8 @@ def note(line: str) -> str:
 def runs_table(runs: Sequence[Mapping[str, Any]], *, note: str = "") -> str:
     """Return the list of runs of a data folder, newest first, each a link to its dashboard."""
     lines = "".join(
-        f'<tr><td><a href="?run={escape(str(run["run_id"]))}">{prose(str(run["statement"]))}</a></td>'
+        f'<tr><td><a href="?run={escape(str(run["run_id"]))}">{prose(str(run["statement"]))}</a>'
+        f"{' <strong>IMPORTED</strong>' if run.get('imported') else ''}</td>"
         f"<td>{escape(str(run['cutoff']))}</td><td>{percent(run['p'])}</td><td>{escape(str(run['status']))}</td>"
         f"<td>{escape(str(run['run_id']))}</td></tr>"
         for run in runs

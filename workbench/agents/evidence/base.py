@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -31,15 +31,13 @@ class ProofContext:
         Knowledge cutoff as the run has it.
     belief : Belief
         What the log holds: the value to verify.
-    notebook : Path
-        Where the proof notebook stands.
+    journal, notebook : Path
+        Where the session's journal stands, if there was a session, and the proof notebook.
     data_calls : callable
-        The data calls of this attempt, from the ledger, oldest first; raises ``StoreCorrupt`` for an altered answer.
+        The data calls of this attempt, from the ledger, oldest first; those of one stage if it is named (``cell`` for
+        cells, ``tool`` for a grounder's own). Raises ``StoreCorrupt`` for an altered answer.
     last_reply : callable
         The newest recorded reply of a stage of this attempt, or None.
-    replay : callable
-        Compares the session's journal, notebook and ledger and re-runs the cells in a sealed kernel; its argument, called
-        once, says in one sentence what is wrong with the conclusion, or returns None.
     """
 
     node: NodeRef
@@ -47,10 +45,29 @@ class ProofContext:
     attempt: int
     cutoff: str
     belief: Belief
+    journal: Path
     notebook: Path
-    data_calls: Callable[[], list[LedgerRow]]
+    data_calls: DataCalls
     last_reply: Callable[[str], ModelReply | None]
-    replay: Callable[[Callable[[], str | None]], Awaitable[Verification]]
+
+
+class DataCalls(Protocol):
+    """Reads the data calls of one attempt from the ledger."""
+
+    def __call__(self, stage: str | None = None) -> list[LedgerRow]:
+        """Return them, oldest first; those of one stage if it is named."""
+        ...
+
+
+class Replay(Protocol):
+    """Re-runs a notebook; the engine gives it to evidence that has one."""
+
+    async def __call__(self, proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
+        """Compare the session's records and run its cells again in a sealed kernel, answered from the ledger.
+
+        ``conclusion`` is called once; it says in one sentence what is wrong with the recorded conclusion, or returns None.
+        """
+        ...
 
 
 class Evidence(Protocol):
@@ -80,8 +97,19 @@ class Evidence(Protocol):
         """
         ...
 
-    async def verify(self, proof: ProofContext) -> Verification:
-        """Compare the evidence with the records, offline and without a model; called when a leaf concludes and by ``verify``."""
+    def compare(self, proof: ProofContext) -> Verification:
+        """Compare the evidence with the records and execute nothing.
+
+        Called before anything of a run is re-run, and when a package is imported: a difference here means that the run was
+        altered, and nothing of it is trusted then.
+        """
+        ...
+
+    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
+        """Do what :meth:`compare` does, and re-run what can be re-run, offline and without a model.
+
+        Called when a leaf concludes and by ``verify``.
+        """
         ...
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from sandbox.verify import Verification, compare_proof
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies import parse_conclusion
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
-    from sandbox.verify import Verification
-    from workbench.agents.evidence.base import ProofContext
+    from workbench.agents.evidence.base import ProofContext, Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,18 @@ class NotebookEvidence:
         """Return None: the session has written the notebook."""
         return
 
-    async def verify(self, proof: ProofContext) -> Verification:
-        """Compare journal, notebook and ledger, run the cells again, and read p again from the recorded conclusion."""
-        return await proof.replay(lambda: _conclusion_fault(proof))
+    def compare(self, proof: ProofContext) -> Verification:
+        """Compare journal, notebook and ledger, and read p again from the recorded conclusion."""
+        return compare_proof(
+            journal=proof.journal,
+            notebook=proof.notebook,
+            rows=proof.data_calls("cell"),
+            conclusion=lambda: _conclusion_fault(proof),
+        )
+
+    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
+        """Compare, and run the cells again."""
+        return await replay(proof, lambda: _conclusion_fault(proof))
 
 
 def _conclusion_fault(proof: ProofContext) -> str | None:

@@ -12,7 +12,7 @@ from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from sandbox.verify import Verification
-    from workbench.agents.evidence.base import ProofContext
+    from workbench.agents.evidence.base import ProofContext, Replay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,11 @@ class TraceEvidence:
             book.cells.append(cell)
         return book
 
-    async def verify(self, proof: ProofContext) -> Verification:
+    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
+        """Compare; there is nothing to re-run."""
+        return self.compare(proof)
+
+    def compare(self, proof: ProofContext) -> Verification:
         """Compare the trace with the log, the ledger, and the notebook that was written from it."""
         from sandbox.verify import Difference, Verification
 

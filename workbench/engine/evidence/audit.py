@@ -49,6 +49,7 @@ def audit_run(store: Store, run_id: str) -> dict[str, Any]:
         _recomputed(state),
         *_coherence(state),
         _isolation(state),
+        *_origin(state),
         _proofs(store, state),
         _cost(store, state),
     ]
@@ -202,6 +203,14 @@ def _isolation(state: RunState) -> Check:
         "kernels ran UNSEALED" if state.isolation == "none" else f"kernels were sealed by {state.isolation}"
     )
     return Check(name="isolation", verdict=verdict, found=found)
+
+
+def _origin(state: RunState) -> list[Check]:
+    """Nothing for a run of this home; a warning for one that came out of a package."""
+    if state.imported is None:
+        return []
+    differing = "".join(f"; {line}" for line in state.imported.differing)
+    return [Check(name="origin", verdict="warn", found=state.imported.line() + differing)]
 
 
 def _proofs(store: Store, state: RunState) -> Check:

@@ -1,29 +1,50 @@
 """A run as one file: what a reviewer needs to look, recompute and verify without a network, and the way back in."""
 
+import hashlib
 import io
+import shutil
 import sqlite3
 import tempfile
+import time
 import zipfile
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import nbformat
 
-from workbench.engine.evidence.report import report_html
+from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, is_member, unpack
+from workbench.engine.evidence.intake import Finding, copy_database, examine, insert_events
+from workbench.engine.evidence.report import report_html, write_report
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state, notebook_name, put_tree
 from workbench.engine.wording import equation, percent
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import Tree
-from workbench.store import Store
+from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
+from workbench.store.database import COLUMNS, insert_row
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
 
 FORMATS = ("html", "json", "csv", "bif", "problog", "ipynb", "zip")
-_DATABASE = "run.db"
-#: Largest package that is taken in; a run of a thousand leaves is far below.
-MAX_BYTES = 2_000_000_000
+_TEMPORARY = ".import-"
+
+
+class PackageAltered(WorkbenchError):
+    """A package whose evidence contradicts itself; nothing of it was taken in. ``findings`` says where."""
+
+    exit_code = 6
+
+    def __init__(self, path: Path, findings: Sequence[Finding], unreadable: str | None = None) -> None:
+        self.findings = list(findings)
+        if unreadable is None:
+            count = f"{len(findings)} difference{'s' if len(findings) > 1 else ''}"
+            way = f"`workbench import {path} --anyway` keeps it, marked"
+        else:
+            count, way = unreadable, "it cannot be shown without that, so it cannot be kept"
+        super().__init__(f"{path} was altered since its run wrote it ({count}): nothing was taken in; {way}")
 
 
 def export_run(
@@ -49,11 +70,11 @@ def export_run(
     return made.text.encode(), made.notes
 
 
-def import_run(store: Store, path: Path, *, cutoff: str | None = None) -> str:
+def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: bool = False) -> str:
     """Take in a package or a tree and return the id of the run it became.
 
-    A ``.zip`` brings the whole run back under its own id. JSON and CSV bring a tree with its values; it becomes a new run
-    whose model is ``import``.
+    A ``.zip`` brings the whole run back under its own id (see `import_package`). JSON and CSV bring a tree with its values;
+    it becomes a new run whose model is ``import``. Either is marked as imported.
 
     Raises
     ------
@@ -65,21 +86,28 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None) -> str:
     if path.stat().st_size > MAX_BYTES:
         raise UsageError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} are taken")
     if zipfile.is_zipfile(path):
-        return _unzip(store, path)
+        return import_package(store, path, anyway=anyway)
     try:
         # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
-    return adopt_tree(store, import_tree(text), cutoff=cutoff or _cutoff_in(text) or "now")
+    tree = import_tree(text)
+    return adopt_tree(
+        store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package="sha256:" + _file_hash(path)
+    )
 
 
-def adopt_tree(store: Store, tree: Tree, *, cutoff: str) -> str:
-    """Make a run of a ready tree and return its id; it is done when its root has a probability."""
+def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
+    """Make a run of a ready tree and return its id; it is done when its root has a probability.
+
+    ``package`` is the hash of the file it came in.
+    """
     from proxies.clock import Cutoff
 
     run_id = new_run(store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model="import"))
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
+    store.append(run_id, ev.RunImported(package=package))
     if tree.root.p is not None:
         store.append(run_id, ev.RunFinished(p=tree.root.p))
     return run_id
@@ -125,9 +153,6 @@ def _notebook(store: Store, state: RunState) -> str:
     return str(nbformat.writes(book))  # type: ignore[no-untyped-call]
 
 
-_TABLES = ("events", "model_calls", "api_calls")
-
-
 def _zip(store: Store, state: RunState) -> bytes:
     folder = store.folder(state.run_id)
     memory = io.BytesIO()
@@ -137,11 +162,12 @@ def _zip(store: Store, state: RunState) -> bytes:
     ):
         database = Path(temporary) / "workbench.db"
         _copy_run(store.home / "workbench.db", Path(temporary), state.run_id)
-        package.write(database, _DATABASE)
+        package.write(database, DATABASE)
         package.writestr("report.html", report_html(store, state))
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.is_symlink() and path.name != "report.html":
-                package.write(path, f"run/{path.relative_to(folder)}")
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and not path.is_symlink() and is_member(name):
+                package.write(path, f"run/{name}")
     return memory.getvalue()
 
 
@@ -150,9 +176,8 @@ def _copy_run(source: Path, into: Path, run_id: str) -> None:
     Store(into).close()
     with sqlite3.connect(into / "workbench.db") as db:
         db.execute("ATTACH ? AS source", (str(source),))
-        for table in _TABLES:
-            columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] != "id"]
-            names = ", ".join(columns)
+        for table, columns in COLUMNS.items():
+            names = ", ".join(("seq", *columns) if table == "events" else columns)
             db.execute(
                 f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table} WHERE run_id = ?",
                 (run_id,),
@@ -178,58 +203,89 @@ def _copy_run(source: Path, into: Path, run_id: str) -> None:
     db.close()
 
 
-def _unzip(store: Store, path: Path) -> str:
-    with tempfile.TemporaryDirectory() as temporary, zipfile.ZipFile(path) as package:
-        names = package.namelist()
-        if _DATABASE not in names:
-            raise UsageError(f"{path} is no package of a run: it holds no {_DATABASE}")
-        if sum(item.file_size for item in package.infolist()) > MAX_BYTES:
-            raise UsageError(f"{path} unpacks to more than {MAX_BYTES} bytes")
-        target = Path(temporary) / "workbench.db"
-        target.write_bytes(package.read(_DATABASE))
+def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
+    """Take in a package and return the id of the run it brought; the run is marked as imported.
+
+    The package is unpacked into a folder of the home that is no run's, checked whole there by a store of its own, and moved
+    in one step: the rows in one transaction, the files by one rename. Whatever fails, the home is as it was.
+
+    Parameters
+    ----------
+    anyway : bool
+        Keep a run whose evidence contradicts itself; what differs is recorded with the mark. A body that is not what
+        its hash says is left out even so: bodies are shared by all runs of a home.
+
+    Raises
+    ------
+    PackageRefused
+        Our export cannot have written it (exit 2).
+    PackageAltered
+        It is a run, and its evidence contradicts itself (exit 6).
+    UsageError
+        The run is here already.
+    """
+    _sweep(store.home)
+    digest = "sha256:" + _file_hash(path)
+    with tempfile.TemporaryDirectory(dir=store.home, prefix=_TEMPORARY) as name:
+        temporary = Path(name)
+        unpack(path, temporary, "files")
+        own = Store(temporary / "home", durable=False)
         try:
-            other = Store(Path(temporary))
-        except sqlite3.DatabaseError:
-            raise UsageError(f"{path}: its {_DATABASE} is not a database of runs") from None
-        ids = other.run_ids()
-        try:
-            if len(ids) != 1:
-                raise UsageError(f"{path} holds {len(ids)} runs, a package holds one")
-            load_state(other, ids[0])
+            run_id, findings = copy_database(temporary / DATABASE, own)
+            if run_id in store.run_ids() or store.folder(run_id).exists():
+                raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+            folder = own.folder(run_id)
+            folder.parent.mkdir()
+            files = temporary / "files"
+            files.mkdir(exist_ok=True)
+            files.rename(folder)
+            try:
+                state, more = examine(own, run_id)
+            except StoreCorrupt as error:
+                raise PackageAltered(path, findings, str(error)) from None
+            findings += more
+            if findings and not anyway:
+                raise PackageAltered(path, findings)
+            lines = tuple(finding.line() for finding in findings)
+            own.append(run_id, ev.RunImported(package=digest, anyway=bool(findings), differing=lines))
+            if state.finished and not findings:
+                write_report(own, load_state(own, run_id))
+            _move_in(own, store, run_id)
         finally:
-            other.close()
-        if ids[0] in store.run_ids():
-            raise UsageError(f"run {ids[0]} is here already: `workbench show {ids[0]}`")
-        _merge(store, target, ids[0])
-        folder = store.folder(ids[0])
-        for name in names:
-            # A package comes from a stranger: nothing of it may land outside the run's folder.
-            if name.startswith("run/") and not name.endswith("/"):
-                place = (folder / name.removeprefix("run/")).resolve()
-                if not place.is_relative_to(folder.resolve()):
-                    raise UsageError(f"{path} holds a file that would land outside its run: {name}")
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(package.read(name))
-    return ids[0]
+            own.close()
+    return run_id
 
 
-def _merge(store: Store, source: Path, run_id: str) -> None:
-    for row in store_rows(source, "bodies"):
-        store.put_body(bytes(row["data"]))
-    with store.transaction() as db:
-        for table in _TABLES:
-            for row in store_rows(source, table):
-                values = {key: row[key] for key in row.keys() if key not in ("id", "seq")}  # noqa: SIM118
-                names, marks = ", ".join(values), ", ".join("?" * len(values))
-                db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
+def _move_in(own: Store, store: Store, run_id: str) -> None:
+    """Copy the checked rows into the home and rename the folder into it, both or neither."""
+    source, target = own.folder(run_id), store.folder(run_id)
+    with ExitStack() as undo:
+        if not target.parent.exists():
+            target.parent.mkdir()
+            undo.callback(target.parent.rmdir)
+        with store.transaction() as db:
+            if run_id in store.run_ids():  # another process took it in meanwhile
+                raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+            db.executemany(
+                "INSERT OR IGNORE INTO bodies VALUES (?, ?)", own.query("SELECT hash, data FROM bodies")
+            )
+            events = own.query("SELECT * FROM events ORDER BY seq")
+            insert_events(db, ((row["seq"], dict(row)) for row in events))
+            for table in ("model_calls", "api_calls"):
+                for row in own.query(f"SELECT {', '.join(COLUMNS[table])} FROM {table} ORDER BY id"):
+                    insert_row(db, table, tuple(row))
+            source.rename(target)
+            undo.callback(target.rename, source)  # until the rows are committed
+        undo.pop_all()
 
 
-def store_rows(database: Path, table: str) -> list[sqlite3.Row]:
-    """Return all rows of a table of a database file, in the order they were written."""
-    db = sqlite3.connect(database)
-    try:
-        db.row_factory = sqlite3.Row
-        order = "seq" if table == "events" else "hash" if table == "bodies" else "id"
-        return db.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
-    finally:
-        db.close()
+def _file_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sweep(home: Path) -> None:
+    """Remove what an import that was killed left behind; a day is longer than any import takes."""
+    for left in home.glob(f"{_TEMPORARY}*"):
+        if time.time() - left.stat().st_mtime > 86_400:
+            shutil.rmtree(left, ignore_errors=True)

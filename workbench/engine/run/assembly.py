@@ -24,6 +24,7 @@ async def open_engine(
     settings: RunSettings,
     *,
     environ: Mapping[str, str],
+    isolation: str | None = None,
     embedded_root: Path | None = None,
     model: Model | None = None,
     listener: Listener | None = None,
@@ -34,6 +35,9 @@ async def open_engine(
     ----------
     environ : mapping
         Where keys and upstreams are read from; keys go to the broker and the model's client and nowhere else.
+    isolation : str, optional
+        The level the person at this machine asked for; None takes the best sealed one that works here. What ``settings``
+        say of it is not looked at: they may come out of a stranger's run.
     embedded_root : Path, optional
         Folder of the embedded series instead of the installed package's.
     model : Model, optional
@@ -44,7 +48,7 @@ async def open_engine(
         embedded_root=embedded_root,
     )
     broker = open_broker(proxy_settings)
-    sandbox = Sandbox(isolation=settings.isolation)
+    sandbox = Sandbox(isolation=isolation)
     try:
         yield Engine(
             store,

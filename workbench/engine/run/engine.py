@@ -89,6 +89,7 @@ class Engine:
         if state.finished:
             return state
         state.require_installed()
+        state.require_own_server()
         agents = Agents(state.settings)
         ledger = ModelLedger(self._store)
         budget = Budget(state.settings.budget_usd, ledger.cost(run_id) or 0.0)
@@ -103,7 +104,7 @@ class Engine:
                     ev.RunStopped(why="plan-only", detail="the tree stands; `workbench resume` grounds it")
                 )
                 return recorder.state
-            await self._seal(recorder)
+            level = await self._seal(recorder)
             leaves = LeafGrounding(
                 recorder,
                 grounder=agents.grounder,
@@ -111,6 +112,7 @@ class Engine:
                 broker=self._broker,
                 catalogue=self._catalogue,
                 sandbox=self._sandbox,
+                isolation=level,
                 limits=self._limits,
             )
             await TreeGrounding(recorder, leaves, agents.synthesizer, gateway).ground()
@@ -120,12 +122,15 @@ class Engine:
         write_report(self._store, recorder.state)
         return recorder.state
 
-    async def _seal(self, recorder: Recorder) -> None:
-        """Find out, by trying, that kernels can be sealed at the asked level; fail closed."""
-        level = recorder.state.settings.isolation
+    async def _seal(self, recorder: Recorder) -> str:
+        """Find out, by trying, at which level kernels start in this sitting, and put it on record; fail closed.
+
+        The level is the sandbox's, which has it from this command line. What the run's own log says is only shown.
+        """
         report = await self._sandbox.probe()
-        report.require(level)
+        level: str = await self._sandbox.level()
         recorder.record(ev.RunSealed(isolation=level, refused=tuple(report.refused)))
+        return level
 
 
 @contextmanager

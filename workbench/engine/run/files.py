@@ -3,8 +3,6 @@
 They are for people and other programs; the event log stays the truth.
 """
 
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from sandbox.atomic import replace_file
 from workbench.engine.run.manifest import manifest
 from workbench.engine.run.state import RunState
 from workbench.store import ApiLedger, ModelLedger, Store
@@ -92,17 +91,7 @@ def write_atomically(path: Path, value: Any) -> None:
 
 def write_text_atomically(path: Path, text: str) -> None:
     """Write a text file so that a reader sees the old or the new one, never half of it."""
-    write_bytes_atomically(path, text.encode())
-
-
-def write_bytes_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    replace_file(path, text.encode())
 
 
 def write_notebook(path: Path, book: Any) -> None:

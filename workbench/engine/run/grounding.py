@@ -16,7 +16,7 @@ from workbench.engine.evidence.verification import proof_context, verify_trial
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.files import write_notebook
 from workbench.engine.run.recorder import Recorder
-from workbench.engine.run.state import notebook_name
+from workbench.engine.run.state import journal_name, notebook_name, session_name
 from workbench.models.base import NodeRef
 from workbench.models.errors import ModelError
 from workbench.plugins import EVIDENCE, package_of
@@ -57,8 +57,8 @@ class LeafGrounding:
     gateway : ModelGateway
     broker, catalogue
         The only way to data; every session of the run reads through it at the run's cutoff.
-    sandbox, limits
-        Where notebooks run, and the bounds of one.
+    sandbox, isolation, limits
+        Where notebooks run, the level of this sitting's kernels, and the bounds of one.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class LeafGrounding:
         broker: Broker,
         catalogue: Catalogue,
         sandbox: Sandbox,
+        isolation: str,
         limits: Limits,
     ) -> None:
         self._recorder = recorder
@@ -78,6 +79,7 @@ class LeafGrounding:
         self._broker = broker
         self._guide = CatalogueGuide.of(catalogue)
         self._sandbox = sandbox
+        self._isolation = isolation
         self._limits = limits
         self._cutoff = recorder.state.parsed_cutoff()
         self._ledger = ApiLedger(recorder.store)
@@ -162,10 +164,10 @@ class LeafGrounding:
         state = self._recorder.state
         folder = self._recorder.store.folder(state.run_id)
         return SessionSpec(
-            name=f"{node.id}.{trial}.{attempt}",
-            journal=folder / "sessions" / f"{node.id}.{trial}.{attempt}.jsonl",
+            name=session_name(node.id, trial, attempt),
+            journal=folder / "sessions" / journal_name(node.id, trial, attempt),
             notebook=folder / "proofs" / notebook_name(node.id, trial),
-            isolation=state.isolation or state.settings.isolation,
+            isolation=self._isolation,
             limits=self._limits,
             title=f"{node.id}: {node.statement}",
             metadata={
@@ -211,6 +213,7 @@ class LeafGrounding:
             node,
             trial,
             sandbox=self._sandbox,
+            isolation=self._isolation,
             limits=self._limits,
         )
         lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing)

@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,12 @@ def packages() -> dict[str, str]:
     return found
 
 
+@cache
 def code_hash() -> str:
-    """Return one hash over the Python sources of the three packages, so that a local change shows."""
+    """Return one hash over the Python sources of the three packages, so that a local change shows.
+
+    Read once per process: that is the code which runs.
+    """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
     for room in ("workbench", "sandbox", "proxies"):

@@ -13,12 +13,20 @@ Isolation = Literal["namespaces", "landlock", "none"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
 
 
+def check_level(level: str) -> str:
+    """Return the name of an isolation level as it is; raises ``UsageError`` for an unknown one."""
+    if level not in ISOLATION_LEVELS:
+        raise UsageError(f"unknown isolation {level!r}: one of {', '.join(ISOLATION_LEVELS)}")
+    return level
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """Everything that shapes a run besides its statement and cutoff.
 
     ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
-    expanded one after another (section 5.3). ``threshold`` is the probability above which a
+    expanded one after another (section 5.3). ``isolation`` is the level that was asked for by name when the run was made,
+    None where nothing was asked; it is a record and never decides where kernels start. ``threshold`` is the probability above which a
     proposition is taken as true (FEATURES A11). ``max_proof_retries`` is how many attempts a leaf gets in one
     sitting (A, C.1). ``budget_usd`` of None is no budget. ``options`` are settings of one agent alone, by role
     (``analyzer``, ``grounder``, ``synthesizer``); that agent checks them. ``packages`` says which installed package brought
@@ -36,7 +44,7 @@ class RunSettings:
     trials: int = 1
     concurrency: int = 20
     budget_usd: float | None = None
-    isolation: Isolation = "namespaces"
+    isolation: Isolation | None = None
     max_proof_retries: int = 3
     strict: bool = False
     threshold: float = PRODUCT_THRESHOLD
@@ -59,8 +67,8 @@ class RunSettings:
             raise UsageError(
                 f"options belong to analyzer, grounder or synthesizer, not {', '.join(sorted(unknown))}"
             )
-        if self.isolation not in ISOLATION_LEVELS:
-            raise UsageError(f"unknown isolation {self.isolation!r}: one of {', '.join(ISOLATION_LEVELS)}")
+        if self.isolation is not None:
+            check_level(self.isolation)
 
     def with_packages(self) -> "RunSettings":
         """Return the settings with the packages that bring this run's agents now; called when a run is opened."""

@@ -5,7 +5,7 @@ function, so that no two of them can disagree.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,10 +15,14 @@ from proxies.clock import Cutoff
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
 from workbench.propositions import Belief, NodeId, Tree
+from workbench.propositions.ids import require_id
 from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import rule_from_json, tree_from_json
+
+#: Largest number of a trial or attempt; both stand in file names.
+MAX_NUMBER = 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,25 @@ class TrialState:
     failure: str | None = None
     verified: bool | None = None
     evidence: ev.EvidenceRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """That a run came out of a package, and how; every screen says so."""
+
+    at_utc: str
+    package: str
+    anyway: bool
+    differing: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {**asdict(self), "differing": list(self.differing)}
+
+    def line(self) -> str:
+        """Return the sentence for the screens."""
+        altered = f"; ALTERED: {len(self.differing)} differences when it came in" if self.differing else ""
+        return f"IMPORTED {self.at_utc[:10]}: made elsewhere, its records are its sender's word{altered}"
 
 
 @dataclass(slots=True)
@@ -52,6 +75,7 @@ class RunState:
     stopped: ev.RunStopped | None = None
     finished: bool = False
     scenarios: ScenarioBook = field(default_factory=ScenarioBook)
+    imported: Imported | None = None
     missing: tuple[str, ...] = ()
     seq: int = 0
 
@@ -63,6 +87,15 @@ class RunState:
             pooled=set(self.pooled),
             failures={node: list(reasons) for node, reasons in self.failures.items()},
         )
+
+
+    def require_own_server(self) -> None:
+        """Raise ``UsageError`` if work on this run would send requests, and a key, where a stranger's package says."""
+        if self.imported is not None and self.settings.api_base is not None:
+            raise UsageError(
+                f"run {self.run_id} was imported and names the model server {self.settings.api_base!r:.120}:"
+                " nothing is sent there; analyze its statement anew with a server of your own"
+            )
 
     def trial(self, node: NodeId, trial: int) -> TrialState:
         """Return where one trial of a leaf stands; an empty state if nothing was begun."""
@@ -173,6 +206,14 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
             state.stopped = event
         case ev.RunFinished():
             state.finished, state.stopped = True, None
+        case ev.RunImported():
+            state.imported = Imported(
+                at_utc=stored.at_utc,
+                package=event.package,
+                anyway=event.anyway,
+                # what an earlier import found stays with the run
+                differing=(*(state.imported.differing if state.imported else ()), *event.differing),
+            )
         case ev.ScenarioRecorded():
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
         case ev.RunStarted():
@@ -194,5 +235,26 @@ def put_tree(store: Store, tree: Tree) -> str:
 
 
 def notebook_name(node: NodeId, trial: int) -> str:
-    """Return the proof notebook's file name: ``P2.1.ipynb``, and ``P2.1.t2.ipynb`` for the second trial."""
-    return f"{node}.ipynb" if trial == 1 else f"{node}.t{trial}.ipynb"
+    """Return the proof notebook's file name: ``P2.1.ipynb``, and ``P2.1.t2.ipynb`` for the second trial.
+
+    Raises ``IdMismatch`` for a node that is no id: a path is made of it.
+    """
+    _check_numbers(trial)
+    return f"{require_id(node)}.ipynb" if trial == 1 else f"{require_id(node)}.t{trial}.ipynb"
+
+
+def session_name(node: NodeId, trial: int, attempt: int) -> str:
+    """Return the name of a grounding's session: ``P2.1.1.1``; raises ``IdMismatch`` for a node that is no id."""
+    _check_numbers(trial, attempt)
+    return f"{require_id(node)}.{trial}.{attempt}"
+
+
+def journal_name(node: NodeId, trial: int, attempt: int) -> str:
+    """Return the file name of a session's journal: ``P2.1.1.1.jsonl``."""
+    return f"{session_name(node, trial, attempt)}.jsonl"
+
+
+def _check_numbers(*numbers: object) -> None:
+    for number in numbers:
+        if type(number) is not int or not 1 <= number <= MAX_NUMBER:
+            raise UsageError(f"trials and attempts are numbers from 1 to {MAX_NUMBER}, not {number!r:.40}")

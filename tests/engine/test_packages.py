@@ -1,0 +1,330 @@
+"""A stranger's package: nothing of it lands outside its run, chooses where code runs, or comes in half."""
+
+import io
+import json
+import shutil
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import IsolationUnavailable, Sandbox, probe
+from sandbox.errors import KernelStartFailed
+from sandbox.types import IsolationReport, SessionSpec
+from tests.command_line import run_cli
+from tests.fakes.hostile_packages import (
+    JOURNAL,
+    NOTEBOOK,
+    hostile_packages,
+    members_of,
+    pack,
+    with_notebook,
+    with_settings,
+    with_sql,
+)
+from tests.fakes.small_run import RUN, SOURCE, make_small_run
+from workbench.engine.evidence.package import export_run, import_run
+from workbench.engine.run.state import load_state
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.widgets import panels
+
+VICTIM = "20180101-000000-feed"
+
+
+def packed(home: Path, **options: Any) -> bytes:
+    """A package of the small run, exported from a home of its own."""
+    make_small_run(home, **options)
+    store = Store(home)
+    try:
+        return export_run(store, RUN, "zip")[0]
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return packed(tmp_path_factory.mktemp("honest"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder whose ``home`` holds a run already, the one that forged rows are aimed at."""
+    make_small_run(tmp_path / "home", VICTIM)
+    return tmp_path
+
+
+def took_in(place: Path, package: bytes, *options: str) -> Any:
+    (place / "x.zip").write_bytes(package)
+    return run_cli(place, "import", "x.zip", *options)
+
+
+def ok(place: Path, *arguments: str) -> str:
+    done = run_cli(place, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def snapshot(place: Path) -> tuple[dict[str, list[Any]], dict[str, tuple[int, bytes | None]]]:
+    """Every row of the home, and every file beside and in it with its mode and content."""
+    with closing(sqlite3.connect(place / "home" / "workbench.db")) as db:
+        rows = {
+            table: db.execute(f"SELECT * FROM {table}").fetchall()
+            for table in ("events", "bodies", "model_calls", "api_calls")
+        }
+    files = {}
+    for path in sorted(place.rglob("*")):
+        name = path.name
+        if name != "x.zip" and not name.endswith(("-wal", "-shm")):
+            content = path.read_bytes() if path.is_file() and name != "workbench.db" else None
+            files[str(path.relative_to(place))] = (path.lstat().st_mode, content)
+    return rows, files
+
+
+def test_a_corpus_of_hostile_packages_changes_nothing(place: Path, honest: bytes) -> None:
+    before, names, wrong = snapshot(place), set(), []
+    for hostile in hostile_packages(honest):
+        names.add(hostile.name)
+        done = took_in(place, hostile.data)
+        lines = done.stderr.splitlines()
+        listed = done.stdout.splitlines()
+        good = (
+            done.returncode == hostile.code
+            and len(lines) == 1
+            and lines[0].startswith("workbench: ")
+            and lines[0].isprintable()
+            and all(line.startswith("differs   ") and line.isprintable() for line in listed)
+            and (hostile.code == 6 or not listed)
+        )
+        if not good or snapshot(place) != before:
+            wrong.append((hostile.name, done.returncode, done.stdout[-300:], done.stderr[-300:]))
+            shutil.rmtree(place / "home")
+            make_small_run(place / "home", VICTIM)
+            before = snapshot(place)
+    assert not wrong and len(names) >= 200
+    assert took_in(place, honest).returncode == 0  # the neighbour is let through by the same home
+    assert snapshot(place) != before
+
+
+def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Path, honest: bytes) -> None:
+    took = took_in(place, honest, "--json")
+    assert took.returncode == 0 and json.loads(took.stdout)["run_id"] == RUN
+    level = probe.probed().level
+    assert level != "none"
+    document = json.loads(ok(place, "verify", RUN, "--json"))
+    assert document == {
+        "verified": True, "cells": 4, "differing": [], "advisory": [], "isolation": level,
+    }  # fmt: skip
+    assert f"sealed by {level}" in ok(place, "verify", RUN, "P2")
+    mode = (place / "home" / "runs" / RUN / "proofs").stat().st_mode & 0o777
+    assert mode == (place / "home" / "runs" / VICTIM / "proofs").stat().st_mode & 0o777
+
+
+def test_folders_that_other_zip_programs_write_are_let_through(place: Path, honest: bytes) -> None:
+    members = members_of(honest)
+    assert took_in(place, pack(members, ("run/", b""), ("run/proofs/", b""))).returncode == 0
+
+
+def writer(canary: Path) -> str:
+    """A cell that writes to the host where it can, and prints what the record says in either case."""
+    return f"try:\n    open({str(canary)!r}, 'w').write('pwned')\nexcept OSError:\n    pass\n{SOURCE}"
+
+
+def test_a_forged_level_never_yields_an_unsealed_kernel(
+    place: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    canary = tmp_path_factory.mktemp("host") / "canary"
+    package = packed(tmp_path_factory.mktemp("forge"), source=writer(canary), level="none")
+    assert took_in(place, package).returncode == 0
+    assert "KERNELS NOT SEALED" in ok(place, "show", RUN)  # what the package says is shown
+    assert json.loads(ok(place, "verify", RUN, "P1", "--json"))["isolation"] == probe.probed().level
+    assert not canary.exists()
+    # the control: only the person at this machine lowers it, and is told
+    done = run_cli(place, "verify", RUN, "P1", "--isolation", "none")
+    assert done.returncode == 0 and "UNSEALED" in done.stdout
+    assert canary.read_text() == "pwned"
+
+
+@pytest.mark.parametrize("option", [(), ("--isolation", "none")])
+def test_a_resumed_run_starts_kernels_at_the_level_of_this_command_line(
+    place: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...]
+) -> None:
+    document = json.loads(
+        ok(place, "analyze", "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30", "--isolation", "none", "--plan-only", "--json")
+    )  # fmt: skip
+    run_id = document["run_id"]
+    store = Store(place / "home")
+    store.append(run_id, ev.RunSealed(isolation="none"))
+    store.close()
+    levels = set()
+
+    async def refuse(self: Sandbox, spec: SessionSpec, call_api: Any) -> None:
+        levels.add(spec.isolation)
+        raise KernelStartFailed("no kernel in this test")
+
+    monkeypatch.setattr(Sandbox, "open", refuse)
+    done = run_cli(place, "resume", run_id, *option)
+    assert done.returncode == 4, done.stderr
+    level = option[-1] if option else probe.probed().level
+    assert levels == {level}
+    store = Store(place / "home")
+    sealed = [row.event for row in store.events(run_id) if isinstance(row.event, ev.RunSealed)]
+    store.close()
+    assert [event.isolation for event in sealed] == ["none", level]  # the change is on record
+
+
+@pytest.fixture
+def unsealable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    report = IsolationReport(level="none", available=("none",), refused=("namespaces: no", "landlock: no"))
+    monkeypatch.setattr("sandbox.manager.probed", lambda: report)
+    yield
+
+
+@pytest.mark.usefixtures("unsealable")
+def test_where_no_sealed_level_works_the_line_names_the_way_out(place: Path, honest: bytes) -> None:
+    assert took_in(place, honest).returncode == 0
+    claim = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30")
+    for words in (
+        ("verify", RUN),
+        ("analyze", *claim),
+        ("resume", "last"),
+        ("verify", RUN, "--isolation", "namespaces"),
+    ):
+        done = run_cli(place, *words)
+        assert done.returncode == 5, (words, done.stderr)
+        assert "--isolation none" in done.stderr.splitlines()[-1]
+    assert run_cli(place, "verify", RUN, "--isolation", "root").returncode == 2
+
+
+def test_the_best_sealed_level_is_taken_and_never_none() -> None:
+    both = IsolationReport(level="namespaces", available=("namespaces", "landlock", "none"))
+    second = IsolationReport(level="landlock", available=("landlock", "none"), refused=("namespaces: no",))
+    nothing = IsolationReport(level="none", available=("none",), refused=("namespaces: no", "landlock: no"))
+    assert both.choose(None) == "namespaces" and second.choose(None) == "landlock"
+    assert [report.choose("none") for report in (both, second, nothing)] == ["none"] * 3
+    for report, asked in ((second, "namespaces"), (nothing, None), (both, "root")):
+        with pytest.raises(IsolationUnavailable, match="--isolation none"):
+            report.choose(asked)
+
+
+def test_an_imported_run_says_so_on_every_screen(place: Path, honest: bytes) -> None:
+    assert took_in(place, honest).returncode == 0
+    for words in (("runs",), ("show", RUN), ("audit", RUN), ("export", RUN, "--to", "html")):
+        assert "IMPORTED" in ok(place, *words), words
+    assert "IMPORTED" in (place / "home" / "runs" / RUN / "report.html").read_text()
+    document = json.loads(ok(place, "show", RUN, "--json"))
+    assert document["imported"]["anyway"] is False and document["imported"]["differing"] == []
+    store = Store(place / "home")
+    tree = load_state(store, RUN).tree
+    store.close()
+    from workbench.synthesis import resynthesize
+
+    assert "IMPORTED" in panels.header(document, resynthesize(tree, {}), 0, None)
+    assert "IMPORTED" in panels.runs_table([{**document, "p": 0.5}])
+    # the neighbour: a run of this home bears no mark
+    own = json.loads(ok(place, "show", VICTIM, "--json"))
+    assert own["imported"] is None
+    for words in (("show", VICTIM), ("audit", VICTIM), ("export", VICTIM, "--to", "html")):
+        assert "IMPORTED" not in ok(place, *words)
+    assert "IMPORTED" not in panels.runs_table([{**own, "p": 0.5}])
+
+
+def test_altered_evidence_is_listed_and_kept_only_when_asked_for_and_never_run(
+    place: Path, honest: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    altered = pack(with_notebook(members_of(honest), lambda book: book["cells"][1].update(source="print(2)")))
+    done = took_in(place, altered)
+    assert done.returncode == 6 and "differs   P1 notebook cell-002" in done.stdout
+    assert json.loads(took_in(place, altered, "--json").stdout)["imported"] is False
+    assert run_cli(place, "show", RUN).returncode == 2
+    done = took_in(place, altered, "--anyway")
+    assert done.returncode == 0 and "ALTERED" in done.stdout
+
+    async def refuse(self: Sandbox, spec: SessionSpec, call_api: Any) -> None:
+        raise AssertionError("a kernel was started for a run whose records differ")
+
+    monkeypatch.setattr(Sandbox, "open", refuse)
+    done = run_cli(place, "verify", RUN, "--json")
+    assert done.returncode == 6
+    result = json.loads(done.stdout)
+    assert result["isolation"] is None
+    assert {(row["node"], row["check"]) for row in result["differing"]} == {("P1", "notebook")}
+
+
+def test_an_altered_body_is_never_shared_with_the_runs_of_the_home(place: Path, honest: bytes) -> None:
+    which = "(SELECT answer FROM api_calls LIMIT 1)"
+    altered = with_sql(
+        members_of(honest), f"UPDATE bodies SET data = CAST(data || ' ' AS BLOB) WHERE hash = {which}"
+    )
+    shutil.rmtree(place / "home" / "runs")
+    (place / "home" / "workbench.db").unlink()
+    done = took_in(place, pack(altered), "--anyway")
+    assert done.returncode == 0, done.stderr
+    # a run of this home that reads the same data files its own body
+    make_small_run(place / "home", VICTIM)
+    assert run_cli(place, "audit", VICTIM).returncode == 0
+    ok(place, "runs")
+
+
+def test_scenarios_come_along_into_a_home_that_counts_otherwise(
+    place: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("scenario")
+    make_small_run(home, RUN)
+    store = Store(home)
+    done = run_cli(
+        home.parent, "whatif", RUN, "--set", "P1=0.1", "--scenario", "bear", WORKBENCH_HOME=str(home)
+    )
+    assert done.returncode == 0, done.stderr
+    package = export_run(store, RUN, "zip")[0]
+    store.close()
+    assert took_in(place, package).returncode == 0
+    (bear,) = json.loads(ok(place, "scenarios", RUN, "--json"))["scenarios"]
+    assert bear["name"] == "bear"
+    ok(place, "scenarios", RUN, "--undo", "bear")
+
+
+def test_an_import_that_fails_at_its_last_step_leaves_the_home_as_it_was(
+    place: Path, honest: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot(place)
+    real = Path.rename
+
+    def fails(self: Path, target: Path) -> Path:
+        if Path(target).parent == place / "home" / "runs":
+            raise OSError(28, "No space left on device")
+        return real(self, target)
+
+    store = Store(place / "home")
+    (place / "x.zip").write_bytes(honest)
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(OSError, match="No space"):
+        import_run(store, place / "x.zip")
+    monkeypatch.undo()
+    store.close()
+    assert snapshot(place) == before
+    assert took_in(place, honest).returncode == 0
+
+
+def test_an_imported_run_cannot_send_requests_to_a_server_of_its_senders(place: Path, honest: bytes) -> None:
+    members = with_sql(
+        with_settings(members_of(honest), model="openai/x", api_base="http://127.0.0.1:9/v1"),
+        "DELETE FROM events WHERE kind = 'run.finished'",
+    )
+    assert took_in(place, pack(members)).returncode == 0
+    for words in (("resume", RUN), ("whatif", RUN, "--set", "P1=0.1", "--full", "--yes")):
+        done = run_cli(place, *words, OPENAI_API_KEY="not-a-key")
+        assert done.returncode == 2 and "127.0.0.1:9" in done.stderr, (words, done.stderr)
+
+
+def test_what_a_kill_left_beside_a_run_stays_out_of_its_package(tmp_path: Path) -> None:
+    make_small_run(tmp_path, RUN)
+    (tmp_path / "runs" / RUN / "proofs" / ".P1.ipynb.0badcafe").write_text("half")
+    store = Store(tmp_path)
+    names = zipfile.ZipFile(io.BytesIO(export_run(store, RUN, "zip")[0])).namelist()
+    store.close()
+    assert not [name for name in names if "0badcafe" in name] and {JOURNAL, NOTEBOOK} <= set(names)

@@ -1,0 +1,130 @@
+"""Opens a stranger's zip: every member is one that our own export writes, bounded in size, and lands where we say.
+
+Called by the import of a package, before anything of it is read. Nothing here trusts a field of the archive: sizes are
+counted while unpacking, and a path is made of the parts that a pattern matched.
+"""
+
+import re
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+
+from workbench.errors import UsageError
+
+#: Largest package that is taken in, packed and unpacked; a run of a thousand leaves is far below.
+MAX_BYTES = 2_000_000_000
+#: A run of a thousand leaves with five trials and three attempts each has 20,000 files.
+MAX_MEMBERS = 50_000
+#: A member that unpacks to more than this many times its packed size is a bomb; runs of repeated output stay below it,
+#: and small members are let through whatever their ratio.
+MAX_RATIO = 400
+SMALL_MEMBER = 8_000_000
+
+DATABASE = "run.db"
+REPORT = "report.html"
+_NODE = r"P(?:0|[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5}){0,40})"
+_NUMBER = r"[1-9][0-9]{0,3}"
+NOTEBOOK_NAME = re.compile(rf"({_NODE})(?:\.t({_NUMBER}))?\.ipynb")
+JOURNAL_NAME = re.compile(rf"({_NODE})\.({_NUMBER})\.({_NUMBER})\.jsonl")
+_FILES = re.compile(
+    rf"manifest\.json|tree\.json|proofs/{NOTEBOOK_NAME.pattern}|sessions/{JOURNAL_NAME.pattern}"
+)
+_FOLDERS = ("run/", "run/proofs/", "run/sessions/")
+_LARGEST = {"json": 100_000_000, "html": 500_000_000, "ipynb": 500_000_000, "jsonl": 1_000_000_000}
+#: What zipfile raises for an archive that is none, or that says one thing and holds another.
+_BROKEN = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
+    OverflowError, KeyError, UnicodeError,
+)  # fmt: skip
+
+
+class PackageRefused(UsageError):
+    """A package that our export cannot have written: malformed, oversized or forged."""
+
+
+def is_member(name: str) -> bool:
+    """Whether a file below ``run/`` belongs into a package; export asks this too, so leftovers of a kill stay at home."""
+    return _FILES.fullmatch(name) is not None
+
+
+def unpack(path: Path, into: Path, run_folder: str) -> None:
+    """Unpack a package: its database to ``into/run.db``, its files below ``into/run_folder``.
+
+    The report is left out: it is HTML of a stranger's, and is written anew from the log.
+
+    Raises
+    ------
+    PackageRefused
+        The archive is broken, or a member is not one of ours.
+    """
+    try:
+        with zipfile.ZipFile(path) as package:
+            members = package.infolist()
+            _check_members(members)
+            into.mkdir(parents=True, exist_ok=True)
+            for member in members:
+                if member.filename == DATABASE:
+                    _extract(package, member, into / DATABASE)
+                elif member.filename.startswith("run/") and not member.is_dir():
+                    _extract(package, member, into / run_folder / member.filename.removeprefix("run/"))
+    except _BROKEN as error:
+        raise PackageRefused(f"{path.name} is a broken zip archive ({error!s:.120})") from error
+
+
+def _check_members(members: list[zipfile.ZipInfo]) -> None:
+    if len(members) > MAX_MEMBERS:
+        raise PackageRefused(f"the package has {len(members)} members, at most {MAX_MEMBERS} are taken")
+    seen: set[str] = set()
+    for member in members:
+        name = member.filename
+        shown = repr(name[:80])
+        if member.orig_filename != name:
+            raise PackageRefused(f"the package has a member whose name is cut short: {shown}")
+        if name in seen:
+            raise PackageRefused(f"the package holds {shown} twice")
+        seen.add(name)
+        if name not in (DATABASE, REPORT, *_FOLDERS) and not (
+            name.startswith("run/") and is_member(name.removeprefix("run/"))
+        ):
+            raise PackageRefused(
+                f"the package holds {shown}, which is no file of a run and would land outside or beside it"
+            )
+        if member.flag_bits & 0x1:
+            raise PackageRefused(f"{shown} in the package is encrypted")
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFDIR if name.endswith("/") else stat.S_IFREG):
+            raise PackageRefused(f"{shown} in the package is a link or a special file")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise PackageRefused(f"{shown} in the package is packed in a way that is not taken")
+        if member.file_size > _largest(name) or (name.endswith("/") and member.file_size):
+            raise PackageRefused(f"{shown} unpacks to {member.file_size} bytes, more than is taken")
+        if member.file_size > max(SMALL_MEMBER, MAX_RATIO * member.compress_size):
+            raise PackageRefused(f"{shown} unpacks to {member.file_size} bytes out of {member.compress_size}")
+    if DATABASE not in seen:
+        raise PackageRefused(f"it is no package of a run: it holds no {DATABASE}")
+    if sum(member.file_size for member in members) > MAX_BYTES:
+        raise PackageRefused(f"the package unpacks to more than {MAX_BYTES} bytes")
+    # members that share their packed bytes make a small file unpack to anything
+    end = 0
+    for member in sorted(members, key=lambda member: member.header_offset):
+        if member.header_offset < end:
+            raise PackageRefused(f"{member.filename!r:.80} overlaps another member of the package")
+        end = member.header_offset + 30 + member.compress_size
+
+
+def _largest(name: str) -> int:
+    return _LARGEST.get(name.rpartition(".")[2], MAX_BYTES)
+
+
+def _extract(package: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    left = member.file_size
+    with package.open(member) as source, open(place, "xb") as target:
+        while chunk := source.read(1 << 20):
+            left -= len(chunk)
+            if left < 0:
+                break
+            target.write(chunk)
+    if left:
+        raise PackageRefused(f"{member.filename!r:.80} does not have the size that the package says")
