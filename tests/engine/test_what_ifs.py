@@ -315,7 +315,7 @@ async def test_refits_show_spread_and_flips_and_are_asked_afresh_each_time(store
     assert any("changes sign" in line for line in found.spread.warnings)
     again = desk(store, *replies)
     (other,) = await refit_run(store, state, ("P1",), 3, again)
-    assert again.asked == 3 and other.values == found.values  # nothing came from the ledger
+    assert again.calls == 3 and other.values == found.values  # nothing came from the ledger
     assert load_state(store, RUN).tree == tree
 
 

@@ -32,9 +32,10 @@ from workbench.engine.view import view
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json
 from workbench.propositions.ids import is_id
-from workbench.store import Store, StoreCorrupt
+from workbench.store import Store, StoreCorrupt, StoreTooNew
 from workbench.store import events as ev
 from workbench.store.database import COLUMNS, check_run_id, insert_row, own_schema, schema_objects
+from workbench.store.migrations import upcast
 from workbench.synthesis import tree_from_json
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
@@ -189,13 +190,13 @@ def _checked(table: str, values: dict[str, Any], run_id: str) -> dict[str, Any]:
 
 def _event(values: dict[str, Any]) -> None:
     data = _json(values["data"], "an event")
-    if values["v"] != ev.VERSION:
-        raise PackageRefused(f"its events have version {values['v']}, this workbench reads {ev.VERSION}")
     if {"kind", "node", "trial"} & data.keys():
         raise PackageRefused("an event says its place twice")
     place = {name: values[name] for name in ("kind", "node", "trial")}
     try:
-        event = ev.parse_event(data | place)
+        event = ev.parse_event(upcast(data | place, values["v"], seq=values["seq"]))
+    except StoreTooNew as error:
+        raise PackageRefused(f"its {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         raise PackageRefused(
