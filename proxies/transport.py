@@ -108,7 +108,6 @@ class HttpxWire:
     async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
         """One HTTP exchange."""
         if self._client is None:
-            # redirects are not followed: a key must not travel to another host
             inner = httpx.AsyncHTTPTransport(
                 verify=await asyncio.to_thread(_tls),
                 limits=httpx.Limits(max_connections=32, max_keepalive_connections=16),
@@ -116,6 +115,7 @@ class HttpxWire:
             self._client = httpx.AsyncClient(
                 transport=_Keyed(inner, self._key, self._secret),
                 headers={"user-agent": self._agent},
+                follow_redirects=False,  # _Keyed would add the key to every hop, whatever its host
                 trust_env=False,
             )
         try:

@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -24,10 +24,30 @@ from sandbox.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_
 
 _log = logging.getLogger(__name__)
 _SLACK = 16 << 20  # page tables, sockets and the like, which count for a group and not for the watch
+_AT_ONCE = 100  # descriptors that killing holds
 _PATIENCE = 3.0  # seconds that the end of our process waits for the last groups
 
 #: Tries whether the limits of a group bite; raises `NoGroups`.
 Trial = Callable[["Group"], None]
+
+
+def kill_listed(pids: Callable[[], Iterable[int]]) -> bool:
+    """Kill the processes that `pids` lists, at most `_AT_ONCE` of them; return whether there were any.
+
+    It is asked twice: a number may be another process's by now, but not once we hold a descriptor of it.
+    """
+    descriptors: dict[int, int] = {}
+    try:
+        for pid in itertools.islice(pids(), _AT_ONCE):
+            with contextlib.suppress(ProcessLookupError):
+                descriptors[pid] = os.pidfd_open(pid)
+        for pid in descriptors.keys() & set(pids()):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptors[pid], signal.SIGKILL)
+    finally:
+        for descriptor in descriptors.values():
+            os.close(descriptor)
+    return bool(descriptors)
 
 
 class Group:
@@ -106,15 +126,7 @@ class Group:
     def _kill(self, folder: Path) -> None:
         with contextlib.suppress(OSError):  # it went meanwhile
             self._tree.write(self._pids, "pids.max", "0")  # so that they cannot fork faster than we kill
-            for pid in self._tree.processes(folder):
-                with contextlib.suppress(ProcessLookupError):
-                    fd = os.pidfd_open(pid)
-                    try:
-                        # the number may be another's by now; the descriptor's process no longer changes
-                        if pid in self._tree.processes(folder):
-                            signal.pidfd_send_signal(fd, signal.SIGKILL)
-                    finally:
-                        os.close(fd)
+            kill_listed(lambda: self._tree.processes(folder))
 
     def _held(self) -> int:
         name = "memory.usage_in_bytes" if self.version == 1 else "memory.current"

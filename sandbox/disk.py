@@ -32,7 +32,11 @@ class DiskWatch:
         self._bytes = limit_mb << 20
         self._entries = entries
 
-    def exceeded(self) -> bool:
+    async def exceeded(self) -> bool:
+        """Whether more is there now than allowed."""
+        return await asyncio.to_thread(self.look)
+
+    def look(self) -> bool:
         """Whether more is there than allowed; a tree that cannot be looked through counts as too much."""
         size = 0
         for entries, found in enumerate(walk(self._folder), 1):
@@ -49,14 +53,14 @@ class DiskWatch:
         """Return when more is there than allowed."""
         while True:
             began = time.monotonic()
-            if await asyncio.to_thread(self.exceeded):
+            if await self.exceeded():
                 return
             await asyncio.sleep(max(_EVERY, _SHARE * (time.monotonic() - began)))
 
     async def falls(self, seconds: float) -> bool:
         """Whether no more than allowed is there within so many seconds."""
         end = time.monotonic() + seconds
-        while await asyncio.to_thread(self.exceeded):
+        while await self.exceeded():
             if time.monotonic() >= end:
                 return False
             await asyncio.sleep(_EVERY)

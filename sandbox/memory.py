@@ -12,12 +12,15 @@ without a group by nothing but the address space of each process.
 import asyncio
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
+from sandbox.cgroups import kill_listed
 from sandbox.kernel import Kernel
 
 EVERY = 0.2  # seconds between two looks
+_IN_A_ROW = 3
 _EVERY_IDLE = 1.0  # the same for a kernel that somebody may have left open
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -73,17 +76,26 @@ class MemoryWatch:
         self.peak = max(self.peak, used)
         return used
 
+    async def exceeded(self) -> bool:
+        """Whether more is held now than allowed."""
+        return self.used() > self._limit
+
     async def falls(self, seconds: float) -> bool:
-        """Whether no more than allowed is held within so many seconds."""
-        for _ in range(max(1, round(seconds / EVERY))):
-            if self.used() <= self._limit:
+        """Whether no more than allowed is held within so many seconds, `_IN_A_ROW` looks in a row.
+
+        One look is not enough: Linux may just have killed one process while the others still fill what they took.
+        """
+        below = 0
+        for _ in range(max(_IN_A_ROW, round(seconds / EVERY))):
+            below = 0 if await self.exceeded() else below + 1
+            if below == _IN_A_ROW:
                 return True
             await asyncio.sleep(EVERY)
         return False
 
     async def over(self, every: float = EVERY) -> None:
         """Return when more is held than allowed."""
-        while self.used() <= self._limit:
+        while not await self.exceeded():
             await asyncio.sleep(every)
 
     def stopped(self) -> str | None:
@@ -102,6 +114,30 @@ class MemoryWatch:
         except OSError:
             return 0  # its kernel ended, and the group with it
         return private + max(0, files - self._files)
+
+
+async def end_children(kernel: Kernel, seconds: float = 1.0) -> None:
+    """Kill all that a kernel started, and not the kernel; returns when none is left, or after so many seconds.
+
+    The session calls this when a watch or the group stopped a cell: children that ignore the interrupt would go on taking
+    what is limited, and the next cell would be stopped for them.
+    """
+
+    def children() -> list[int]:
+        pids = family(kernel.process.pid) if kernel.group is None else kernel.group.processes()
+        return [pid for pid in pids if pid != kernel.process.pid and not _is_zombie(pid)]
+
+    end = time.monotonic() + seconds
+    while kernel.process.alive and await asyncio.to_thread(kill_listed, children) and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process has ended, and only its parent has not asked for its exit code; the kernel may never ask."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 async def guard(kernel: Kernel, limit_mb: int, files: int = 0, grace: float = 1.0) -> None:

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sandbox.client import CellRun
@@ -13,6 +14,21 @@ _TOO_MUCH = {
 }
 #: Limits that a cell runs into by itself, by the number of the error it then sees.
 _BY_ERROR = {"[Errno 24]": "open_files", "[Errno 27]": "disk", "[Errno 28]": "disk"}
+
+
+def blame(result: CellResult, limit: str, *, died: bool) -> CellResult:
+    """The result of a cell that had ended when what it left behind was seen to be over a limit.
+
+    Parameters
+    ----------
+    died : the kernel had to be ended for it; such a cell is not run again
+    """
+    if not died:
+        return replace(result, limit=result.limit or limit)
+    text = f"KernelDied: after the cell had ended, {_TOO_MUCH.get(limit, f'its kernel ended at the limit of {limit}')}"
+    error = CellError(ename="KernelDied", evalue=text.partition(": ")[2], traceback=(text,))
+    shown = {"output_type": "error", "ename": error.ename, "evalue": error.evalue, "traceback": [text]}
+    return replace(result, status="died", limit=limit, error=error, outputs=(*result.outputs, shown))
 
 
 def cell_result(

@@ -14,10 +14,10 @@ from sandbox.disk import DiskWatch
 from sandbox.errors import KernelDied, SessionClosed
 from sandbox.journal import Journal, fold, read_lines, result_to_json
 from sandbox.kernel import Kernel
-from sandbox.memory import MemoryWatch
+from sandbox.memory import MemoryWatch, end_children
 from sandbox.notebook import render_notebook, write_notebook
 from sandbox.pool import ReadyKernel
-from sandbox.results import cell_result
+from sandbox.results import blame, cell_result
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 
@@ -103,6 +103,7 @@ class Session:
         if fixes is not None and not any(cell.id == fixes for cell in self.cells):
             raise ValueError(f"no cell {fixes!r} in session {self.spec.name}")
         async with self._busy:
+            await self._blame_earlier()
             if self._kernel is None or not self._kernel.process.alive:
                 await self._start_kernel("died")
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
@@ -252,7 +253,7 @@ class Session:
                 done, _ = await asyncio.wait(either, timeout=grace, return_when=_FIRST)
                 stays = bool(done & either)
                 if said and stays and not exited.done():
-                    stays = await said[0].falls(_WATCH_GRACE)
+                    stays = await self._relieve(said[0])
             if not stays:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
@@ -266,9 +267,55 @@ class Session:
                 task.cancel()
             await asyncio.gather(*either, *watches, return_exceptions=True)
         self._rest = run.rest
-        limit = limit or self._memory.stopped()
         duration = time.perf_counter() - started
+        # always asked: a count that stayed would be the next cell's
+        stopped = self._memory.stopped()
+        if stopped is not None and code is None:
+            await end_children(kernel)
+            self._memory.stopped()
+        limit = limit or stopped
         return cell_result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
+
+    async def _relieve(self, watch: MemoryWatch | DiskWatch) -> bool:
+        """Kill what the cells started; return whether the kernel by itself then stays within the watch's limit."""
+        assert self._kernel is not None
+        await end_children(self._kernel)
+        return await watch.falls(_WATCH_GRACE)
+
+    async def _blame_earlier(self) -> None:
+        """Look before a cell starts: who is over a limit now is the cell before, by what it left running.
+
+        Its result is corrected, in the journal too. What it started is killed, and the kernel where that is not enough;
+        the cell to come then runs in a fresh one.
+        """
+        kernel, memory = self._kernel, self._memory
+        ran = [cell for cell in self.cells if cell.kind == "code" and cell.result is not None]
+        if kernel is None or memory is None or not ran:
+            return
+        limit = killed = memory.stopped()
+        if killed is not None:
+            await end_children(kernel)
+        fits = True
+        for watch in self._watches:
+            if fits and kernel.process.alive and await watch.exceeded():
+                limit = watch.name
+                fits = await self._relieve(watch)
+        killed = memory.stopped() or killed
+        limit = limit or killed
+        if limit is None:
+            return
+        if killed is not None:
+            # it may be the kernel itself that the group killed just now
+            with contextlib.suppress(TimeoutError):
+                await kernel.wait(_WATCH_GRACE)
+        died = not (fits and kernel.process.alive)
+        earlier = ran[-1]
+        assert earlier.result is not None
+        result = blame(earlier.result, limit, died=died)
+        self._journal.append("result", id=earlier.id, result=result_to_json(result))
+        self.cells = [replace(cell, result=result) if cell.id == earlier.id else cell for cell in self.cells]
+        if died:
+            await self._stop_kernel()
 
     def _render_soon(self) -> None:
         if self._render_task is None or self._render_task.done():

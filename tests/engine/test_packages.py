@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from sandbox import IsolationUnavailable, Sandbox, probe
 from sandbox.errors import KernelStartFailed
@@ -27,6 +28,8 @@ from tests.fakes.hostile_packages import (
     with_sql,
 )
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
+from workbench.cli.reasoning import import_file
+from workbench.cli.screens import lab_environment
 from workbench.engine.evidence.package import export_run, import_run
 from workbench.engine.run.state import load_state
 from workbench.store import Store
@@ -85,15 +88,21 @@ def snapshot(place: Path) -> tuple[dict[str, list[Any]], dict[str, tuple[int, by
     return rows, files
 
 
-def test_a_corpus_of_hostile_packages_changes_nothing(place: Path, honest: bytes) -> None:
+def test_a_corpus_of_hostile_packages_changes_nothing(
+    place: Path, honest: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(place / "home"))
     before, names, wrong = snapshot(place), set(), []
     for hostile in hostile_packages(honest):
         names.add(hostile.name)
-        done = took_in(place, hostile.data)
-        lines = done.stderr.splitlines()
-        listed = done.stdout.splitlines()
+        (place / "x.zip").write_bytes(hostile.data)
+        # the command itself: building the whole command line for each package would take most of the time
+        with pytest.raises(typer.Exit) as ended:
+            import_file(place / "x.zip", cutoff=None, anyway=False, as_json=False)
+        out, err = capsys.readouterr()
+        lines, listed = err.splitlines(), out.splitlines()
         good = (
-            done.returncode == hostile.code
+            ended.value.exit_code == hostile.code
             and len(lines) == 1
             and lines[0].startswith("workbench: ")
             and lines[0].isprintable()
@@ -101,7 +110,7 @@ def test_a_corpus_of_hostile_packages_changes_nothing(place: Path, honest: bytes
             and (hostile.code == 6 or not listed)
         )
         if not good or snapshot(place) != before:
-            wrong.append((hostile.name, done.returncode, done.stdout[-300:], done.stderr[-300:]))
+            wrong.append((hostile.name, ended.value.exit_code, out[-300:], err[-300:]))
             shutil.rmtree(place / "home")
             make_small_run(place / "home", VICTIM)
             before = snapshot(place)
@@ -328,3 +337,18 @@ def test_what_a_kill_left_beside_a_run_stays_out_of_its_package(tmp_path: Path) 
     names = zipfile.ZipFile(io.BytesIO(export_run(store, RUN, "zip")[0])).namelist()
     store.close()
     assert not [name for name in names if "0badcafe" in name] and {JOURNAL, NOTEBOOK} <= set(names)
+
+
+def test_a_folder_without_its_run_is_said_so_and_left_alone(place: Path, honest: bytes) -> None:
+    left = place / "home" / "runs" / RUN
+    left.mkdir()
+    (left / "mine").write_text("x")
+    done = took_in(place, honest)
+    assert done.returncode == 2 and "move it away" in done.stderr
+    assert (left / "mine").read_text() == "x"
+
+
+def test_a_level_in_a_dotenv_file_does_not_reach_jupyterlab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANALYST_ISOLATION", "none")
+    assert "ANALYST_ISOLATION" not in lab_environment()
+    assert lab_environment("none")["ANALYST_ISOLATION"] == "none"

@@ -397,6 +397,8 @@ def _events(members: Members, honest: bytes) -> Family:
         }
     }
     yield "a scenario on no record", REFUSED, _added(members, "scenario.recorded", scenario)
+    imported = {"package": "sha256:" + "0" * 64, "anyway": True, "differing": ["\x1b[2J"]}
+    yield "a mark that steers a terminal", REFUSED, _added(members, "run.imported", imported)
     yield (
         "a scenario that is none",
         REFUSED,

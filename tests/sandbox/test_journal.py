@@ -102,7 +102,7 @@ def test_a_result_survives_the_journal():
         cell_id="c",
         status="error",
         error=error,
-        outputs=({"output_type": "stream"},),
+        outputs=({"output_type": "stream", "name": "stdout", "text": "42\n"},),
         limit="cpu",
         api_hashes=("x",),
     )

@@ -7,10 +7,13 @@ level, 6 checked and found wanting.
 
 import os
 import sys
+from pathlib import Path
 
 import typer
 
 from workbench.cli import data, decide, doctor, reasoning, runs, science, screens
+from workbench.cli.common import say
+from workbench.cli.env_file import load_keys
 from workbench.version import __version__
 
 app = typer.Typer(
@@ -34,18 +37,10 @@ for group in (runs, reasoning, decide, data, screens, science, doctor):
     group.register(app)
 
 
-def load_dotenv() -> None:
-    """Read ``.env`` of the current folder, for the command line only; what is already set stays."""
-    from dotenv import dotenv_values
-
-    for name, value in dotenv_values(".env").items():
-        if value is not None:
-            os.environ.setdefault(name, value)
-
-
 def main() -> None:
     """Run the command line; usage errors of the options end in one line and exit code 2 too."""
-    load_dotenv()
+    for complaint in load_keys(Path(".env"), os.environ):
+        say(f"workbench: {complaint}")
     try:
         # Without standalone mode an exit code asked for by a command is what the call returns.
         sys.exit(app(standalone_mode=False) or 0)

@@ -40,6 +40,7 @@ def serve(
 
     home = home_from(os.environ)
     run_id = load_run(home, run).document()["run_id"] if run is not None else None
+    leave_current_folder()
     say("Starting the dashboard; Ctrl-C ends it.")
     serve_dashboards(home, run_id, port=port, announce=_print_address)
 
@@ -66,6 +67,7 @@ def lab(
     make_home(home)
     arguments = [
         sys.executable,
+        "-P",
         "-m",
         "jupyterlab",
         "--ServerApp.ip=127.0.0.1",
@@ -80,7 +82,17 @@ def lab(
     arguments += [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     arguments += [] if browser else ["--no-browser"]
     # This process becomes JupyterLab: whoever stops it, by Ctrl-C or a signal, stops JupyterLab and leaves nothing behind.
-    os.execve(sys.executable, arguments, lab_environment(isolation))
+    leave_current_folder()
+    os.execve(sys.executable, arguments, {**lab_environment(isolation), "WORKBENCH_HOME": str(home)})
+
+
+def leave_current_folder() -> None:
+    """Go to the root folder, so that a server and its extensions find nothing of the folder that the user stands in.
+
+    Jupyter's parts look into the current folder without being asked: Voila's extension runs ``voila.py`` there, the
+    language server extension starts programs below ``node_modules``, Voila's page takes in ``custom/custom.css``.
+    """
+    os.chdir(os.sep)
 
 
 def lab_environment(isolation: str | None = None) -> dict[str, str]:

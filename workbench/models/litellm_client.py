@@ -34,8 +34,11 @@ _KEY_NAME = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_ACCESS_KEY)$")
 
 
 def load_litellm() -> Any:
-    """The ``litellm`` module, set up: local price list, no chatter, ``offline/analyst`` registered."""
+    """The ``litellm`` module, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # In its default mode the import loads every name of the first .env it finds: from the current folder upwards in a
+    # notebook, from the folder of the virtual environment upwards elsewhere. OPENAI_API_BASE there would send the key on.
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
     import litellm
 
     from workbench.models.litellm_provider import register

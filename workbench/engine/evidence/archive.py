@@ -31,7 +31,8 @@ _FILES = re.compile(
     rf"manifest\.json|tree\.json|proofs/{NOTEBOOK_NAME.pattern}|sessions/{JOURNAL_NAME.pattern}"
 )
 _FOLDERS = ("run/", "run/proofs/", "run/sessions/")
-_LARGEST = {"json": 100_000_000, "html": 500_000_000, "ipynb": 500_000_000, "jsonl": 1_000_000_000}
+#: Each but the database is read whole, and a value in memory takes several times its text.
+_LARGEST = {"json": 50_000_000, "html": 500_000_000, "ipynb": 200_000_000, "jsonl": 500_000_000}
 #: What zipfile raises for an archive that is none, or that says one thing and holds another.
 _BROKEN = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,

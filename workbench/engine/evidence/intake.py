@@ -205,6 +205,14 @@ def _event(values: dict[str, Any]) -> None:
     attempt = getattr(event, "attempt", None)
     if (attempt or 1) > MAX_NUMBER:
         raise PackageRefused(f"an event names attempt {attempt}, at most {MAX_NUMBER} are taken")
+    # what `audit` and `scenarios` print as it stands
+    shown: list[Any] = []
+    if isinstance(event, ev.RunImported):
+        shown = list(event.differing)
+    elif isinstance(event, ev.ScenarioRecorded):
+        shown = [event.record.get(name) for name in ("scenario", "author", "rationale")]
+    if not all(text.replace("\n", " ").isprintable() for text in shown if isinstance(text, str)):
+        raise PackageRefused(f"an event {values['kind']} holds characters that steer a terminal")
     if isinstance(event, ev.RunStarted):
         settings = event.settings
         agent = settings.get("agent")

@@ -232,8 +232,13 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
         own = Store(temporary / "home", durable=False)
         try:
             run_id, findings = copy_database(temporary / DATABASE, own)
-            if run_id in store.run_ids() or store.folder(run_id).exists():
+            if run_id in store.run_ids():
                 raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+            if store.folder(run_id).exists():
+                raise UsageError(
+                    f"{store.folder(run_id)} is there and no run of this home: an import was killed, or somebody put it"
+                    " there; move it away and import again"
+                )
             folder = own.folder(run_id)
             folder.parent.mkdir()
             files = temporary / "files"

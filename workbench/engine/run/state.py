@@ -88,7 +88,6 @@ class RunState:
             failures={node: list(reasons) for node, reasons in self.failures.items()},
         )
 
-
     def require_own_server(self) -> None:
         """Raise ``UsageError`` if work on this run would send requests, and a key, where a stranger's package says."""
         if self.imported is not None and self.settings.api_base is not None:
