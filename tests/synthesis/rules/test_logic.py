@@ -10,10 +10,11 @@ from workbench.synthesis import (
     MissingWeight,
     RuleError,
     RuleFormatError,
+    RuleLimits,
     UnknownChild,
     rule_from_json,
 )
-from workbench.synthesis.rules.decision import Diagram
+from workbench.synthesis.rules import exact_logic
 from workbench.synthesis.rules.formula import fold, occurrences, parse_formula, render, without_variable
 from workbench.synthesis.rules.logic import Assumption, LogicRule, frechet
 
@@ -172,7 +173,7 @@ TABLE_14 = [
 @pytest.mark.parametrize(("text", "q", "expected"), TABLE_14)
 def test_the_formulas_of_table_14(text: str, q: float, expected: float) -> None:
     rule = rule_of(text, q)
-    rule.validate(rule.children, require_pa=True)
+    rule.validate(rule.children, limits=RuleLimits(require_pa=True))
     assert rule.evaluate(dict.fromkeys(rule.children, 0.6)) == pytest.approx(expected, abs=1e-12)
 
 
@@ -231,9 +232,8 @@ def test_a_formula_must_fit_its_node() -> None:
         rule.validate(("P1",))
     with pytest.raises(MissingWeight, match="P10"):
         rule.validate(("P1", "P2", "P10"))
-    rule.validate(("P1", "P2", "P10"), require_all=False)
     with pytest.raises(RuleFormatError, match="must name PA"):
-        rule.validate(("P1", "P2"), require_pa=True)
+        rule.validate(("P1", "P2"), limits=RuleLimits(require_pa=True))
     with pytest.raises(RuleFormatError, match="needs an assumption"):
         LogicRule("P1 AND PA")
 
@@ -288,10 +288,14 @@ def test_twenty_distinct_variables_and_a_wide_entangled_formula() -> None:
 
 
 def test_a_formula_too_entangled_for_an_exact_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.synthesis.rules.decision.MAX_NODES", 50)
-    apart = " OR ".join(f"(P{i} AND P{i + 10})" for i in range(1, 11))
+    # every variable twice, its copies far apart: after ten variables there are 2^10 different rests
+    apart = " AND ".join(f"(P{i} OR P{(7 * i) % 23 + 1})" for i in range(1, 23))
+    monkeypatch.setattr(exact_logic, "MAX_TOKENS", 5_000)
+    p = {f"P{i}": 0.5 for i in range(1, 24)}
     with pytest.raises(FormulaError, match="too entangled"):
-        Diagram(parse_formula(apart).program)
+        exact_logic.probability(parse_formula(apart).program, p)
+    monkeypatch.undo()
+    assert 0 < exact_logic.probability(parse_formula(apart).program, p) < 1
 
 
 def test_fold_gives_text_of_its_own() -> None:
