@@ -158,5 +158,5 @@ def edit_from_json(data: Mapping[str, Any]) -> Edit:
         raise TreeFormatError(f"an edit is an object with a kind, one of {', '.join(_KINDS)}")
     kind = _KINDS[data["kind"]]
     body = {key: value for key, value in data.items() if key != "kind"}
-    edit: Edit = read_strict(kind, body, what=f"a {data['kind']} edit")
+    edit: Edit = read_strict(kind, body, what=f"the {data['kind']} edit")
     return edit
