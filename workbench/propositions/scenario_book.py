@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from workbench.propositions.edits import Edit, edit_from_json, edit_to_json
 from workbench.propositions.errors import EditConflict, TreeFormatError
-from workbench.propositions.values import check_keys, check_kinds, check_probability
+from workbench.propositions.strict_json import STRICT, ReadBy, read_strict
+from workbench.propositions.values import check_probability
 
 Action = Literal["open", "edit", "undo", "redo", "weigh", "close"]
+
+
+def _read_edit(data: Any, context: Any) -> Edit | None:
+    return None if data is None else edit_from_json(data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +43,14 @@ class ScenarioRecord:
         For ``open`` and ``weigh``: how likely the scenario is held.
     """
 
+    __pydantic_config__ = STRICT
+
     action: Action
     scenario: str
     author: str
     at: str
     base_seq: int | None = None
-    edit: Edit | None = None
+    edit: Annotated[Edit | None, ReadBy(_read_edit)] = None
     rationale: str = ""
     probability: float | None = None
 
@@ -77,14 +84,7 @@ class ScenarioRecord:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ScenarioRecord:
         """Read what :meth:`to_json` wrote."""
-        needed = {"action", "scenario", "author", "at"}
-        check_keys(data, needed, {"base_seq", "edit", "rationale", "probability"}, what="a scenario record")
-        check_kinds(data, str, "action", "scenario", "author", "at", "rationale", what="a scenario record")
-        check_kinds(data, (int, type(None)), "base_seq", what="a scenario record")
-        values = dict(data)
-        if values.get("edit") is not None:
-            values["edit"] = edit_from_json(values["edit"])
-        return cls(**values)
+        return read_strict(cls, data, what="a scenario record")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """How a proposition's soft truth value follows from its children's, and what that implies: pure functions of a tree."""
 
+from workbench.propositions import Rule, RuleLimits
 from workbench.synthesis.coherence.findings import (
     Finding,
     Nested,
@@ -26,11 +27,17 @@ from workbench.synthesis.errors import (
 from workbench.synthesis.exchange.bayes_net import BayesNet, Variable, bayes_net
 from workbench.synthesis.exchange.export import Export, export_tree, import_tree
 from workbench.synthesis.rules.ablations import AverageRule, RandomRule, average_rule, random_rule
-from workbench.synthesis.rules.linear import INTERCEPT_MAX, LinearRule, check_unit
+from workbench.synthesis.rules.linear import INTERCEPT_MAX, LinearRule, check_unit, greatest_gap, strict
 from workbench.synthesis.rules.logic import Assumption, LogicRule
 from workbench.synthesis.rules.noisy_or import NoisyOrRule
-from workbench.synthesis.rules.normalise import greatest_gap, strict
-from workbench.synthesis.rules.registry import checked_value, rule_from_json, rule_names, tree_from_json
+from workbench.synthesis.rules.registry import (
+    UninstalledRule,
+    checked_value,
+    rule_class,
+    rule_from_json,
+    rule_names,
+    tree_from_json,
+)
 from workbench.synthesis.rules.vanilla import VanillaRule
 from workbench.synthesis.sensitivity.information import InformationRow, ground_next, value_of_information
 from workbench.synthesis.sensitivity.noise import inject_noise, noisy_values
@@ -74,11 +81,14 @@ __all__ = [
     "RandomRule",
     "RefitSpread",
     "RootUncertainty",
+    "Rule",
     "RuleError",
     "RuleFormatError",
+    "RuleLimits",
     "SensitivityError",
     "Swing",
     "TornadoRow",
+    "UninstalledRule",
     "UnknownChild",
     "UnknownRule",
     "VanillaRule",
@@ -112,6 +122,7 @@ __all__ = [
     "refresh",
     "resynthesize",
     "root_uncertainty",
+    "rule_class",
     "rule_from_json",
     "rule_names",
     "scenario_tree",

@@ -14,10 +14,12 @@ from workbench.synthesis import (
     PolarityConflict,
     RuleError,
     RuleFormatError,
+    RuleLimits,
     UnknownChild,
     UnknownRule,
     WeightOutOfRange,
     check_unit,
+    checked_value,
     rule_from_json,
 )
 
@@ -97,15 +99,17 @@ def test_creation_is_checked(
 
 
 def test_an_analyst_may_overrule_a_sign_and_a_preset_the_bound() -> None:
-    LinearRule(0.0, {"P1": -0.3}).validate(("P1",), {"P1": Polarity.POSITIVE}, overrule_polarity=True)
-    LinearRule(0.3, {"P1": 0.3}).validate(("P1",), intercept_max=0.3)
+    LinearRule(0.0, {"P1": -0.3}).validate(
+        ("P1",), {"P1": Polarity.POSITIVE}, RuleLimits(overrule_polarity=True)
+    )
+    LinearRule(0.3, {"P1": 0.3}).validate(("P1",), limits=RuleLimits(intercept_max=0.3))
 
 
 def test_a_value_outside_the_unit_interval_is_refused_at_creation() -> None:
     rule = LinearRule(0.1, {"P1": 0.9, "P2": 0.5})
-    rule.validate(("P1", "P2"), p={"P1": 0.9, "P2": 0.1})
+    assert checked_value(rule, ("P1", "P2"), {}, {"P1": 0.9, "P2": 0.1}) == pytest.approx(0.96)
     with pytest.raises(OutOfUnitInterval, match=r"gives 1\.36"):
-        rule.validate(("P1", "P2"), p={"P1": 0.9, "P2": 0.9})
+        checked_value(rule, ("P1", "P2"), {}, {"P1": 0.9, "P2": 0.9})
     assert check_unit(1 + 1e-12) == 1.0 and check_unit(-1e-12) == 0.0
 
 
@@ -116,10 +120,10 @@ def test_what_is_allowed_but_odd_is_said() -> None:
 
 
 def test_strict_semantics_promise_a_range_inside_the_unit_interval() -> None:
-    assert LinearRule(0.2, {"P1": 0.5, "P2": -0.2}, "strict").is_strict
+    assert LinearRule(0.2, {"P1": 0.5, "P2": -0.2}, "strict").table_problem() is None
     with pytest.raises(WeightOutOfRange, match="normalise"):
         LinearRule(0.1, {"P1": 0.5, "P2": -0.2}, "strict")
-    assert not LinearRule(0.1, {"P1": 0.5, "P2": -0.2}).is_strict
+    assert "reaches [-0.1, 0.6]" in (LinearRule(0.1, {"P1": 0.5, "P2": -0.2}).table_problem() or "")
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from workbench.synthesis import (
     MissingWeight,
     RuleError,
     RuleFormatError,
+    RuleLimits,
     UnknownChild,
     rule_from_json,
 )
-from workbench.synthesis.rules.decision import Diagram
+from workbench.synthesis.rules import exact_logic
 from workbench.synthesis.rules.formula import fold, occurrences, parse_formula, render, without_variable
 from workbench.synthesis.rules.logic import Assumption, LogicRule, frechet
 
@@ -117,7 +118,7 @@ def test_naive_and_minmax_derivatives_match_finite_differences(
     for child, slope in rule.derivative(p).items():
         left = (rule.evaluate(p) - rule.evaluate({**p, child: p[child] - step})) / step
         right = (rule.evaluate({**p, child: p[child] + step}) - rule.evaluate(p)) / step
-        if norm == "product" or (min(gaps) > 1e-4 and len(set(values)) == 6):
+        if norm == "product" or (min(gaps, default=0.0) > 1e-4 and len(set(values)) == 6):
             slack = 1e-4 if norm == "product" else 1e-6
             assert min(left, right) - slack <= slope <= max(left, right) + slack
 
@@ -172,7 +173,7 @@ TABLE_14 = [
 @pytest.mark.parametrize(("text", "q", "expected"), TABLE_14)
 def test_the_formulas_of_table_14(text: str, q: float, expected: float) -> None:
     rule = rule_of(text, q)
-    rule.validate(rule.children, require_pa=True)
+    rule.validate(rule.children, limits=RuleLimits(require_pa=True))
     assert rule.evaluate(dict.fromkeys(rule.children, 0.6)) == pytest.approx(expected, abs=1e-12)
 
 
@@ -231,9 +232,8 @@ def test_a_formula_must_fit_its_node() -> None:
         rule.validate(("P1",))
     with pytest.raises(MissingWeight, match="P10"):
         rule.validate(("P1", "P2", "P10"))
-    rule.validate(("P1", "P2", "P10"), require_all=False)
     with pytest.raises(RuleFormatError, match="must name PA"):
-        rule.validate(("P1", "P2"), require_pa=True)
+        rule.validate(("P1", "P2"), limits=RuleLimits(require_pa=True))
     with pytest.raises(RuleFormatError, match="needs an assumption"):
         LogicRule("P1 AND PA")
 
@@ -287,11 +287,35 @@ def test_twenty_distinct_variables_and_a_wide_entangled_formula() -> None:
     assert rule_of(long).evaluate({f"P{i}": 1.0 for i in range(1, 3_001)}) == 1.0
 
 
+def test_twenty_variables_each_twice_leave_few_rests_and_are_exact() -> None:
+    ring = " OR ".join(f"(P{i} AND NOT P{i % 20 + 1})" for i in range(1, 21))
+    p = {f"P{i}": i / 21 for i in range(1, 21)}
+    # false only where all are equal
+    together, none = 1.0, 1.0
+    for value in p.values():
+        together, none = together * value, none * (1 - value)
+    assert rule_of(ring).evaluate(p) == pytest.approx(1 - together - none, abs=1e-12)
+    levels, _ = exact_logic.expand(parse_formula(ring).program)
+    assert sum(len(edges) for _, edges in levels) < 120  # of 2^20 worlds
+
+
+def test_only_repeated_variables_are_expanded() -> None:
+    long = " AND ".join(f"P{i}" for i in range(1, 1_001)) + " AND (P1 OR P2000)"
+    p = {f"P{i}": 1.0 for i in range(1, 1_001)} | {"P1": 0.5, "P2000": 0.5}
+    assert [name for name, _ in exact_logic.expand(parse_formula(long).program)[0]] == ["P1"]
+    assert rule_of(long).evaluate(p) == 0.5
+    assert rule_of(long).derivative(p)["P2000"] == 0.0 and rule_of(long).derivative(p)["P2"] == 0.5
+
+
 def test_a_formula_too_entangled_for_an_exact_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.synthesis.rules.decision.MAX_NODES", 50)
-    apart = " OR ".join(f"(P{i} AND P{i + 10})" for i in range(1, 11))
+    # every variable twice, its copies far apart: after ten variables there are 2^10 different rests
+    apart = " AND ".join(f"(P{i} OR P{(7 * i) % 23 + 1})" for i in range(1, 23))
+    monkeypatch.setattr(exact_logic, "MAX_TOKENS", 5_000)
+    p = {f"P{i}": 0.5 for i in range(1, 24)}
     with pytest.raises(FormulaError, match="too entangled"):
-        Diagram(parse_formula(apart).program)
+        exact_logic.probability(parse_formula(apart).program, p)
+    monkeypatch.undo()
+    assert 0 < exact_logic.probability(parse_formula(apart).program, p) < 1
 
 
 def test_fold_gives_text_of_its_own() -> None:

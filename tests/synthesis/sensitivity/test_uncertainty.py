@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.propositions.strategies import probabilities
 from tests.synthesis.exchange.test_export import mixed_trees
 from tests.synthesis.strategies import linear_trees, with_leaves
-from workbench.propositions import Belief, Tree
+from workbench.propositions import Belief, Rule, Tree
 from workbench.synthesis import (
     Assumption,
     LinearRule,
@@ -22,7 +22,7 @@ from workbench.synthesis import (
     evaluate,
     settle,
 )
-from workbench.synthesis.sensitivity.columns import root_columns, rule_columns
+from workbench.synthesis.sensitivity.columns import root_columns
 from workbench.synthesis.sensitivity.information import ground_next, value_of_information
 from workbench.synthesis.sensitivity.refits import refit_spread, weight_uncertainty
 from workbench.synthesis.sensitivity.sampling import beta_columns, beta_shape
@@ -65,16 +65,24 @@ def test_a_constant_formula_has_columns_too() -> None:
 
 def test_columns_of_a_strangers_rule_and_of_min_max() -> None:
     p = {"P1": np.array([0.2, 0.9]), "P2": np.array([0.5, 0.5])}
-    assert rule_columns(LogicRule("P1 AND P2", norm="minmax"), p).tolist() == [0.2, 0.5]
-    assert rule_columns(LogicRule("P1 OR P2", norm="minmax"), p).tolist() == [0.5, 0.9]
+    assert LogicRule("P1 AND P2", norm="minmax").columns(p).tolist() == [0.2, 0.5]
+    assert LogicRule("P1 OR P2", norm="minmax").columns(p).tolist() == [0.5, 0.9]
 
-    class Half:
-        name, numeric, multilinear = "half", True, True
+    class Half(Rule):
+        name = "half"
+
+        def named_children(self) -> tuple[str, ...]:
+            return ("P1",)
 
         def evaluate(self, p: Any) -> float:
             return float(p["P1"]) / 2
 
-    assert rule_columns(Half(), p).tolist() == [0.1, 0.45]  # type: ignore[arg-type]
+        def equation(self) -> str:
+            return "P1 / 2"
+
+    assert Half().columns(p) == [0.1, 0.45]
+    tree = two(LinearRule(0.1, {"P1": 0.5, "P2": 0.3})).with_rule("P0", Half())
+    assert root_columns(tree, p).tolist() == [0.1, 0.45]
 
 
 @given(linear_trees(tame=True), st.data())
@@ -216,7 +224,7 @@ def test_value_of_information_equals_brute_force(name: str) -> None:
     draws = np.random.default_rng(7)
     size = 400_000
     world = {leaf: (draws.random(size) < (tree[leaf].p or 0)).astype(float) for leaf in ("P1", "P2")}
-    truth = (draws.random(size) < rule_columns(rule, world)).astype(float)
+    truth = (draws.random(size) < rule.columns(world)).astype(float)
     blind = (truth - (tree.root.p or 0)) ** 2
     for leaf, row in rows.items():
         known = np.where(

@@ -19,7 +19,7 @@ from workbench.engine.evidence.report import report_html, write_report
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state, notebook_name, put_tree
-from workbench.engine.wording import equation, percent
+from workbench.engine.wording import equation_with_values, percent
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import Tree
 from workbench.store import Store, StoreCorrupt
@@ -136,7 +136,7 @@ def _notebook(store: Store, state: RunState) -> str:
     for node in state.tree.ids():
         indent = "  " * len(state.tree.ancestors(node))
         head.append(f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}")
-        rule = equation(state.tree, node)
+        rule = equation_with_values(state.tree, node)
         if rule:
             head.append(f"{indent}  `{node} = {rule}`")
     book.cells.append(nbformat.v4.new_markdown_cell("\n".join(head)))  # type: ignore[no-untyped-call]

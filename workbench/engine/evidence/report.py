@@ -9,7 +9,7 @@ import orjson
 from workbench.engine.run.files import run_manifest, write_text_atomically
 from workbench.engine.run.state import RunState, notebook_name
 from workbench.engine.view import root_base_rate
-from workbench.engine.wording import equation, percent
+from workbench.engine.wording import equation_with_values, percent
 from workbench.store import ApiLedger, Store
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def report_html(store: Store, state: RunState) -> str:
                 "width": round(100 * belief.p, 1) if belief else 0,
                 "key_factor": belief.key_factor if belief else "",
                 "report": belief.report if belief else "",
-                "rule": equation(tree, node),
+                "rule": equation_with_values(tree, node),
                 "notebook": None if proposition.children else f"proofs/{notebook_name(node, 1)}",
             }
         )

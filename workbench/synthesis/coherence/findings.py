@@ -12,12 +12,10 @@ from itertools import pairwise
 from math import fsum
 from typing import Any, Literal
 
-from workbench.propositions import NodeId, Polarity, Tree
+from workbench.propositions import NodeId, Polarity, Rule, Tree
 from workbench.propositions.checks import normal_statement
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.rules.formula import ASSUMPTION
-from workbench.synthesis.rules.logic import LogicRule, frechet
-from workbench.synthesis.sensitivity.refits import INTERCEPT, coefficients_of
+from workbench.synthesis.rules.linear import INTERCEPT
 
 TOLERANCE = 0.01
 
@@ -58,7 +56,7 @@ def check_tree(tree: Tree) -> list[Finding]:
         below = {child.id: child.p for child in tree.children(node_id)}
         known = {child: p for child, p in below.items() if p is not None}
         if node.rule is not None and node.rule.numeric and len(known) == len(below):
-            signs = coefficients_of(node.rule, known)
+            signs = node.rule.coefficients(known)
             for child, polarity in node.polarities.items():
                 weight = signs.get(child, 0.0)
                 if weight * (1 if polarity is Polarity.POSITIVE else -1) < -1e-12 and child != INTERCEPT:
@@ -70,8 +68,8 @@ def check_tree(tree: Tree) -> list[Finding]:
                             gap=weight,
                         )
                     )
-        if isinstance(node.rule, LogicRule) and node.p is not None and len(known) == len(below):
-            found += _frechet(node_id, node.rule, node.p, known)
+            if node.p is not None:
+                found += _check_bounds(node_id, node.rule, node.p, known)
         statements = {child.id: child.statement for child in tree.children(node_id)}
         found += check_statements(statements)
         found += check_nested(find_nested(statements), known)
@@ -93,18 +91,17 @@ def check_exclusive(
     return []
 
 
-def _frechet(node: NodeId, rule: LogicRule, p: float, below: Mapping[NodeId, float]) -> list[Finding]:
-    spans = {child: (value, value) for child, value in below.items()}
-    if rule.assumption is not None:
-        spans[ASSUMPTION] = (rule.assumption.probability,) * 2
-    low, high = frechet(rule.parsed, spans)
-    gap = p - high if p > high + 1e-9 else p - low if p < low - 1e-9 else 0.0
-    if not gap:
+def _check_bounds(node: NodeId, rule: Rule, p: float, below: Mapping[NodeId, float]) -> list[Finding]:
+    """A held value outside what the rule allows under any dependence between the children."""
+    bounds = rule.dependence_bounds(below)
+    if bounds is None or bounds[0] - 1e-9 <= p <= bounds[1] + 1e-9:
         return []
+    low, high = bounds
     message = (
-        f"{node} is {p:.3g}, but {rule.formula} at its children's values lies in [{low:.3g}, {high:.3g}]"
+        f"{node} is {p:.3g}, but {rule.equation()} at its children's values lies in [{low:.3g}, {high:.3g}]"
     )
-    return [Finding(kind="frechet", ids=(node, *rule.children), message=message, gap=gap)]
+    ids = (node, *rule.named_children())
+    return [Finding(kind="frechet", ids=ids, message=message, gap=p - high if p > high else p - low)]
 
 
 # -- nested dates and thresholds

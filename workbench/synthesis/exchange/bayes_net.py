@@ -8,12 +8,8 @@ from itertools import product
 from typing import Any, Literal, get_args
 
 from workbench.propositions import NodeId, Proposition, Rule, Tree
+from workbench.propositions.rule import Normaliser
 from workbench.synthesis.errors import NotRepresentable
-from workbench.synthesis.rules.ablations import AverageRule, RandomRule
-from workbench.synthesis.rules.linear import LinearRule
-from workbench.synthesis.rules.logic import LogicRule
-from workbench.synthesis.rules.noisy_or import NoisyOrRule
-from workbench.synthesis.rules.normalise import greatest_gap, literals, strict
 from workbench.synthesis.whatif.evaluation import evaluate, follows_children
 
 OnMisfit = Literal["refuse", "project"]
@@ -98,7 +94,7 @@ class BayesNet:
         return found
 
 
-def bayes_net(tree: Tree, misfit: OnMisfit = "refuse") -> BayesNet:
+def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale") -> BayesNet:
     """Read a valued tree as a Bayes net.
 
     Parameters
@@ -108,6 +104,8 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse") -> BayesNet:
     misfit : {"refuse", "project"}
         What to do with a linear rule that leaves [0, 1] for some children (it is no table), a min/max or naive logic rule
         (it is no probability): refuse, or put the strict or exact rule in its place and say what that costs.
+    normalise : {"scale", "softmax", "min-max"}
+        How a projected linear rule is made strict.
 
     Raises
     ------
@@ -125,7 +123,7 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse") -> BayesNet:
         node = tree[stack.pop()]
         rule, prior = None, None
         if follows_children(node):
-            rule, gap = _tabular(node, misfit)
+            rule, gap = _tabular(node, misfit, normalise)
             if gap is not None:
                 gaps[node.id] = gap
                 notes.append(f"{node.id}: rule projected, its table differs by at most {gap:.4g}")
@@ -156,44 +154,17 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse") -> BayesNet:
     return BayesNet(variables=net.variables, gaps=gaps, root_error=error, notes=tuple(notes))
 
 
-def _tabular(node: Proposition, misfit: OnMisfit) -> tuple[Rule, float | None]:
+def _tabular(node: Proposition, misfit: OnMisfit, normalise: Normaliser) -> tuple[Rule, float | None]:
     rule = node.rule
-    if isinstance(rule, (LinearRule, AverageRule, RandomRule)):
-        low, high = rule.reachable()
-        if low >= -1e-9 and high <= 1 + 1e-9:
-            return rule, None
-        if misfit == "refuse":
-            leak = literals(rule).leak
-            raise NotRepresentable(
-                f"{node.id} is no Bayes net table: its linear rule reaches [{low:.4g}, {high:.4g}]"
-                + (f" (intercept {leak:.4g} on literals)" if leak < 0 else "")
-                + "; normalise it or ask for the projection"
-            )
-        nearest = strict(rule)
-        return nearest, greatest_gap(rule, nearest)
-    if isinstance(rule, LogicRule):
-        if rule.exact:
-            return rule, None
-        if misfit == "refuse":
-            what = "min/max operators" if rule.norm == "minmax" else "copies counted as independent"
-            raise NotRepresentable(
-                f"{node.id} is no probability ({what}); ask for the projection on exact logic"
-            )
-        return LogicRule(rule.formula, rule.assumption), _logic_gap(rule)
-    if isinstance(rule, NoisyOrRule):
+    assert rule is not None
+    problem = rule.table_problem()
+    if problem is None:
         return rule, None
-    raise NotRepresentable(f"{node.id}: a {rule.name if rule else 'missing'} rule has no table")
-
-
-def _logic_gap(rule: LogicRule) -> float:
-    # the rules agree at 0 and 1 (but for a soft assumption), so look in between too
-    exact = LogicRule(rule.formula, rule.assumption)
-    levels = (0.0, 0.5, 1.0) if len(rule.children) <= 8 else (0.5,)
-    gap = 0.0
-    for point in product(levels, repeat=len(rule.children)):
-        p = dict(zip(rule.children, point, strict=True))
-        gap = max(gap, abs(exact.evaluate(p) - rule.evaluate(p)))
-    return gap
+    nearest = rule.projected(normalise) if misfit == "project" else None
+    if nearest is None:
+        way_out = "; ask for the projection" if rule.projected(normalise) is not None else ""
+        raise NotRepresentable(f"{node.id} is no Bayes net table: {problem}{way_out}")
+    return nearest
 
 
 def _unit(value: Any) -> float:

@@ -7,20 +7,15 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import fsum
 from typing import Any
 
 from workbench.propositions import Proposition, Tree, TreeFormatError, parent_of
 from workbench.propositions.codec import proposition_to_json
+from workbench.propositions.rule import Normaliser
 from workbench.synthesis.errors import NotRepresentable
 from workbench.synthesis.exchange.bayes_net import BayesNet, OnMisfit, Variable, bayes_net
-from workbench.synthesis.rules.ablations import AverageRule, RandomRule
-from workbench.synthesis.rules.formula import AND, fold
-from workbench.synthesis.rules.linear import LinearRule
-from workbench.synthesis.rules.logic import LogicRule
-from workbench.synthesis.rules.noisy_or import NoisyOrRule
-from workbench.synthesis.rules.normalise import literals
 from workbench.synthesis.rules.registry import tree_from_json
+from workbench.synthesis.rules.wording import decimal
 
 FORMATS = ("json", "csv", "bif", "problog")
 
@@ -38,7 +33,7 @@ class Export:
     notes: tuple[str, ...] = ()
 
 
-def export_tree(tree: Tree, to: str, misfit: OnMisfit = "refuse") -> Export:
+def export_tree(tree: Tree, to: str, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale") -> Export:
     """The tree as text of a format.
 
     Parameters
@@ -47,7 +42,7 @@ def export_tree(tree: Tree, to: str, misfit: OnMisfit = "refuse") -> Export:
     to : {"json", "csv", "bif", "problog"}
         ``json`` and ``csv`` hold everything and come back by :func:`import_tree`; ``bif`` (Bayes net interchange) and
         ``problog`` hold the propositions' joint distribution.
-    misfit : {"refuse", "project"}
+    misfit, normalise
         See :func:`workbench.synthesis.exchange.bayes_net.bayes_net`; for ``bif`` and ``problog``.
 
     Raises
@@ -60,10 +55,10 @@ def export_tree(tree: Tree, to: str, misfit: OnMisfit = "refuse") -> Export:
     if to == "csv":
         return Export(text=_csv(tree))
     if to == "bif":
-        net = bayes_net(tree, misfit)
+        net = bayes_net(tree, misfit, normalise)
         return Export(text=bif(net), notes=net.notes)
     if to == "problog":
-        net = bayes_net(tree, misfit)
+        net = bayes_net(tree, misfit, normalise)
         return Export(text=problog(net), notes=net.notes)
     raise NotRepresentable(f"no export to {to!r}; there are {', '.join(FORMATS)}")
 
@@ -260,31 +255,6 @@ def _quoted(text: str) -> str:
     return '"' + " ".join(plain.split()) + '"'
 
 
-def to_pgmpy(net: BayesNet) -> Any:
-    """The net as a ``pgmpy`` model (needs the package pgmpy); states ``no`` and ``yes``."""
-    from pgmpy.factors.discrete import TabularCPD
-    from pgmpy.models import DiscreteBayesianNetwork
-
-    names = {variable.id: variable.name for variable in net.variables}
-    model = DiscreteBayesianNetwork()
-    model.add_nodes_from(names.values())
-    for variable in net.variables:
-        above = [names[parent] for parent in variable.parents]
-        model.add_edges_from((parent, variable.name) for parent in above)
-        table = variable.table()
-        model.add_cpds(
-            TabularCPD(
-                variable.name,
-                2,
-                [[1 - p for p in table], table],
-                evidence=above or None,
-                evidence_card=[2] * len(above) or None,
-                state_names={name: ["no", "yes"] for name in (variable.name, *above)},
-            )
-        )
-    return model
-
-
 # -- ProbLog
 
 
@@ -301,62 +271,19 @@ def problog(net: BayesNet) -> str:
 
 
 def _clauses(variable: Variable) -> list[str]:
-    rule, head = variable.rule, variable.name.lower()
-    atoms = {child: child.replace(".", "_").lower() for child in variable.parents}
-    if rule is None:
+    head = variable.name.lower()
+    if variable.rule is None:
         assert variable.prior is not None
-        return [f"{_decimal(variable.prior)}::{head}."]
-    if isinstance(rule, (LinearRule, AverageRule, RandomRule)):
-        form = literals(rule)
-        picks = [("leak", max(0.0, form.leak)), *form.shares.items()]
-        named = [(f"{head}_by({atoms.get(who, who)})", share) for who, share in picks]
-        over = fsum(share for _, share in named)
-        scale = max(1.0, over)  # rounding only: the rule is strict
-        lines = ["; ".join(f"{_decimal(share / scale)}::{name}" for name, share in named) + "."]
-        lines.append(f"{head} :- {named[0][0]}.")
-        for child in form.shares:
-            literal = f"\\+{atoms[child]}" if child in form.negated else atoms[child]
-            lines.append(f"{head} :- {head}_by({atoms[child]}), {literal}.")
-        return lines
-    if isinstance(rule, LogicRule):
-        return _formula_clauses(rule, head, atoms)
-    if isinstance(rule, NoisyOrRule):
-        lines = [f"{_decimal(rule.leak)}::{head}_cause(leak)."]
-        lines += [f"{_decimal(w)}::{head}_cause({atoms[c]}) :- {atoms[c]}." for c, w in rule.weights.items()]
-        lines += [
-            f"{_decimal(v)}::{head}_stop({atoms[c]}) :- {atoms[c]}." for c, v in rule.inhibitors.items()
-        ]
-        if rule.inhibitors:
-            lines += [f"{head}_stopped :- {head}_stop(_).", f"{head} :- {head}_cause(_), \\+{head}_stopped."]
-        else:
-            lines.append(f"{head} :- {head}_cause(_).")
-        return lines
-    raise NotRepresentable(f"{variable.id}: no ProbLog form of a {rule.name} rule")
-
-
-def _formula_clauses(rule: LogicRule, head: str, atoms: dict[str, str]) -> list[str]:
-    lines: list[str] = []
-    names = dict(atoms)
-    if rule.assumption is not None:
-        names["PA"] = f"{head}_assumption"
-        lines.append(f"{_decimal(rule.assumption.probability)}::{names['PA']}.")
-    count = 0
-
-    def named(body: list[str]) -> str:
-        nonlocal count
-        count += 1
-        name = f"{head}_part({count})"
-        lines.extend(f"{name} :- {line}." for line in body)
-        return name
-
-    last = fold(
-        rule.parsed.program,
-        names.__getitem__,
-        lambda a: named([f"\\+{a}"]),
-        lambda operator, a, b: named([f"{a}, {b}"] if operator == AND else [a, b]),
-    )
-    return [*lines, f"{head} :- {last}."]
-
-
-def _decimal(value: float) -> str:
-    return format(value, ".17g") if value else "0.0"
+        return [f"{decimal(variable.prior)}::{head}."]
+    atoms = {child: child.replace(".", "_").lower() for child in variable.parents}
+    clauses = variable.rule.problog_clauses(head, atoms)
+    if clauses is not None:
+        return clauses
+    # a rule without clauses of its own: one per row of its table, whose bodies exclude each other
+    names, width = list(atoms.values()), len(atoms)
+    return [
+        f"{decimal(p)}::{head} :- "
+        + ", ".join(name if row >> (width - 1 - bit) & 1 else f"\\+{name}" for bit, name in enumerate(names))
+        + "."
+        for row, p in enumerate(variable.table())
+    ]

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from workbench.propositions import NodeId, Polarity
+from workbench.propositions import NodeId, Polarity, natural_order
+from workbench.propositions.strict_json import StoredId
 from workbench.synthesis.errors import RuleFormatError
-from workbench.synthesis.rules.affine import AffineRule
+from workbench.synthesis.rules.linear import AffineRule
+from workbench.synthesis.rules.wording import MINUS, weighted_sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class AverageRule(AffineRule):
 
     name: ClassVar[str] = "average"
 
-    children: tuple[NodeId, ...]
-    negated: tuple[NodeId, ...] = ()
+    children: tuple[StoredId, ...]
+    negated: tuple[StoredId, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.children:
@@ -51,6 +53,14 @@ class AverageRule(AffineRule):
         """Weights of the equal linear rule."""
         share = 1.0 / len(self.children)
         return {child: -share if child in self.negated else share for child in self.children}
+
+    def equation(self) -> str:
+        """``(P1 + P2) / 2``, negated children as ``(1 − P2)``."""
+        terms = [
+            f"(1 {MINUS} {child})" if child in self.negated else child
+            for child in natural_order(self.children)
+        ]
+        return f"({' + '.join(terms)}) / {len(terms)}"
 
     def without(self, child: NodeId) -> AverageRule | None:
         """The average of the others."""
@@ -73,9 +83,13 @@ class RandomRule(AffineRule):
 
     name: ClassVar[str] = "random"
 
-    weights: Mapping[NodeId, float]
+    weights: Mapping[StoredId, float]
     seed: int
     intercept: float = field(default=0.0)
+
+    def equation(self) -> str:
+        """The weighted sum, and the seed its weights were drawn with."""
+        return f"{weighted_sum(self.intercept, self.weights)} (weights drawn with seed {self.seed})"
 
     def without(self, child: NodeId) -> RandomRule | None:
         """The rule without this child, the other weights kept."""

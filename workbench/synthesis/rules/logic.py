@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any, ClassVar, Literal, get_args
+from itertools import count, product
+from typing import Any, ClassVar, get_args
 
-from workbench.propositions import NodeId, check_probability
-from workbench.synthesis.errors import MissingWeight, RuleFormatError, UnknownChild
-from workbench.synthesis.rules.decision import diagram_of
+from workbench.propositions import NodeId, Polarity, Rule, RuleLimits, check_probability
+from workbench.propositions.rule import Column, Normaliser
+from workbench.propositions.strict_json import STRICT
+from workbench.synthesis.errors import MissingWeight, RuleFormatError, SensitivityError, UnknownChild
+from workbench.synthesis.rules import exact_logic
+from workbench.synthesis.rules.drawing import beta_draws
 from workbench.synthesis.rules.formula import (
     AND,
     ASSUMPTION,
@@ -22,8 +25,8 @@ from workbench.synthesis.rules.formula import (
     render,
     without_variable,
 )
-
-Norm = Literal["product", "minmax"]
+from workbench.synthesis.rules.operators import Norm, combine, gradient_of, value_of
+from workbench.synthesis.rules.wording import decimal, size
 
 _MIXED_LIMIT = 12
 
@@ -31,6 +34,8 @@ _MIXED_LIMIT = 12
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumption:
     """What the formula calls PA: everything the children leave out, with a probability of its own."""
+
+    __pydantic_config__ = STRICT
 
     detail: str
     probability: float
@@ -42,7 +47,7 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True)
-class LogicRule:
+class LogicRule(Rule):
     """A parent that is true where a formula of its children is.
 
     Parameters
@@ -72,7 +77,6 @@ class LogicRule:
     """
 
     name: ClassVar[str] = "logic"
-    numeric: ClassVar[bool] = True
 
     formula: str
     assumption: Assumption | None = None
@@ -105,73 +109,88 @@ class LogicRule:
         """Whether the value is affine in each child alone."""
         return self.exact
 
+    def named_children(self) -> tuple[NodeId, ...]:
+        """:attr:`children`."""
+        return self.children
+
     @property
-    def _merges(self) -> bool:
-        """Whether copies must be counted once: only then a diagram is needed, else the operators are exact as they are."""
+    def _expands(self) -> bool:
+        """Whether copies must be counted once; without copies the operators are exact as they are."""
         return self.exact and self.parsed.repeats
 
-    def inputs(self, p: Mapping[NodeId, Any]) -> dict[NodeId, Any]:
+    def _variables(self, p: Mapping[NodeId, Any]) -> dict[NodeId, Any]:
         """The variables' values: the children's, and the assumption's as PA."""
-        given = {child: p[child] for child in self.children}
+        values = {child: p[child] for child in self.children}
         if self.assumption is not None:
-            given[ASSUMPTION] = self.assumption.probability
-        return given
+            values[ASSUMPTION] = self.assumption.probability
+        return values
 
     def evaluate(self, p: Mapping[NodeId, float]) -> float:
         """Value in [0, 1]."""
-        given = self.inputs(p)
-        if self._merges:
-            return min(1.0, max(0.0, float(diagram_of(self.parsed.program).probability(given))))
-        value: float = fold(self.parsed.program, given.__getitem__, lambda a: 1.0 - a, self._both)
+        if self._expands:
+            return min(1.0, max(0.0, float(exact_logic.probability(self.parsed.program, self._variables(p)))))
+        value: float = value_of(self.parsed.program, self._variables(p), self.norm)
         return value
 
-    def _both(self, operator: str, a: float, b: float) -> float:
-        if self.norm == "minmax":
-            return min(a, b) if operator == AND else max(a, b)
-        return a * b if operator == AND else a + b - a * b
+    def columns(self, p: Mapping[NodeId, Column]) -> Column:
+        """Values in [0, 1], of arrays."""
+        values = self._variables(p)
+        if self._expands:
+            return exact_logic.probability(self.parsed.program, values)
+        if self.norm == "product":
+            return value_of(self.parsed.program, values)
+        import numpy as np
+
+        return fold(
+            self.parsed.program,
+            values.__getitem__,
+            lambda a: 1.0 - a,
+            lambda operator, a, b: np.minimum(a, b) if operator == AND else np.maximum(a, b),
+        )
+
+    def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
+        """The assumption's probability as a Beta; the formula is certain.
+
+        Raises
+        ------
+        SensitivityError
+            The formula has an assumption and is not exact, so it is not affine in the assumption.
+        """
+        if self.assumption is None or ASSUMPTION not in self.parsed.variables:
+            return self.columns
+        if not self.exact:
+            raise SensitivityError(
+                "an uncertain assumption needs an exact logic rule (product, copies counted once)"
+            )
+        assumed = beta_draws(self.assumption.probability, size, rows, draws)
+        false, true = (
+            replace(self, assumption=replace(self.assumption, probability=end)) for end in (0.0, 1.0)
+        )
+        return lambda p: (1 - assumed) * false.columns(p) + assumed * true.columns(p)
 
     def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
         """Partial derivatives; for min/max the slope of the input that decides."""
-        given = self.inputs(p)
-        slopes = diagram_of(self.parsed.program).gradient(given) if self._merges else self._backwards(given)
+        values = self._variables(p)
+        if self._expands:
+            slopes = exact_logic.gradient(self.parsed.program, values)
+        else:
+            slopes = gradient_of(self.parsed.program, values, self.norm)
         return {child: slopes[child] for child in self.children}
 
-    def _backwards(self, given: Mapping[NodeId, float]) -> dict[NodeId, float]:
-        # forward values with the place of each operand, then the chain rule from the last operation back
-        program = self.parsed.program
-        value: list[float] = []
-        operands: list[tuple[int, ...]] = []
-        stack: list[int] = []
-        for place, token in enumerate(program):
-            if token == NOT:
-                below: tuple[int, ...] = (stack.pop(),)
-                value.append(1.0 - value[below[0]])
-            elif token in (AND, OR):
-                right = stack.pop()
-                below = (stack.pop(), right)
-                value.append(self._both(token, value[below[0]], value[below[1]]))
-            else:
-                below = ()
-                value.append(given[token])
-            operands.append(below)
-            stack.append(place)
-        slope = [0.0] * len(program)
-        slope[-1] = 1.0
-        totals = dict.fromkeys(given, 0.0)
-        for place in reversed(range(len(program))):
-            token, here, below = program[place], slope[place], operands[place]
-            if token == NOT:
-                slope[below[0]] -= here
-            elif token in (AND, OR):
-                a, b = value[below[0]], value[below[1]]
-                if self.norm == "minmax":
-                    slope[below[0] if (a <= b) == (token == AND) else below[1]] += here
-                else:
-                    slope[below[0]] += here * (b if token == AND else 1.0 - b)
-                    slope[below[1]] += here * (a if token == AND else 1.0 - a)
-            else:
-                totals[token] += here
-        return totals
+    def equation(self) -> str:
+        """The formula, the assumption's probability, and how AND and OR are computed unless exactly."""
+        text = self.formula
+        if self.assumption is not None:
+            text += f", with {ASSUMPTION} = {size(self.assumption.probability)}"
+        if self.norm == "minmax":
+            text += ", AND as the least, OR as the greatest"
+        elif not self.exact:
+            text += ", copies of a proposition counted as independent"
+        return text
+
+    def structure(self) -> str:
+        """The formula in its plainest spelling."""
+        return render(self.parsed.program)
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
         """Least and greatest value while each child stays in its interval, the assumption as it is.
@@ -198,17 +217,69 @@ class LogicRule:
         return ends[0], ends[1]
 
     def _interval(self, spans: Mapping[NodeId, tuple[float, float]]) -> tuple[float, float]:
-        given = dict(spans)
-        if self.assumption is not None:
-            given[ASSUMPTION] = (self.assumption.probability,) * 2
         if self.exact:  # under any dependence between copies the probability stays inside these
-            return frechet(self.parsed, given)
+            return self._frechet(spans)
+        known = dict(spans)
+        if self.assumption is not None:
+            known[ASSUMPTION] = (self.assumption.probability,) * 2
         return fold(
             self.parsed.program,
-            given.__getitem__,
+            known.__getitem__,
             lambda a: (1.0 - a[1], 1.0 - a[0]),
-            lambda operator, a, b: (self._both(operator, a[0], b[0]), self._both(operator, a[1], b[1])),
+            lambda operator, a, b: (
+                combine(self.norm, operator, a[0], b[0]),
+                combine(self.norm, operator, a[1], b[1]),
+            ),
         )
+
+    def dependence_bounds(self, p: Mapping[NodeId, float]) -> tuple[float, float]:
+        """Frechet's bounds at the children's values."""
+        return self._frechet({child: (p[child], p[child]) for child in self.children})
+
+    def _frechet(self, spans: Mapping[NodeId, tuple[float, float]]) -> tuple[float, float]:
+        known = dict(spans)
+        if self.assumption is not None:
+            known[ASSUMPTION] = (self.assumption.probability,) * 2
+        return frechet(self.parsed, known)
+
+    def table_problem(self) -> str | None:
+        """Why the rule is no probability: Goedel's operators, or copies counted as independent."""
+        if self.exact:
+            return None
+        what = "min/max operators" if self.norm == "minmax" else "copies counted as independent"
+        return f"is no probability ({what})"
+
+    def projected(self, how: Normaliser = "scale") -> tuple[Rule, float]:
+        """Exact logic on the same formula, and the greatest difference found."""
+        exact = LogicRule(self.formula, self.assumption)
+        # the rules agree at 0 and 1 (but for a soft assumption), so look in between too
+        levels = (0.0, 0.5, 1.0) if len(self.children) <= 8 else (0.5,)
+        points = (
+            dict(zip(self.children, x, strict=True)) for x in product(levels, repeat=len(self.children))
+        )
+        return exact, max(abs(exact.evaluate(p) - self.evaluate(p)) for p in points)
+
+    def problog_clauses(self, head: str, atoms: Mapping[NodeId, str]) -> list[str]:
+        """One clause per operator; the assumption is a probabilistic fact."""
+        lines: list[str] = []
+        names = dict(atoms)
+        if self.assumption is not None:
+            names[ASSUMPTION] = f"{head}_assumption"
+            lines.append(f"{decimal(self.assumption.probability)}::{names[ASSUMPTION]}.")
+        parts = count(1)
+
+        def part(*bodies: str) -> str:
+            name = f"{head}_part({next(parts)})"
+            lines.extend(f"{name} :- {body}." for body in bodies)
+            return name
+
+        last = fold(
+            self.parsed.program,
+            names.__getitem__,
+            lambda a: part(f"\\+{a}"),
+            lambda operator, a, b: part(f"{a}, {b}") if operator == AND else part(a, b),
+        )
+        return [*lines, f"{head} :- {last}."]
 
     def without(self, child: NodeId) -> LogicRule | None:
         """The rule with the child taken out of its AND or OR; None when no child is left."""
@@ -239,17 +310,12 @@ class LogicRule:
         return data
 
     def validate(
-        self, children: Sequence[NodeId], *, require_pa: bool = False, require_all: bool = True
+        self,
+        children: Sequence[NodeId],
+        polarities: Mapping[NodeId, Polarity] | None = None,
+        limits: RuleLimits | None = None,
     ) -> None:
-        """Check a rule at its creation (FEATURES A8, A9).
-
-        Parameters
-        ----------
-        children : sequence of str
-        require_pa : bool
-            The paper's preset asks for PA in every formula.
-        require_all : bool
-            Every child must be named.
+        """Check a rule at its creation (FEATURES A8, A9): it names the children, all of them, and PA if that is asked.
 
         Raises
         ------
@@ -261,21 +327,21 @@ class LogicRule:
                 f"the formula names {', '.join(stray)}; the children are {', '.join(children)}"
             )
         missing = [child for child in children if child not in self.children]
-        if missing and require_all:
+        if missing:
             raise MissingWeight(f"the formula leaves out {', '.join(missing)}")
-        if require_pa and ASSUMPTION not in self.parsed.variables:
+        if limits is not None and limits.require_pa and ASSUMPTION not in self.parsed.variables:
             raise RuleFormatError("the formula must name PA")
 
     def warnings(self) -> list[str]:
         """What is allowed but deserves a look, one line each."""
-        found = []
+        lines = []
         if self.naive and self.parsed.repeats:
-            found.append(
+            lines.append(
                 "copies of a variable count as independent (naive): the value is not the formula's probability"
             )
         if self.assumption is not None and ASSUMPTION not in self.parsed.variables:
-            found.append("the assumption has no say: the formula does not name PA")
-        return found
+            lines.append("the assumption has no say: the formula does not name PA")
+        return lines
 
 
 def frechet(formula: Formula, spans: Mapping[NodeId, tuple[float, float]]) -> tuple[float, float]:

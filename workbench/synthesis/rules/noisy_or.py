@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, ClassVar
 
-from workbench.propositions import NodeId, Polarity
+from workbench.propositions import NodeId, Polarity, Rule, RuleLimits
+from workbench.propositions.rule import Column
+from workbench.propositions.strict_json import StoredId
 from workbench.synthesis.errors import (
     MissingWeight,
     PolarityConflict,
@@ -15,10 +17,13 @@ from workbench.synthesis.errors import (
     UnknownChild,
     WeightOutOfRange,
 )
+from workbench.synthesis.rules.drawing import beta_draws
+from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.rules.wording import MINUS, decimal, product_of_failures, size
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyOrRule:
+class NoisyOrRule(Rule):
     """``p = (1 - (1 - leak) * prod(1 - w_i p_i)) * prod(1 - v_j p_j)``.
 
     Every true cause brings the parent about with probability w_i on its own, so does the leak, and every true inhibitor
@@ -41,12 +46,11 @@ class NoisyOrRule:
     """
 
     name: ClassVar[str] = "noisy-or"
-    numeric: ClassVar[bool] = True
     multilinear: ClassVar[bool] = True
 
     leak: float
-    weights: Mapping[NodeId, float]
-    inhibitors: Mapping[NodeId, float] = field(default_factory=dict)
+    weights: Mapping[StoredId, float]
+    inhibitors: Mapping[StoredId, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, value in {"the leak": self.leak, **self.weights, **self.inhibitors}.items():
@@ -56,26 +60,48 @@ class NoisyOrRule:
         if twice:
             raise RuleFormatError(f"{', '.join(sorted(twice))} cannot be both a cause and an inhibitor")
 
-    def _causes(self, p: Mapping[NodeId, Any]) -> Any:
-        return prod((1.0 - w * p[child] for child, w in self.weights.items()), start=1.0 - self.leak)
+    def named_children(self) -> tuple[NodeId, ...]:
+        """Causes, then inhibitors."""
+        return (*self.weights, *self.inhibitors)
 
-    def _spared(self, p: Mapping[NodeId, Any]) -> Any:
-        return prod((1.0 - v * p[child] for child, v in self.inhibitors.items()), start=1.0)
+    def evaluate(self, p: Mapping[NodeId, float]) -> float:
+        """Value in [0, 1]."""
+        value: float = self.columns(p)
+        return value
 
-    def evaluate(self, p: Mapping[NodeId, Any]) -> Any:
-        """Value in [0, 1]; numbers or numpy arrays."""
-        return (1.0 - self._causes(p)) * self._spared(p)
+    def columns(self, p: Mapping[NodeId, Column]) -> Column:
+        """Values in [0, 1], of numbers and of arrays."""
+        return _noisy_or(self.leak, self.weights, self.inhibitors, p)
+
+    def equation(self) -> str:
+        """``(1 − 0.95 × (1 − 0.60 × P1)) × (1 − 0.30 × P2)``: the chance that a cause acts and no inhibitor does."""
+        happens = f"1 {MINUS} {product_of_failures(size(1 - self.leak), self.weights)}"
+        if not self.inhibitors:
+            return happens
+        return f"({happens}) × {product_of_failures(None, self.inhibitors)}"
+
+    def coefficients(self, p: Mapping[NodeId, float]) -> dict[str, float]:
+        """Leak and weights, inhibitors counted negative."""
+        stops = {child: -value for child, value in self.inhibitors.items()}
+        return {INTERCEPT: self.leak, **self.weights, **stops}
+
+    def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
+        """Uncertain coefficients: each an independent Beta."""
+        leak = beta_draws(self.leak, size, rows, draws)
+        causes = {child: beta_draws(w, size, rows, draws) for child, w in self.weights.items()}
+        stops = {child: beta_draws(v, size, rows, draws) for child, v in self.inhibitors.items()}
+        return lambda p: _noisy_or(leak, causes, stops, p)
 
     def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
         """Partial derivatives: those of causes are not negative, those of inhibitors not positive."""
-        spared, happens = self._spared(p), 1.0 - self._causes(p)
-        slopes = {}
-        for child, w in self.weights.items():
-            others = {key: value for key, value in self.weights.items() if key != child}
-            slopes[child] = w * NoisyOrRule(self.leak, others)._causes(p) * spared
+        idle, spared = _failures(1.0 - self.leak, self.weights, p), _failures(1.0, self.inhibitors, p)
+        # the product of the others, not the whole one divided: a factor may be 0
+        slopes = {
+            child: w * _failures(1.0 - self.leak, _others(self.weights, child), p) * spared
+            for child, w in self.weights.items()
+        }
         for child, v in self.inhibitors.items():
-            kept = {key: value for key, value in self.inhibitors.items() if key != child}
-            slopes[child] = -v * happens * NoisyOrRule(0.0, {}, kept)._spared(p)
+            slopes[child] = -v * (1.0 - idle) * _failures(1.0, _others(self.inhibitors, child), p)
         return slopes
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
@@ -87,25 +113,31 @@ class NoisyOrRule:
 
     def without(self, child: NodeId) -> NoisyOrRule | None:
         """The rule without this child, the other coefficients kept."""
-        weights = {key: value for key, value in self.weights.items() if key != child}
-        inhibitors = {key: value for key, value in self.inhibitors.items() if key != child}
+        weights, inhibitors = _others(self.weights, child), _others(self.inhibitors, child)
         return replace(self, weights=weights, inhibitors=inhibitors) if weights or inhibitors else None
 
     def with_child(self, child: NodeId) -> NoisyOrRule:
         """The rule with weight 0 for a new child."""
         return replace(self, weights={**self.weights, child: 0.0})
 
-    def to_json(self) -> dict[str, Any]:
-        """JSON object of CONTRACTS."""
-        return {
-            "name": self.name,
-            "leak": self.leak,
-            "weights": dict(self.weights),
-            "inhibitors": dict(self.inhibitors),
-        }
+    def problog_clauses(self, head: str, atoms: Mapping[NodeId, str]) -> list[str]:
+        """One probabilistic cause per weight, one stop per inhibitor."""
+        lines = [f"{decimal(self.leak)}::{head}_cause(leak)."]
+        lines += [f"{decimal(w)}::{head}_cause({atoms[c]}) :- {atoms[c]}." for c, w in self.weights.items()]
+        if not self.inhibitors:
+            return [*lines, f"{head} :- {head}_cause(_)."]
+        lines += [f"{decimal(v)}::{head}_stop({atoms[c]}) :- {atoms[c]}." for c, v in self.inhibitors.items()]
+        return [
+            *lines,
+            f"{head}_stopped :- {head}_stop(_).",
+            f"{head} :- {head}_cause(_), \\+{head}_stopped.",
+        ]
 
     def validate(
-        self, children: Sequence[NodeId], polarities: Mapping[NodeId, Polarity] | None = None
+        self,
+        children: Sequence[NodeId],
+        polarities: Mapping[NodeId, Polarity] | None = None,
+        limits: RuleLimits | None = None,
     ) -> None:
         """Check a rule at its creation: every child once, causes positive, inhibitors negative.
 
@@ -126,3 +158,18 @@ class NoisyOrRule:
             if named.get(child) and (polarity is Polarity.POSITIVE) != (child in self.weights):
                 role = "a cause" if child in self.weights else "an inhibitor"
                 raise PolarityConflict(f"{child} is stated as {polarity} but stands as {role}")
+
+
+def _others(weights: Mapping[NodeId, float], child: NodeId) -> dict[NodeId, float]:
+    return {key: value for key, value in weights.items() if key != child}
+
+
+def _failures(start: Any, weights: Mapping[NodeId, Any], p: Mapping[NodeId, Column]) -> Any:
+    """``start`` times the chance that each of these does not act."""
+    return prod((1.0 - weight * p[child] for child, weight in weights.items()), start=start)
+
+
+def _noisy_or(
+    leak: Any, causes: Mapping[NodeId, Any], inhibitors: Mapping[NodeId, Any], p: Mapping[NodeId, Column]
+) -> Any:
+    return (1.0 - _failures(1.0 - leak, causes, p)) * _failures(1.0, inhibitors, p)

@@ -1,36 +1,71 @@
-"""The rules by name, and their reading from JSON."""
+"""Rules by name: built-in ones and those of other packages come through the same entry points, so nothing is special.
+
+A package adds a rule with an entry point in the group ``analyst_workbench.rules``: its name is the rule's, its value the
+class, which derives from ``workbench.synthesis.Rule``. docs/reasoning.md shows one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal, NoReturn
 
-from workbench.propositions import NodeId, Polarity, Rule, Tree, is_id
-from workbench.synthesis.errors import RuleFormatError, UnknownRule
-from workbench.synthesis.rules.ablations import AverageRule, RandomRule
-from workbench.synthesis.rules.linear import INTERCEPT_MAX, LinearRule, check_unit
-from workbench.synthesis.rules.logic import Assumption, LogicRule
-from workbench.synthesis.rules.noisy_or import NoisyOrRule
-from workbench.synthesis.rules.vanilla import VanillaRule
+from workbench.errors import UsageError
+from workbench.propositions import NodeId, Polarity, Rule, RuleLimits, Tree, TreeError
+from workbench.synthesis.errors import RuleFormatError, UnknownChild, UnknownRule
+from workbench.synthesis.rules.linear import INTERCEPT_MAX, check_unit
+
+RULES = "analyst_workbench.rules"
+
+_OWN = "analyst-workbench"
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+
+# Loading an entry point reads the metadata of every installed package (20 ms), reading a tree asks for thousands of rules.
+# Only what was loaded stays here: a package that is installed meanwhile is seen at the next unknown name.
+_loaded: dict[str, type[Rule]] = {}
 
 
 def rule_names() -> tuple[str, ...]:
-    """Names of the rules that :func:`rule_from_json` reads."""
-    return tuple(_READERS)
+    """Names of the installed rules, sorted."""
+    return tuple(sorted({point.name for point in entry_points(group=RULES)}))
 
 
-def rule_from_json(data: Mapping[str, Any]) -> Rule:
-    """Read a rule as ``Rule.to_json`` (and CONTRACTS) writes it.
-
-    Only the shape is checked here; whether it fits its node is the rule's ``validate``.
+def rule_class(name: str) -> type[Rule]:
+    """The class of an installed rule; an agent may ask before it builds one.
 
     Raises
     ------
     UnknownRule
-        No rule of this name; the message lists those there are.
+        None of this name is installed, or its package does not load. The message says what there is.
+    """
+    if name not in _loaded:
+        _loaded[name] = _load(name)
+    return _loaded[name]
+
+
+def rule_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"] = "refuse") -> Rule:
+    """Read a rule as ``Rule.to_json`` (and CONTRACTS) writes it.
+
+    Only the shape is checked here; whether it fits its node is for :func:`checked_value`.
+
+    Parameters
+    ----------
+    data : mapping
+    missing : {"refuse", "keep"}
+        What to do with a rule that is not installed: refuse, or give an :class:`UninstalledRule`, with which a stored run
+        can be read and shown but not computed.
+
+    Raises
+    ------
+    UnknownRule
+        No such rule is installed; the message names it and lists those there are.
     RuleFormatError
         A key missing, unknown, or of the wrong kind.
+    RuleError
+        Whatever the rule itself refuses: a weight out of its range, a formula that does not parse.
 
     Examples
     --------
@@ -40,113 +75,80 @@ def rule_from_json(data: Mapping[str, Any]) -> Rule:
     if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
         raise RuleFormatError("a rule is a JSON object with a name")
     name = data["name"]
-    if name not in _READERS:
-        raise UnknownRule(f"no rule named {name!r}; there are {', '.join(_READERS)}")
-    return _READERS[name](data)
+    try:
+        kind = rule_class(name)
+    except UnknownRule as error:
+        package = data.get("package")
+        if isinstance(package, str) and _PACKAGE.fullmatch(package):
+            error = UnknownRule(f"{error}; it comes with the package {package}: pip install {package}")
+        if missing == "keep":
+            return UninstalledRule(data, str(error))
+        raise error from None
+    try:
+        return kind.from_json(data)
+    except UsageError as error:
+        # what pydantic and the tree's own checks call a format error is the rule's here
+        raise (RuleFormatError(str(error)) if isinstance(error, TreeError) else error) from None
+    except Exception as error:  # a stranger's from_json may raise anything; one run must not take others down
+        raise RuleFormatError(_line(f"the rule {name!r} cannot be read: {_shown(error)}")) from error
 
 
-def tree_from_json(data: Mapping[str, Any]) -> Tree:
-    """Read a stored tree with its rules."""
-    return Tree.from_json(data, rule_from_json=rule_from_json)
+def tree_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"] = "refuse") -> Tree:
+    """Read a stored tree with its rules; ``missing`` as in :func:`rule_from_json`."""
+    return Tree.from_json(data, rule_from_json=partial(rule_from_json, missing=missing))
 
 
-def number(value: object, what: str) -> float:
-    """The value as a finite float, or a clear complaint."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-        raise RuleFormatError(f"{what} must be a number, not {value!r}")
-    return float(value)
+@dataclass(frozen=True, slots=True)
+class UninstalledRule(Rule):
+    """A stored rule whose package is not installed: its JSON stays as it is, its node keeps the stored value.
 
+    Nothing can be computed with it, and every attempt says why. Reading a run with ``missing="keep"`` gives these.
+    """
 
-def coefficients(value: object, what: str) -> dict[NodeId, float]:
-    """A mapping from ids to numbers, or a clear complaint."""
-    if not isinstance(value, Mapping):
-        raise RuleFormatError(f"{what} must be an object of id: number, not {value!r}")
-    for key in value:
-        if not is_id(key):
-            raise RuleFormatError(f"{what}: {key!r} is not a proposition id")
-    return {key: number(entry, f"{what} of {key}") for key, entry in value.items()}
+    data: Mapping[str, Any]
+    problem: str
 
+    @property
+    def name(self) -> str:
+        """The stored name."""
+        return str(self.data["name"])
 
-def keys_of(data: Mapping[str, Any], required: set[str], optional: set[str] = frozenset()) -> None:  # type: ignore[assignment]
-    """Refuse a rule with keys missing or unknown."""
-    missing = required - data.keys()
-    if missing:
-        raise RuleFormatError(f"the {data['name']} rule lacks {', '.join(sorted(missing))}")
-    unknown = data.keys() - required - optional - {"name"}
-    if unknown:
-        raise RuleFormatError(
-            f"the {data['name']} rule has unknown keys: {', '.join(sorted(map(str, unknown)))}"
-        )
+    @property
+    def numeric(self) -> bool:
+        """False: there may be a function, but not in this installation."""
+        return False
 
+    def named_children(self) -> tuple[NodeId, ...]:
+        """None: nobody can tell."""
+        return ()
 
-def _linear(data: Mapping[str, Any]) -> LinearRule:
-    keys_of(data, {"intercept", "weights"}, {"semantics"})
-    return LinearRule(
-        number(data["intercept"], "the intercept"),
-        coefficients(data["weights"], "the weight"),
-        data.get("semantics", "free"),
-    )
+    def to_json(self) -> dict[str, Any]:
+        """The stored JSON, untouched."""
+        return dict(self.data)
 
+    def equation(self) -> str:
+        """Says that the rule is not installed."""
+        return f"the rule {self.name} is not installed"
 
-def _logic(data: Mapping[str, Any]) -> LogicRule:
-    keys_of(data, {"formula"}, {"assumption", "norm", "naive"})
-    if not isinstance(data["formula"], str):
-        raise RuleFormatError(f"the formula must be text, not {data['formula']!r}")
-    if not isinstance(data.get("naive", False), bool):
-        raise RuleFormatError(f"naive is true or false, not {data['naive']!r}")
-    stated = data.get("assumption")
-    assumption = None
-    if stated is not None:
-        if not isinstance(stated, Mapping) or stated.keys() != {"detail", "probability"}:
-            raise RuleFormatError("the assumption must be an object of detail and probability, or null")
-        assumption = Assumption(detail=str(stated["detail"]), probability=stated["probability"])
-    return LogicRule(data["formula"], assumption, data.get("norm", "product"), data.get("naive", False))
+    def evaluate(self, p: Mapping[NodeId, float]) -> NoReturn:
+        """Raise UnknownRule."""
+        raise UnknownRule(self.problem)
 
+    def derivative(self, p: Mapping[NodeId, float]) -> NoReturn:
+        """Raise UnknownRule."""
+        raise UnknownRule(self.problem)
 
-def _noisy_or(data: Mapping[str, Any]) -> NoisyOrRule:
-    keys_of(data, {"leak", "weights"}, {"inhibitors"})
-    return NoisyOrRule(
-        number(data["leak"], "the leak"),
-        coefficients(data["weights"], "the weight"),
-        coefficients(data.get("inhibitors") or {}, "the inhibitor"),
-    )
+    def without(self, child: NodeId) -> NoReturn:
+        """Raise UnknownRule: which coefficients would go is not known."""
+        raise UnknownRule(self.problem)
 
+    def with_child(self, child: NodeId) -> NoReturn:
+        """Raise UnknownRule."""
+        raise UnknownRule(self.problem)
 
-def _vanilla(data: Mapping[str, Any]) -> VanillaRule:
-    keys_of(data, set())
-    return VanillaRule()
-
-
-def _average(data: Mapping[str, Any]) -> AverageRule:
-    keys_of(data, {"children"}, {"negated"})
-    return AverageRule(_ids(data["children"]), _ids(data.get("negated", [])))
-
-
-def _random(data: Mapping[str, Any]) -> RandomRule:
-    keys_of(data, {"weights", "seed"}, {"intercept"})
-    if isinstance(data["seed"], bool) or not isinstance(data["seed"], int):
-        raise RuleFormatError(f"the seed must be a whole number, not {data['seed']!r}")
-    return RandomRule(
-        coefficients(data["weights"], "the weight"),
-        data["seed"],
-        number(data.get("intercept", 0.0), "the intercept"),
-    )
-
-
-def _ids(value: object) -> tuple[NodeId, ...]:
-    if not isinstance(value, list) or not all(map(is_id, value)):
-        raise RuleFormatError(f"a list of proposition ids is needed, not {value!r}")
-    return tuple(value)
-
-
-_READERS: dict[str, Callable[[Mapping[str, Any]], Rule]] = {
-    LinearRule.name: _linear,
-    LogicRule.name: _logic,
-    NoisyOrRule.name: _noisy_or,
-    VanillaRule.name: _vanilla,
-    AverageRule.name: _average,
-    RandomRule.name: _random,
-}
+    def table_problem(self) -> str:
+        """Why it cannot be exported as a table."""
+        return f"cannot be computed: {self.problem}"
 
 
 def checked_value(
@@ -158,7 +160,9 @@ def checked_value(
     intercept_max: float = INTERCEPT_MAX,
     require_pa: bool = False,
 ) -> float | None:
-    """Check a rule at its creation against its node and give the node's value; None for vanilla, which brings its own.
+    """The node's value by a rule that is checked against its node; None for a rule without a function.
+
+    The synthesizers call this with what a model stated; the message of an error can go back to it as it is.
 
     Parameters
     ----------
@@ -175,12 +179,40 @@ def checked_value(
     Raises
     ------
     RuleError
-        Of the kind that fits; the message can go back to the model as it is.
+        Of the kind that fits.
     """
-    if isinstance(rule, LinearRule):
-        rule.validate(children, polarities, intercept_max)
-    elif isinstance(rule, LogicRule):
-        rule.validate(children, require_pa=require_pa)
-    elif isinstance(rule, NoisyOrRule):
-        rule.validate(children, polarities)
+    rule.validate(children, polarities, RuleLimits(intercept_max=intercept_max, require_pa=require_pa))
+    unknown = [child for child in rule.named_children() if child not in children]
+    if unknown:
+        raise UnknownChild(f"the rule names {', '.join(unknown)}; the children are {', '.join(children)}")
     return check_unit(rule.evaluate(p)) if rule.numeric else None
+
+
+def _load(name: str) -> type[Rule]:
+    points = sorted(entry_points(group=RULES, name=name), key=lambda point: _package(point) != _OWN)
+    if not points:
+        raise UnknownRule(
+            f"no rule named {name[:60]!r} is installed; there are {', '.join(rule_names()) or 'none'}"
+        )
+    point = points[0]  # a stranger's "linear" does not take the place of ours
+    try:
+        kind = point.load()
+    except Exception as error:  # importing a stranger's module may raise anything
+        raise UnknownRule(
+            _line(f"the rule {name!r} of the package {_package(point)} does not load: {_shown(error)}")
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, Rule)):
+        raise UnknownRule(f"the rule {name!r} of the package {_package(point)} is no class derived from Rule")
+    return kind
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "(unknown)"
+
+
+def _shown(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
-from workbench.propositions import NodeId
+from workbench.propositions import NodeId, Rule
 from workbench.synthesis.errors import NoFunction
 
 
 @dataclass(frozen=True, slots=True)
-class VanillaRule:
+class VanillaRule(Rule):
     """A value the model stated: it stands until something below changes, then only the model can say it anew."""
 
     name: ClassVar[str] = "vanilla"
     numeric: ClassVar[bool] = False
-    multilinear: ClassVar[bool] = False
+
+    def named_children(self) -> tuple[NodeId, ...]:
+        """None: there is no function."""
+        return ()
+
+    def equation(self) -> str:
+        """Says that there is none."""
+        return "judged by the model, no formula"
 
     def evaluate(self, p: Mapping[NodeId, float]) -> NoReturn:
         """Raise NoFunction."""
@@ -30,14 +37,6 @@ class VanillaRule:
         """All of [0, 1]."""
         return 0.0, 1.0
 
-    def without(self, child: NodeId) -> VanillaRule:
-        """The same rule."""
-        return self
-
-    def with_child(self, child: NodeId) -> VanillaRule:
-        """The same rule."""
-        return self
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON object of CONTRACTS."""
-        return {"name": self.name}
+    def table_problem(self) -> str:
+        """There is no function to make a table of."""
+        return "is judged by the model, so there is no table"

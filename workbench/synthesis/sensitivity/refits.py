@@ -13,19 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.propositions import NodeId, Rule, Tree
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.rules.ablations import AverageRule, RandomRule
-from workbench.synthesis.rules.formula import ASSUMPTION, render
-from workbench.synthesis.rules.linear import LinearRule
-from workbench.synthesis.rules.logic import LogicRule
-from workbench.synthesis.rules.noisy_or import NoisyOrRule
-from workbench.synthesis.rules.normalise import literals
+from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
 
 if TYPE_CHECKING:
     from workbench.synthesis.sensitivity.columns import Column
     from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
-
-INTERCEPT = "intercept"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +92,10 @@ def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSprea
     kinds = {rule.name for rule in rules}
     if len(kinds) != 1 or not rules[0].numeric:
         raise SensitivityError("refits of one node need at least one rule, all of one kind with a function")
-    found = [coefficients_of(rule, p) for rule in rules]
-    names = list(dict.fromkeys(name for row in found for name in row))
-    spreads = {name: spread_of([row.get(name, 0.0) for row in found]) for name in names}
-    formulas = Counter(render(rule.parsed.program) for rule in rules if isinstance(rule, LogicRule))
+    rows = [rule.coefficients(p) for rule in rules]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    spreads = {name: spread_of([row.get(name, 0.0) for row in rows]) for name in names}
+    formulas = Counter(form for rule in rules if (form := rule.structure()) is not None)
     warnings = [
         f"{name} changes sign between refits ({spread.low:.3g} to {spread.high:.3g})"
         for name, spread in spreads.items()
@@ -118,19 +111,6 @@ def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSprea
         formulas=dict(formulas.most_common()),
         warnings=tuple(warnings),
     )
-
-
-def coefficients_of(rule: Rule, p: Mapping[NodeId, float]) -> dict[str, float]:
-    """The rule's numbers by name; see :class:`RefitSpread`."""
-    if isinstance(rule, (LinearRule, AverageRule, RandomRule)):
-        return {INTERCEPT: rule.intercept, **rule.weights}
-    if isinstance(rule, NoisyOrRule):
-        return {
-            INTERCEPT: rule.leak,
-            **rule.weights,
-            **{child: -value for child, value in rule.inhibitors.items()},
-        }
-    return dict(rule.derivative(p))
 
 
 def weight_uncertainty(
@@ -182,7 +162,7 @@ def weight_uncertainty(
         if worth <= 0:
             raise SensitivityError(f"the size of {node_id} is {worth:g}; it must be positive")
         assert node.rule is not None
-        sampled[node_id] = _sampled(node.rule, worth, samples, draws)
+        sampled[node_id] = node.rule.sample(worth, samples, draws)
     leaves = dict(variances or {})
     means = {leaf: here.values[leaf] for leaf in leaves}
     columns = beta_columns(means, leaves, {}, samples=samples, seed=seed + 1)  # type: ignore[arg-type]
@@ -190,70 +170,3 @@ def weight_uncertainty(
         first = next(leaf for leaf in tree.leaves() if here.values[leaf] is not None)
         columns = {first: np.full(samples, here.values[first])}
     return RootUncertainty(**summary(tree, columns, sampled), method="monte-carlo", shares={})
-
-
-def _sampled(
-    rule: Rule, size: float, samples: int, draws: Any
-) -> Callable[[Mapping[NodeId, Column]], Column]:
-    """A function of the children's columns that uses one draw of the coefficients per row."""
-    import numpy as np
-
-    from workbench.synthesis.sensitivity.columns import rule_columns
-
-    def betas(mean: float) -> Any:
-        if not 0.0 < mean < 1.0:
-            return np.full(samples, mean)
-        return draws.beta(mean * size, (1 - mean) * size, samples)
-
-    if isinstance(rule, (LinearRule, AverageRule, RandomRule)):
-        form = literals(rule)
-        parts = [form.leak, *form.shares.values()]
-        rest = 1.0 - fsum(parts)
-        if form.leak >= -1e-9 and rest >= -1e-9:
-            means = np.array([*parts, rest]).clip(0.0)
-            drawn = np.zeros((samples, len(means)))
-            drawn[:, means > 0] = draws.dirichlet(means[means > 0] * size, samples)
-
-            def strict_rule(p: Mapping[NodeId, Column]) -> Column:
-                total = drawn[:, 0].copy()
-                for place, child in enumerate(form.shares, 1):
-                    total += drawn[:, place] * (1.0 - p[child] if child in form.negated else p[child])
-                return np.asarray(total)
-
-            return strict_rule
-        weights = {child: betas(min(1.0, abs(w))) * (-1 if w < 0 else 1) for child, w in rule.weights.items()}
-        intercept = rule.intercept
-        return lambda p: np.asarray(intercept + sum(weight * p[child] for child, weight in weights.items()))
-    if isinstance(rule, NoisyOrRule):
-        leak = betas(rule.leak)
-        causes = {child: betas(w) for child, w in rule.weights.items()}
-        stops = {child: betas(v) for child, v in rule.inhibitors.items()}
-
-        def noisy(p: Mapping[NodeId, Column]) -> Column:
-            idle, spared = 1.0 - leak, np.ones(samples)
-            for child, w in causes.items():
-                idle = idle * (1.0 - w * p[child])
-            for child, v in stops.items():
-                spared = spared * (1.0 - v * p[child])
-            return np.asarray((1.0 - idle) * spared)
-
-        return noisy
-    if isinstance(rule, LogicRule) and rule.assumption is not None and ASSUMPTION in rule.parsed.variables:
-        assumed = betas(rule.assumption.probability)
-        never = LogicRule(rule.formula, _certain(rule, 0.0), rule.norm, rule.naive)
-        always = LogicRule(rule.formula, _certain(rule, 1.0), rule.norm, rule.naive)
-        if rule.exact:  # affine in the assumption
-            return lambda p: np.asarray(
-                (1 - assumed) * rule_columns(never, p) + assumed * rule_columns(always, p)
-            )
-        raise SensitivityError(
-            "an uncertain assumption needs an exact logic rule (product, copies counted once)"
-        )
-    return lambda p: rule_columns(rule, p)
-
-
-def _certain(rule: LogicRule, probability: float) -> Any:
-    from dataclasses import replace
-
-    assert rule.assumption is not None
-    return replace(rule.assumption, probability=probability)

@@ -13,8 +13,6 @@ from typing import Any, Literal, get_args
 
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.rules.ablations import AverageRule, RandomRule
-from workbench.synthesis.rules.linear import LinearRule
 from workbench.synthesis.sensitivity.paths import path_weights
 from workbench.synthesis.whatif.evaluation import evaluate, follows_children
 
@@ -180,7 +178,7 @@ def is_linear(tree: Tree) -> bool:
         if not node.children or node.pinned:
             continue
         if follows_children(node):
-            if not isinstance(node.rule, (LinearRule, AverageRule, RandomRule)):
+            if node.rule is None or not node.rule.affine:
                 return False
             low, high = spans[node.id]
             if low < -1e-12 or high > 1 + 1e-12:
