@@ -65,46 +65,6 @@ def resample_counts(
     return counts.reshape(resamples, units).astype(np.float64)
 
 
-def block_counts(units: int, block: int, resamples: int, rng: np.random.Generator) -> FloatArray:
-    """How often each of ``units`` points in time was drawn when whole blocks of neighbours are drawn.
-
-    Parameters
-    ----------
-    units : int
-        Points in time, in order.
-    block : int
-        Neighbours drawn together, 1..units; long enough that what overlaps stays together.
-    resamples : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray, shape (resamples, units)
-        Rows sum to ``units``. Blocks wrap around the end, so every point is drawn equally often on average.
-
-    Raises
-    ------
-    DomainError
-        A block outside 1..units.
-
-    Notes
-    -----
-    Source: the circular block bootstrap of Politis and Romano (1992).
-
-    Examples
-    --------
-    >>> block_counts(4, 2, 3, np.random.default_rng(0)).sum(axis=1).tolist()
-    [4.0, 4.0, 4.0]
-    """
-    if not 1 <= block <= units:
-        raise DomainError(f"a block must hold 1 to {units} points, not {block}")
-    starts = rng.integers(0, units, size=(resamples, -(-units // block)))
-    drawn = (starts[:, :, None] + np.arange(block)) % units
-    drawn = drawn.reshape(resamples, -1)[:, :units]
-    flat = (drawn + (np.arange(resamples, dtype=np.int64) * units)[:, None]).ravel()
-    return np.bincount(flat, minlength=resamples * units).reshape(resamples, units).astype(np.float64)
-
-
 def resampled_means(
     values: ArrayLike,
     *,

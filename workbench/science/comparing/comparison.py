@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.science.arrays import FloatArray, IntArray
-from workbench.science.comparing.agreement import holm
 from workbench.science.comparing.bootstrap import Draws, PairedResult, stratified_index
 from workbench.science.comparing.mixed import IndexContrast, index_contrast, mixed_model, pooled_error
 from workbench.science.comparing.power import SampleSize, sample_size_hint
@@ -116,10 +115,12 @@ def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "ov
     >>> corrected(paired_comparisons(events, values, "poor", resamples=20))
     {'good': 0.0}
     """
+    from statsmodels.stats.multitest import multipletests
+
     names = [name for name in results if part in results[name]]
     if not names:
         return {}
-    raised = holm([results[name][part].p_two_sided for name in names])
+    raised = multipletests([results[name][part].p_two_sided for name in names], method="holm")[1]
     return dict(zip(names, raised.tolist(), strict=True))
 
 

@@ -6,9 +6,7 @@ the function says otherwise. A matrix of another shape, or a value outside [0, 1
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +14,11 @@ from numpy.typing import ArrayLike
 from workbench.science.arrays import (
     EPS,
     FloatArray,
-    IntArray,
-    as_probabilities,
     as_trials,
     logit,
     sigmoid,
 )
-from workbench.science.errors import DomainError, TooFewError, UnknownName
-
-DeadPolicy = Literal["drop", "impute"]
+from workbench.science.errors import TooFewError, UnknownName
 
 
 def _row_mean(matrix: FloatArray) -> FloatArray:
@@ -192,81 +186,6 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
         present = matrix[rows][exists[rows]].reshape(-1, count)
         pooled[rows] = subset_pools(present, min(size, count), how).mean(axis=1)
     return pooled
-
-
-def count_trials(trials: ArrayLike) -> IntArray:
-    """How many trials each event has.
-
-    Examples
-    --------
-    >>> count_trials([[0.1, float("nan")], [0.1, 0.2]]).tolist()
-    [1, 2]
-    """
-    return np.asarray(np.isfinite(as_trials(trials)).sum(axis=1), dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pooled:
-    """One forecast per event, how many trials stood behind it, and where none did."""
-
-    p: FloatArray
-    trials_used: IntArray
-    fell_back: FloatArray
-    """1.0 where every trial was dead and the prior (or 0.5) stands in, else 0.0."""
-
-
-def pool_with_dead(
-    trials: ArrayLike,
-    how: str = "logit-mean",
-    *,
-    dead: DeadPolicy = "drop",
-    prior: ArrayLike | None = None,
-) -> Pooled:
-    """Pool trials of which some died, by a named policy.
-
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-        Probabilities; ``nan`` is a dead trial.
-    how : str
-        Pooling rule, see `pool`.
-    dead : {"drop", "impute"}
-        ``drop`` leaves dead trials out; ``impute`` counts each as 0.5, as BLF's App. C.8 says.
-    prior : array_like, shape (n,), optional
-        Stands in where every trial is dead; 0.5 when not given. Such events are flagged.
-
-    Raises
-    ------
-    DomainError
-        Shapes that do not match, or a value outside [0, 1].
-    UnknownName
-        No such policy or rule.
-
-    Notes
-    -----
-    For p about 0.95 one dead trial of five costs the arithmetic mean 9 points, the logit mean 4. Source: FEATURES B7.
-
-    Examples
-    --------
-    >>> nan = float("nan")
-    >>> pool_with_dead([[0.95, 0.95, 0.95, 0.95, nan]], "mean", dead="impute").p.round(3).tolist()
-    [0.86]
-    >>> pool_with_dead([[nan, nan]], prior=[0.3]).p.tolist()
-    [0.3]
-    """
-    matrix = as_trials(trials)
-    if dead not in ("drop", "impute"):
-        raise UnknownName("policy for dead trials", dead, ("drop", "impute"))
-    used = np.asarray(np.isfinite(matrix).sum(axis=1), dtype=np.int64)
-    p = pool(np.where(np.isnan(matrix), 0.5, matrix) if dead == "impute" else matrix, how)
-    empty = used == 0
-    if prior is None:
-        stand_in = np.full(len(matrix), 0.5)
-    else:
-        stand_in = as_probabilities(prior, name="prior")
-        if stand_in.shape != p.shape:
-            raise DomainError(f"prior has shape {stand_in.shape}, there are {len(p)} events")
-    return Pooled(p=np.where(empty, stand_in, p), trials_used=used, fell_back=empty.astype(np.float64))
 
 
 def subset_pools(trials: ArrayLike, size: int, how: str = "logit-mean") -> FloatArray:

@@ -7,7 +7,6 @@ from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 from workbench.science.scoring.additive import additive_effects
 from workbench.science.scoring.checks import checked
-from workbench.science.scoring.scores import index_of
 
 
 def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
@@ -103,25 +102,3 @@ def adjusted_brier(score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike
         raise DomainError(f"scores of shape {b.shape} need difficulties of the same shape, not {g.shape}")
     level = g if reference is None else np.asarray(reference, dtype=np.float64)
     return float((b - g).mean() + level.mean())
-
-
-def adjusted_brier_index(
-    score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike | None = None
-) -> float:
-    """Adjusted Brier Index, in points: higher is better, always-0.5 on all events gives 50.
-
-    Parameters
-    ----------
-    score, difficulty, reference
-        As for `adjusted_brier`.
-
-    Notes
-    -----
-    Source: BLF, App. A.2: ``100 (1 - sqrt(max(0, mean adjusted score)))``.
-
-    Examples
-    --------
-    >>> round(adjusted_brier_index([0.25, 0.25], [0.1, 0.3]), 9)
-    50.0
-    """
-    return index_of(adjusted_brier(score, difficulty, reference))

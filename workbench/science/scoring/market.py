@@ -58,29 +58,6 @@ def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> 
     return np.asarray(yes / (yes + no))
 
 
-def market_baseline(price: ArrayLike, outcome: ArrayLike) -> float:
-    """Brier score of the forecaster who repeats the price; lower is better.
-
-    Parameters
-    ----------
-    price : array_like, shape (n,)
-        Implied probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
-
-    Notes
-    -----
-    Source: Prophet Arena, Table 2 (market baseline).
-
-    Examples
-    --------
-    >>> market_baseline([0.5], [1])
-    0.25
-    """
-    q, o = checked(price, outcome)
-    return float(((q - o) ** 2).mean())
-
-
 def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
     """Forecast minus price: what a Yes share is expected to earn per share, by the forecaster's own belief.
 
