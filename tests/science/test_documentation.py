@@ -39,7 +39,9 @@ def test_a_public_function_says_what_the_caller_gets(function: object) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_parameter_that_is_described_exists(function: object) -> None:
-    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", inspect.getdoc(function) or "", re.M | re.S)
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", inspect.getdoc(function) or "", re.M | re.S
+    )
     if section is None:
         return
     described = {
@@ -55,9 +57,14 @@ def cited(text: str) -> set[tuple[str, str]]:
     """(paper, place) for every section of a paper that a text names."""
     flat = " ".join(text.split())
     return {
-        (key, place.replace("Sections", "section").replace("sections", "section").replace("Section", "section"))
+        (
+            key,
+            place.replace("Sections", "section").replace("sections", "section").replace("Section", "section"),
+        )
         for key, names in PAPERS.items()
-        for match in re.finditer(rf"\b(?:{'|'.join(names)})(?:'s)?,? \(?((?:{PLACE})(?:(?:, | and )(?:{PLACE}|[A-Z]\.\d+))*)", flat)
+        for match in re.finditer(
+            rf"\b(?:{'|'.join(names)})(?:'s)?,? \(?((?:{PLACE})(?:(?:, | and )(?:{PLACE}|[A-Z]\.\d+))*)", flat
+        )
         for place in re.findall(PLACE, match[1])
     }
 

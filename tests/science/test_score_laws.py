@@ -167,13 +167,20 @@ def test_better_calibrated_can_still_be_worse() -> None:
     )
 
 
-@given(st.integers(0, 1000), st.integers(1, 20))
-def test_a_decimal_on_an_edge_is_in_the_bin_that_exact_arithmetic_says(k: int, bins: int) -> None:
-    exact = Fraction(k, 1000) * bins
-    left = min(math.floor(exact), bins - 1)
-    right = max(math.ceil(exact) - 1, 0)
-    assert bin_of([k / 1000], bins=bins).tolist() == [left]
-    assert bin_of([k / 1000], bins=bins, closed="right").tolist() == [right]
+@pytest.mark.parametrize("bins", [*range(1, 21), 100])
+def test_a_decimal_on_an_edge_is_in_the_bin_that_exact_arithmetic_says(bins: int) -> None:
+    exact = [Fraction(k, 1000) * bins for k in range(1001)]
+    decimals = np.arange(1001) / 1000
+    left = [min(math.floor(x), bins - 1) for x in exact]
+    right = [max(math.ceil(x) - 1, 0) for x in exact]
+    assert bin_of(decimals, bins=bins).tolist() == left
+    assert bin_of(decimals, bins=bins, closed="right").tolist() == right
+
+
+def test_a_computed_forecast_beside_an_edge_counts_as_on_it() -> None:
+    p = [0.1 + 0.2, 0.7 + 0.1, 1.0 - 0.9]  # 0.30000000000000004, 0.7999999999999999, 0.09999999999999998
+    assert bin_of(p).tolist() == [3, 8, 1]
+    assert bin_of(p, closed="right").tolist() == [2, 7, 0]
 
 
 def test_calibration_error_on_the_edges_by_hand() -> None:
@@ -198,7 +205,7 @@ def test_the_diagram_has_wilson_intervals_of_the_level_wanted() -> None:
 
 
 def test_forecaster_a_of_the_paper_has_calibration_error_eps() -> None:
-    """Prophet Arena, App. C.4, prints 0.5 eps ** 2 for it; it is eps (FEATURES P5)."""
+    """Prophet Arena, App. C.4, prints 0.5 eps ** 2 for it; it is eps (docs/papers.md)."""
     o = np.r_[np.ones(95), np.zeros(5), np.zeros(95), np.ones(5)]
     p = np.repeat([1.0, 0.0], 100)
     assert calibration_error(p, o) == pytest.approx(0.05) and brier(p, o) == pytest.approx(0.05)

@@ -637,11 +637,6 @@ def exceed_document(
     models : sequence of str
         Keys of `model_names`.
 
-    Raises
-    ------
-    UsageError
-        As `exceedance`.
-
     Examples
     --------
     >>> days = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]")

@@ -203,6 +203,8 @@ def fit_calibration(
 ) -> Calibration:
     """A calibration learned from resolved forecasts, with shrunk offsets along any number of factors.
 
+    With one factor this is hierarchical Platt scaling: BLF, App. C.11. The guard is the authors' too (10 pairs).
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -223,12 +225,6 @@ def fit_calibration(
     ------
     TooFewError
         "too few to use": fewer than ``minimum`` events, or fewer than two of either outcome.
-    DomainError
-        Shapes that do not match, or a value out of range.
-
-    Notes
-    -----
-    With one factor this is hierarchical Platt scaling: BLF, App. C.11. The guard is the authors' too (10 pairs).
 
     Examples
     --------
@@ -290,6 +286,8 @@ class ThresholdFit:
 def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
     """The threshold t for which "Yes when p > t" is most often right on a validation set.
 
+    Source: Analytica, App. D.5; the test set must be another one.
+
     Parameters
     ----------
     p : array_like, shape (n,)
@@ -301,15 +299,6 @@ def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
     -------
     ThresholdFit
         The middle of the gap between neighbouring forecasts; of several best ones, the nearest to 0.5.
-
-    Raises
-    ------
-    DomainError
-        Empty input, shapes that do not match, or a value out of range.
-
-    Notes
-    -----
-    Source: Analytica, App. D.5; the test set must be another one (FEATURES A11).
 
     Examples
     --------

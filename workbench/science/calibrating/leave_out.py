@@ -107,6 +107,8 @@ def leave_out_platt(
 ) -> FloatArray:
     """Each event calibrated by a Platt fit that never saw its fold.
 
+    Source: BLF, App. C.11. Time and memory grow with events times groups; the authors' refits grow with the square.
+
     Parameters
     ----------
     forecast, outcome, groups, penalty, minimum
@@ -123,12 +125,6 @@ def leave_out_platt(
     ------
     TooFewError
         Fewer than ``minimum`` events, or fewer than two of either outcome.
-    DomainError
-        Shapes that do not match, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, App. C.11. Time and memory grow with events times groups; the authors' refits grow with the square.
 
     Examples
     --------

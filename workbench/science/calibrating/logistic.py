@@ -113,6 +113,9 @@ def leave_out_logistic(
 ) -> FloatArray:
     """Predictions for each event by a fit without its fold; all folds iterate together.
 
+    Every fold starts at the full fit and steps with the full fit's Hessian less its own part, on its own exact
+    gradient; cost grows with folds times events, so this is for thousands of events, not millions.
+
     Parameters
     ----------
     features, outcome, penalty, centre
@@ -124,16 +127,6 @@ def leave_out_logistic(
     -------
     ndarray, shape (n,)
         Within 1e-7 of refitting each fold from scratch.
-
-    Raises
-    ------
-    DomainError, TooFewError
-        As `fit_logistic`.
-
-    Notes
-    -----
-    Every fold starts at the full fit and steps with the full fit's Hessian less its own part, on its own exact
-    gradient; cost grows with folds times events, so this is for thousands of events, not millions.
 
     Examples
     --------

@@ -29,11 +29,6 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> McNemar:
     right_a, right_b : array_like of bool, shape (n,)
         Whether each method called each event right.
 
-    Raises
-    ------
-    DomainError
-        Empty input or shapes that do not match.
-
     Examples
     --------
     >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])

@@ -132,6 +132,8 @@ def resampled_means(
 def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
     """Interval about the estimate that holds the asked share of resampled estimates.
 
+    The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
+
     Parameters
     ----------
     estimate : float
@@ -140,10 +142,6 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
         On the resamples.
     level : float
         In (0, 1).
-
-    Notes
-    -----
-    The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
 
     Examples
     --------
@@ -162,14 +160,12 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
 def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
     """Interval between the outer percentiles of the resampled estimates.
 
+    The kind printed by BLF (App. G.2).
+
     Parameters
     ----------
     estimate, resampled, level
         As for `symmetric_interval`.
-
-    Notes
-    -----
-    The kind printed by BLF (App. G.2).
 
     Examples
     --------
@@ -236,16 +232,14 @@ def index_means(means: FloatArray) -> FloatArray:
 def opposite_share(difference: float, resampled: FloatArray) -> float:
     """Share of resamples on the other side of zero than the estimate, ties counted: the one-sided p value.
 
+    Source: BLF, App. G.2. Its printed stars fit twice this value.
+
     Parameters
     ----------
     difference : float
         The estimate.
     resampled : ndarray, shape (B,)
         The estimate on every resample.
-
-    Notes
-    -----
-    Source: BLF, App. G.2. Its printed stars fit twice this value (FEATURES B11).
 
     Examples
     --------
@@ -337,6 +331,8 @@ def stratified_index(
 ) -> StratifiedIndex:
     """Brier Index by stratum and their plain mean, with paired resamples inside each stratum.
 
+    Source: BLF, App. G.2; the index is recomputed on every resample (the root after the mean).
+
     Parameters
     ----------
     scores : array_like, shape (n, m)
@@ -353,10 +349,6 @@ def stratified_index(
     ------
     DomainError
         As `resampled_means`, or shapes that do not match.
-
-    Notes
-    -----
-    Source: BLF, App. G.2; the index is recomputed on every resample (the root after the mean).
 
     Examples
     --------

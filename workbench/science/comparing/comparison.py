@@ -33,6 +33,8 @@ def paired_comparisons(
 ) -> dict[str, dict[str, PairedResult]]:
     """Every method against the reference in Brier Index points, by question type and overall.
 
+    Source: BLF, App. G.2. Methods that answered the same events share their resamples and one matrix product.
+
     Parameters
     ----------
     events : Events
@@ -54,10 +56,6 @@ def paired_comparisons(
     ------
     DomainError
         Two methods share no event.
-
-    Notes
-    -----
-    Source: BLF, App. G.2. Methods that answered the same events share their resamples and one matrix product.
 
     Examples
     --------
@@ -98,11 +96,6 @@ def paired_comparisons(
 def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "overall") -> dict[str, float]:
     """Two-sided p values of one part after Holm's correction for the number of methods compared.
 
-    Parameters
-    ----------
-    results : as from `paired_comparisons`
-    part : str
-
     Returns
     -------
     dict of str to float
@@ -127,6 +120,8 @@ def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "ov
 def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[str, dict[str, IndexContrast]]:
     """Every method against the reference by a mixed model of Brier scores, in Brier Index points.
 
+    Source: BLF, App. G.2 (mixed-effects robustness check).
+
     Parameters
     ----------
     events, values, reference
@@ -137,10 +132,6 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
     dict
         Method -> part -> contrast. Each pair has a REML fit per question type, so that a noisy third method does not
         widen it; overall is the mean of the types with independent errors.
-
-    Notes
-    -----
-    Source: BLF, App. G.2 (mixed-effects robustness check).
 
     Examples
     --------
@@ -187,20 +178,14 @@ class EffectTable:
 def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTable | None:
     """Two-way additive fit per event; None when fewer than two methods qualify.
 
+    Source: BLF, App. G.2.
+
     Parameters
     ----------
     events, values
         As for `paired_comparisons`.
     complete : bool
         Only methods that answered every event.
-
-    Returns
-    -------
-    EffectTable or None
-
-    Notes
-    -----
-    Source: BLF, App. G.2.
 
     Examples
     --------
@@ -230,6 +215,8 @@ def trial_anova(
 ) -> tuple[list[str], Anova] | None:
     """Analysis of variance of the score 1 - |p - o| per method, question and trial; None when fewer than two qualify.
 
+    Source: BLF, App. G.1 (Table 20).
+
     Parameters
     ----------
     events : Events
@@ -237,10 +224,6 @@ def trial_anova(
         ``nan`` where missing. Scores are averaged over the dates of a question first.
     complete : bool
         Only methods that have every trial of every event.
-
-    Notes
-    -----
-    Source: BLF, App. G.1 (Table 20).
 
     Examples
     --------
@@ -275,10 +258,6 @@ def size_hints(events: Events, values: Values, reference: str) -> dict[str, Samp
     ----------
     events, values, reference
         As for `paired_comparisons`.
-
-    Returns
-    -------
-    dict of str to SampleSize
 
     Examples
     --------

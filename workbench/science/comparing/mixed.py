@@ -65,6 +65,8 @@ class _Sums:
 def mixed_model(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> MixedFit:
     """Random-intercept model by REML.
 
+    Source: BLF, App. G.2 (mixed-effects robustness check).
+
     Parameters
     ----------
     score : array_like, shape (n,)
@@ -81,10 +83,6 @@ def mixed_model(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> Mix
     ------
     DomainError
         Empty input, labels of another length, or fewer rows than methods plus 1.
-
-    Notes
-    -----
-    Source: BLF, App. G.2 (mixed-effects robustness check).
 
     Examples
     --------
@@ -147,6 +145,8 @@ class IndexContrast:
 def index_contrast(fit: MixedFit, a: str, b: str) -> IndexContrast:
     """Brier-scale contrast of a mixed model mapped to Brier Index points.
 
+    Source: BLF, App. G.2: the contrast is mapped through ``100 (1 - sqrt(mean))``.
+
     Parameters
     ----------
     fit : MixedFit
@@ -158,10 +158,6 @@ def index_contrast(fit: MixedFit, a: str, b: str) -> IndexContrast:
     -------
     IndexContrast
         Interval and error by the slope of the index between the two means.
-
-    Notes
-    -----
-    Source: BLF, App. G.2: the contrast is mapped through ``100 (1 - sqrt(mean))``.
 
     Examples
     --------
@@ -188,14 +184,12 @@ def index_contrast(fit: MixedFit, a: str, b: str) -> IndexContrast:
 def pooled_error(errors: Sequence[float]) -> float:
     """Standard error of the plain mean of independent parts.
 
+    Source: BLF, App. G.2: ``sqrt(se_market ** 2 + se_dataset ** 2) / 2``.
+
     Parameters
     ----------
     errors : sequence of float
         Standard errors of the parts (market and dataset).
-
-    Notes
-    -----
-    Source: BLF, App. G.2: ``sqrt(se_market ** 2 + se_dataset ** 2) / 2``.
 
     Examples
     --------

@@ -11,6 +11,8 @@ from workbench.science.pooling.pool import pool_mean
 def prompt_ensemble(variants: ArrayLike) -> FloatArray:
     """Mean of the probabilities that the default prompt and its variants drew from the model.
 
+    Source: Prophet Arena, App. D.3 (prompt ensemble).
+
     Parameters
     ----------
     variants : array_like, shape (n, V)
@@ -20,10 +22,6 @@ def prompt_ensemble(variants: ArrayLike) -> FloatArray:
     -------
     ndarray, shape (n,)
         In [0, 1]; ``nan`` where no prompt gave an answer.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. D.3 (prompt ensemble).
 
     Examples
     --------
@@ -35,6 +33,8 @@ def prompt_ensemble(variants: ArrayLike) -> FloatArray:
 
 def both_directions(p_yes: ArrayLike, p_no: ArrayLike) -> FloatArray:
     """Half of the probability asked for Yes and half of one minus that asked for No.
+
+    Source: Prophet Arena, App. D.3 (bi-direction).
 
     Parameters
     ----------
@@ -51,10 +51,6 @@ def both_directions(p_yes: ArrayLike, p_no: ArrayLike) -> FloatArray:
     DomainError
         Shapes that do not match, or a value that is no probability.
 
-    Notes
-    -----
-    Source: Prophet Arena, App. D.3 (bi-direction).
-
     Examples
     --------
     >>> both_directions([0.7], [0.5]).round(12).tolist()
@@ -68,6 +64,8 @@ def both_directions(p_yes: ArrayLike, p_no: ArrayLike) -> FloatArray:
 
 def self_consistency(votes: ArrayLike, confidence: ArrayLike | None = None) -> FloatArray:
     """Share of Yes among repeated Yes/No answers, plain or weighted by the stated confidence.
+
+    Source: Prophet Arena, App. D.3 (self-consistency, R = 10 there).
 
     Parameters
     ----------
@@ -86,10 +84,6 @@ def self_consistency(votes: ArrayLike, confidence: ArrayLike | None = None) -> F
     ------
     DomainError
         Votes other than 0 and 1, or shapes that do not match.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. D.3 (self-consistency, R = 10 there).
 
     Examples
     --------

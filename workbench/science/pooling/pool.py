@@ -30,8 +30,6 @@ def _row_mean(matrix: FloatArray) -> FloatArray:
 def pool_mean(trials: ArrayLike) -> FloatArray:
     """Arithmetic mean of each event's trials, in [0, 1]; what goes in and comes out is said at the top of this module.
 
-    Notes
-    -----
     By Jensen, its Brier score is at most the mean of the trials' scores. Source: BLF, App. C.8, eq. 3.
 
     Examples
@@ -45,6 +43,8 @@ def pool_mean(trials: ArrayLike) -> FloatArray:
 def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
     """Sigmoid of the mean log odds of each event's trials.
 
+    The default pooling of BLF, App. C.8, eq. 6: it keeps more of the trials' extremity than the arithmetic mean.
+
     Parameters
     ----------
     trials : array_like, shape (n, K)
@@ -55,10 +55,6 @@ def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
     -------
     ndarray, shape (n,)
         In [eps, 1 - eps]; ``nan`` for an event without any trial.
-
-    Notes
-    -----
-    The default pooling of BLF, App. C.8, eq. 6: it keeps more of the trials' extremity than the arithmetic mean.
 
     Examples
     --------
@@ -151,6 +147,10 @@ def is_pooling(how: str) -> bool:
 def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") -> FloatArray:
     """The mean of the pooled forecasts of all of an event's subsets of ``size`` trials.
 
+    The columns ``mean:k``, ``logit-mean:k`` of BLF's published forecasts. Under ``mean`` every size gives the mean of
+    all trials but for the last bits, so this is no forecast from k trials: for that average the scores over
+    `subset_pools`. Source: BLF, App. D.4.
+
     Parameters
     ----------
     trials : array_like, shape (n, K)
@@ -163,12 +163,6 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
     ------
     TooFewError
         ``size`` is below 1.
-
-    Notes
-    -----
-    The columns ``mean:k``, ``logit-mean:k`` of BLF's published forecasts. Under ``mean`` every size gives the mean of
-    all trials but for the last bits, so this is no forecast from k trials: for that average the scores over
-    `subset_pools`. Source: BLF, App. D.4; FEATURES M14.
 
     Examples
     --------
@@ -191,6 +185,8 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
 def subset_pools(trials: ArrayLike, size: int, how: str = "logit-mean") -> FloatArray:
     """Pooled forecasts of every subset of ``size`` trials, for events that have all K.
 
+    Source: BLF, App. D.4 (Figure 9); averaging scores, not forecasts, is our correction.
+
     Parameters
     ----------
     trials : array_like, shape (n, K)
@@ -210,10 +206,6 @@ def subset_pools(trials: ArrayLike, size: int, how: str = "logit-mean") -> Float
     ------
     TooFewError
         ``size`` is not in 1..K.
-
-    Notes
-    -----
-    Source: BLF, App. D.4 (Figure 9); the correction is FEATURES M14.
 
     Examples
     --------

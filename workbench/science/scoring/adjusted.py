@@ -12,6 +12,8 @@ from workbench.science.scoring.checks import checked
 def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """Difficulty of market events: the crowd's own Brier score.
 
+    Source: BLF, App. A.2.
+
     Parameters
     ----------
     crowd : array_like, shape (n,)
@@ -24,10 +26,6 @@ def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
     ndarray, shape (n,)
         In [0, 1]; higher is harder.
 
-    Notes
-    -----
-    Source: BLF, App. A.2.
-
     Examples
     --------
     >>> market_difficulty([0.9], [0]).round(2).tolist()
@@ -39,6 +37,8 @@ def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
 
 def question_difficulty(scores: ArrayLike) -> FloatArray:
     """Difficulty of every event: its effect in a two-way additive fit of the Brier scores of a pool of methods.
+
+    Source: BLF, App. A.2 and G.2. The official leaderboard uses its own pool of methods, so its values differ.
 
     Parameters
     ----------
@@ -55,10 +55,6 @@ def question_difficulty(scores: ArrayLike) -> FloatArray:
     DomainError
         An event or a method without any score.
 
-    Notes
-    -----
-    Source: BLF, App. A.2 and G.2. The official leaderboard uses its own pool of methods, so its values differ.
-
     Examples
     --------
     >>> question_difficulty([[0.1, 0.3], [0.2, 0.4]]).round(6).tolist()
@@ -69,6 +65,8 @@ def question_difficulty(scores: ArrayLike) -> FloatArray:
 
 def adjusted_brier(score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike | None = None) -> float:
     """Mean of score minus difficulty, with the mean difficulty of the reference events added back.
+
+    Source: BLF, App. A.2, footnote 5 (the rescaled form).
 
     Parameters
     ----------
@@ -82,15 +80,6 @@ def adjusted_brier(score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike
     -------
     float
         Lower is better; can be below 0.
-
-    Raises
-    ------
-    DomainError
-        Empty input or shapes that do not match.
-
-    Notes
-    -----
-    Source: BLF, App. A.2, footnote 5 (the rescaled form; FEATURES B9).
 
     Examples
     --------

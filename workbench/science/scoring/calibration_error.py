@@ -13,7 +13,8 @@ from workbench.science.scoring.checks import checked
 Bins = Literal["width", "quantile"]
 Closed = Literal["left", "right"]
 
-_NUDGE = 1e-9  # 0.3 * 10 is 2.9999999999999996: a forecast on a bin's edge belongs where the decimal says
+# A mean of forecasts such as (0.7 + 0.1) reaches us as 0.7999999999999999; on an edge the decimal decides, not the float.
+_NUDGE = 1e-9
 
 
 def bin_of(forecast: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left") -> IntArray:
@@ -67,6 +68,8 @@ def calibration_error(
 ) -> float:
     """Expected calibration error: the mean gap between forecast and frequency over bins, weighted by their size.
 
+    Source: Prophet Arena, App. C.2, eq. 3 (10 equal-width bins); quantile bins as in BLF's Figure 10.
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -80,15 +83,6 @@ def calibration_error(
     -------
     float
         In [0, 1]; lower is better. Biased upward: even a perfect forecaster gets about 0.3 / sqrt(n / bins).
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. C.2, eq. 3 (10 equal-width bins); quantile bins as in BLF's Figure 10.
 
     Examples
     --------
@@ -126,21 +120,14 @@ def reliability(
 ) -> Reliability:
     """Points and intervals of a reliability diagram.
 
+    Source: BLF, Figure 10; Prophet Arena, App. C.2.
+
     Parameters
     ----------
     forecast, outcome, bins, how, closed
         As for `calibration_error`.
     level : float
         Coverage of the intervals.
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, Figure 10; Prophet Arena, App. C.2.
 
     Examples
     --------

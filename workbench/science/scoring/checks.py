@@ -17,11 +17,6 @@ def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatA
     outcome : array_like, shape (n,)
         1 Yes, 0 No.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
     Examples
     --------
     >>> p, o = checked([0.5], [1])

@@ -82,15 +82,13 @@ def parts_of(kind: Any) -> list[str]:
 def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
     """Difficulty per event: the crowd's Brier score for market events, the additive effect for all others.
 
+    Source: BLF, App. A.2. The effects come from this pool, not from the official leaderboard's.
+
     Parameters
     ----------
     events : Events
     pool : mapping of str to ndarray of shape (n,)
         Forecasts of the methods that estimate the question effects, ``nan`` where missing.
-
-    Notes
-    -----
-    Source: BLF, App. A.2. The effects come from this pool, not from the official leaderboard's.
 
     Examples
     --------
@@ -230,6 +228,8 @@ def subset_scorecard(
 ) -> tuple[dict[str, Part], dict[str, Part], IntArray]:
     """Scores averaged over all subsets of ``size`` trials, and the score of the averaged forecasts.
 
+    Source: BLF, App. D.4 (Figure 9).
+
     Parameters
     ----------
     trials : ndarray, shape (n, K)
@@ -248,10 +248,6 @@ def subset_scorecard(
         As `scorecard`. The second is what the authors' code stores; it makes every size look alike.
     rows : ndarray of int
         The events scored.
-
-    Notes
-    -----
-    Source: BLF, App. D.4 (Figure 9).
 
     Examples
     --------

@@ -41,6 +41,8 @@ def utility_scores(
 ) -> UtilityScores:
     """Accuracy, soft and hard utility of choices, min-max normalised per task or over all tasks at once.
 
+    Source: Analytica, section 5.1; the text normalises per task, the authors' code over all tasks.
+
     Parameters
     ----------
     probabilities : sequence of array_like
@@ -61,10 +63,6 @@ def utility_scores(
     ------
     DomainError
         No task, a task with fewer than 2 options or without any stake, or a value out of range.
-
-    Notes
-    -----
-    Source: Analytica, section 5.1; the two normalisations are FEATURES E1 and A21.
 
     Examples
     --------
@@ -112,6 +110,8 @@ def utility_scores(
 def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
     """Mean over tasks of the variance of a score over repeated runs.
 
+    Source: Analytica, section 5.1 (Var.; 100 tasks, 10 runs).
+
     Parameters
     ----------
     scores : array_like, shape (tasks, runs)
@@ -128,10 +128,6 @@ def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
     ------
     DomainError
         Fewer than 2 runs, or a value that is not finite.
-
-    Notes
-    -----
-    Source: Analytica, section 5.1 (Var.; 100 tasks, 10 runs).
 
     Examples
     --------

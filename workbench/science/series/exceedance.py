@@ -33,6 +33,8 @@ def exceedance(
 ) -> FloatArray:
     """Chance that the series lies above each level on each day, from data before the cutoff only.
 
+    Source: BLF, App. I, eq. 1.
+
     Parameters
     ----------
     model : ExceedanceModel
@@ -58,10 +60,6 @@ def exceedance(
         No or too little data before the cutoff.
     NotMonotone
         The model is broken: its chance of passing a higher level is the larger one.
-
-    Notes
-    -----
-    Source: BLF, App. I, eq. 1.
 
     Examples
     --------
