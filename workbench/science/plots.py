@@ -93,8 +93,8 @@ def market_plot(
     figure, axes = _figure(5.5, 5.0)
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
     for value, colour, label in ((1.0, "tab:green", "Yes"), (0.0, "tab:red", "No")):
-        at = o == value
-        axes.scatter(q[at], p[at], s=14, alpha=0.6, color=colour, label=label)
+        resolved = o == value
+        axes.scatter(q[resolved], p[resolved], s=14, alpha=0.6, color=colour, label=label)
     if np.ptp(q) > 0:
         slope, level = np.polyfit(q, p, 1)
         axes.plot([0, 1], [level, level + slope], color="tab:blue", label=f"slope {slope:.2f}")

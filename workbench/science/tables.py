@@ -343,8 +343,8 @@ class Forecasts:
         names = list(dict.fromkeys(key for keys in values.values() for key in keys))
         parts = []
         for index, keys in enumerate(values.values()):
-            for key, given in keys.items():
-                p = np.asarray(given, dtype=np.float64)
+            for key, forecast in keys.items():
+                p = np.asarray(forecast, dtype=np.float64)
                 rows = np.flatnonzero(np.isfinite(p))
                 number = int(key) - 1 if keyed_by == "trial" else names.index(key)
                 parts.append((np.full(len(rows), index), rows, np.full(len(rows), number), p[rows]))
@@ -565,26 +565,26 @@ def read_answers(path: Path) -> dict[str, Answers]:
     confidence = np.full(len(frame), np.nan)
     if "confidence" in frame.columns:
         confidence = _probability(path, frame, "confidence", blank=True)
-    found: dict[str, Answers] = {}
+    by_event: dict[str, Answers] = {}
     for row, (event, kind, value, sure) in enumerate(
         zip(events, kinds, values, confidence, strict=True), start=1
     ):
         name = str(event)
-        at = found.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
+        answer = by_event.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
         if kind == "variant":
-            at.variants.append(float(value))
+            answer.variants.append(float(value))
         elif kind == "vote":
             if value not in (0.0, 1.0):
                 raise TableError(path, f"{value:g} is no vote (1 Yes, 0 No)", row=row, column="value")
-            at.votes.append(float(value))
-            at.confidence.append(None if np.isnan(sure) else float(sure))
+            answer.votes.append(float(value))
+            answer.confidence.append(None if np.isnan(sure) else float(sure))
         elif kind in ("yes", "no"):
-            if getattr(at, str(kind)) is not None:
+            if getattr(answer, str(kind)) is not None:
                 raise TableError(
                     path, f"event {name!r} has two answers of kind {str(kind)!r}", row=row, column="kind"
                 )
-            at = replace(at, yes=float(value)) if kind == "yes" else replace(at, no=float(value))
+            answer = replace(answer, yes=float(value)) if kind == "yes" else replace(answer, no=float(value))
         else:
             raise TableError(path, f"{str(kind)!r} is none of variant, yes, no, vote", row=row, column="kind")
-        found[name] = at
-    return found
+        by_event[name] = answer
+    return by_event

@@ -67,13 +67,13 @@ class Calibration:
         """
         p = as_probabilities(forecast)
         eta = self.slope * logit(p) + self.offset
-        given = factors or {}
+        labels_of = factors or {}
         for name, offsets in self.deltas.items():
-            if name not in given:
+            if name not in labels_of:
                 raise CalibrationError(
                     f"this calibration has offsets by {name}: the forecasts need a {name} each"
                 )
-            labels = np.asarray(given[name]).astype(str)
+            labels = np.asarray(labels_of[name]).astype(str)
             if labels.shape != p.shape:
                 raise DomainError(f"{name} has {labels.size} labels for {p.size} forecasts")
             values, inverse = np.unique(labels, return_inverse=True)
@@ -107,12 +107,12 @@ class Calibration:
         >>> Calibration(slope=1.0, offset=0.0, deltas={"source": {"fred": 0.1}}).unseen({"source": ["fred", "x"]})
         {'source': ['x']}
         """
-        found = {}
+        unseen = {}
         for name, offsets in self.deltas.items():
             new = sorted(set(np.asarray(factors.get(name, [])).astype(str).tolist()) - set(offsets))
             if new:
-                found[name] = new
-        return found
+                unseen[name] = new
+        return unseen
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain JSON values."""
@@ -162,8 +162,8 @@ class Calibration:
                 counts=document.get("counts", {}),
                 learned_from=str(document.get("learned_from", "")),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-            raise CalibrationError(f"a calibration with a broken field: {wrong}") from wrong
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CalibrationError(f"a calibration with a broken field: {error}") from error
 
 
 def horizon_class(days: ArrayLike) -> list[str]:
@@ -348,15 +348,15 @@ def save_calibration(model: Calibration, path: Path) -> None:
     text = json.dumps(model.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as wrong:
-        raise CalibrationError(f"cannot write {path}: {wrong.strerror}") from wrong
+    except OSError as error:
+        raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
         Path(name).replace(path)
-    except OSError as wrong:
+    except OSError as error:
         Path(name).unlink(missing_ok=True)
-        raise CalibrationError(f"cannot write {path}: {wrong.strerror}") from wrong
+        raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
 
 
 def load_calibration(path: Path) -> Calibration:
@@ -378,8 +378,8 @@ def load_calibration(path: Path) -> Calibration:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as wrong:
-        raise CalibrationError(f"cannot read {path}: {wrong.strerror}") from wrong
-    except (UnicodeDecodeError, json.JSONDecodeError) as wrong:
-        raise CalibrationError(f"{path} is not JSON: {wrong}") from wrong
+    except OSError as error:
+        raise CalibrationError(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise CalibrationError(f"{path} is not JSON: {error}") from error
     return Calibration.from_json(document)

@@ -49,9 +49,9 @@ def _newton(
 ) -> tuple[FloatArray, FloatArray]:
     theta = start.copy()
 
-    def loss(at: FloatArray) -> float:
-        eta = x @ at
-        return float(np.logaddexp(0.0, eta).sum() - y @ eta + (ridge * (at - centre) ** 2).sum())
+    def loss(coefficients: FloatArray) -> float:
+        eta = x @ coefficients
+        return float(np.logaddexp(0.0, eta).sum() - y @ eta + (ridge * (coefficients - centre) ** 2).sum())
 
     now = loss(theta)
     hessian = np.eye(len(theta))
@@ -165,9 +165,9 @@ def leave_out_logistic(
                 break
         for row, code in enumerate(chosen):
             part = np.flatnonzero(codes == code)
-            at = theta[row]
-            if row in active or not np.isfinite(at).all():  # the chord steps did not settle: refit
+            coefficients = theta[row]
+            if row in active or not np.isfinite(coefficients).all():  # the chord steps did not settle: refit
                 keep = codes != code
-                at, _ = _newton(x[keep], y[keep], ridge, middle, full)
-            result[part] = sigmoid(x[part] @ at)
+                coefficients, _ = _newton(x[keep], y[keep], ridge, middle, full)
+            result[part] = sigmoid(x[part] @ coefficients)
     return result

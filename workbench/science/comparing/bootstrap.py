@@ -246,8 +246,8 @@ def opposite_share(difference: float, resampled: FloatArray) -> float:
     >>> opposite_share(1.0, np.array([1.0, -0.5, 0.0, 2.0]))
     0.5
     """
-    wrong = resampled <= 0.0 if difference > 0 else resampled >= 0.0
-    return float(wrong.mean())
+    opposite = resampled <= 0.0 if difference > 0 else resampled >= 0.0
+    return float(opposite.mean())
 
 
 def paired_result(
@@ -315,8 +315,8 @@ class StratifiedIndex:
     def pair(self, a: str, b: str, part: str, *, level: float = 0.95) -> PairedResult:
         """Method ``a`` against ``b`` on one part (``market``, ``dataset``, ``overall``); above 0, a is better."""
         i, j = self.names.index(a), self.names.index(b)
-        at, drawn = self.estimates[part], self.resampled[part]
-        return paired_result(at[i], at[j], drawn[:, i], drawn[:, j], n=self.n[part], level=level)
+        estimate, drawn = self.estimates[part], self.resampled[part]
+        return paired_result(estimate[i], estimate[j], drawn[:, i], drawn[:, j], n=self.n[part], level=level)
 
 
 def stratified_index(

@@ -74,7 +74,7 @@ def paired_comparisons(
             raise DomainError(f"{name} and {reference} share no event")
         groups.setdefault(rows.tobytes(), []).append(name)
         rows_of[rows.tobytes()] = rows
-    found: dict[str, dict[str, PairedResult]] = {}
+    results: dict[str, dict[str, PairedResult]] = {}
     for key, names in groups.items():
         rows = rows_of[key]
         columns = (*names, reference)
@@ -89,8 +89,8 @@ def paired_comparisons(
             draws=draws,
         )
         for name in names:
-            found[name] = {part: table.pair(name, reference, part, level=level) for part in table.estimates}
-    return {name: found[name] for name in values if name in found}
+            results[name] = {part: table.pair(name, reference, part, level=level) for part in table.estimates}
+    return {name: results[name] for name in values if name in results}
 
 
 def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "overall") -> dict[str, float]:
@@ -140,20 +140,20 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
     >>> round(mixed_comparisons(events, values, "poor")["good"]["overall"].difference, 6)
     35.0
     """
-    found: dict[str, dict[str, IndexContrast]] = {name: {} for name in values if name != reference}
-    for name, contrasts in found.items():
+    by_method: dict[str, dict[str, IndexContrast]] = {name: {} for name in values if name != reference}
+    for name, contrasts in by_method.items():
         for part in sorted(set(events.kind.tolist())):
             scores, methods, questions = [], [], []
-            for one in (name, reference):
-                rows = np.flatnonzero((events.kind == part) & np.isfinite(values[one]))
-                scores.append((values[one][rows] - events.outcome[rows]) ** 2)
-                methods.append(np.full(len(rows), one, dtype=object))
+            for label in (name, reference):
+                rows = np.flatnonzero((events.kind == part) & np.isfinite(values[label]))
+                scores.append((values[label][rows] - events.outcome[rows]) ** 2)
+                methods.append(np.full(len(rows), label, dtype=object))
                 questions.append(events.question[rows])
             if min(len(labels) for labels in methods) < 2:
                 continue
             fit = mixed_model(np.concatenate(scores), np.concatenate(methods), np.concatenate(questions))
             contrasts[str(part)] = index_contrast(fit, name, reference)
-    for contrasts in found.values():
+    for contrasts in by_method.values():
         parts = list(contrasts.values())
         if parts:
             gap = float(np.mean([c.difference for c in parts]))
@@ -161,7 +161,7 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
             contrasts["overall"] = IndexContrast(
                 difference=gap, error=error, low=gap - 1.959964 * error, high=gap + 1.959964 * error
             )
-    return found
+    return by_method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

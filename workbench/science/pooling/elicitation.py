@@ -95,15 +95,15 @@ def self_consistency(votes: ArrayLike, confidence: ArrayLike | None = None) -> F
     answers = np.asarray(votes, dtype=np.float64)
     if answers.ndim != 2 or answers.size == 0:
         raise DomainError(f"votes must be a matrix (events, answers), not of shape {answers.shape}")
-    given = np.isfinite(answers)
-    if given.any():
-        as_outcomes(answers[given], name="vote")
+    answered = np.isfinite(answers)
+    if answered.any():
+        as_outcomes(answers[answered], name="vote")
     weights = np.ones_like(answers)
     if confidence is not None:
         weights = as_probabilities(confidence, name="confidence", missing=True)
         if weights.shape != answers.shape:
             raise DomainError(f"confidence has shape {weights.shape}, the votes {answers.shape}")
-    weights = np.where(given & np.isfinite(weights), weights, 0.0)
+    weights = np.where(answered & np.isfinite(weights), weights, 0.0)
     total = weights.sum(axis=1)
-    agreed = (weights * np.where(given, answers, 0.0)).sum(axis=1)
+    agreed = (weights * np.where(answered, answers, 0.0)).sum(axis=1)
     return np.asarray(np.divide(agreed, total, out=np.full(len(answers), np.nan), where=total > 0))

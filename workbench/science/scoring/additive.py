@@ -100,6 +100,9 @@ class Anova:
 def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> Anova:
     """Variance of scores split into method, question and the rest.
 
+    Not statsmodels' ``anova_lm``: on unbalanced data its sums of squares are other ones than paper B's, and it wants a dense
+    column per question (400 of them).
+
     Source: BLF, App. G.1 (Table 20).
 
     Parameters

@@ -45,11 +45,11 @@ def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) ->
     codes, names = codes_of(category)
     if len(codes) != len(p):
         raise DomainError(f"there are {len(codes)} categories for {len(p)} forecasts")
-    found = []
+    groups = []
     for code, name in enumerate(names):
         rows = codes == code
         score = float(((p[rows] - o[rows]) ** 2).mean())
-        found.append(
+        groups.append(
             GroupScore(
                 name=name,
                 n=int(rows.sum()),
@@ -59,7 +59,7 @@ def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) ->
                 mean_forecast=float(p[rows].mean()),
             )
         )
-    return found
+    return groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,13 +23,10 @@ def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatA
     >>> p.tolist(), o.tolist()
     ([0.5], [1.0])
     """
-    try:
-        p = as_probabilities(forecast)
-        if p.ndim != 1:
-            raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
-        return p, as_outcomes(outcome, size=len(p))
-    except DomainError as wrong:
-        raise DomainError(str(wrong)) from wrong
+    p = as_probabilities(forecast)
+    if p.ndim != 1:
+        raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
+    return p, as_outcomes(outcome, size=len(p))
 
 
 def checked_weights(weights: ArrayLike | None, size: int) -> FloatArray:

@@ -73,8 +73,8 @@ def utility_scores(
     if not len(probabilities) or len(probabilities) != len(payoffs):
         raise DomainError(f"{len(probabilities)} tasks with probabilities, {len(payoffs)} with payoffs")
     rows = []
-    for index, (given, worth) in enumerate(zip(probabilities, payoffs, strict=True)):
-        p, u = _task(given, worth, index)
+    for index, (chances, worth) in enumerate(zip(probabilities, payoffs, strict=True)):
+        p, u = _task(chances, worth, index)
         top = p >= p.max() - 1e-12
         best = u >= u.max() - 1e-12
         rows.append(

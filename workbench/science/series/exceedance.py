@@ -139,7 +139,7 @@ def make_model(name: str) -> ExceedanceModel:
     from workbench.science.series.trend import Hybrid, Linear, SafeLinear
     from workbench.science.series.volatility import Volatility
 
-    made: dict[str, Callable[[], ExceedanceModel]] = {
+    makers: dict[str, Callable[[], ExceedanceModel]] = {
         "knn": Knn,
         "linear": Linear,
         "safe-linear": SafeLinear,
@@ -154,6 +154,6 @@ def make_model(name: str) -> ExceedanceModel:
         "gjr-garch": lambda: Volatility(kind="gjr-garch"),
         "egarch": lambda: Volatility(kind="egarch"),
     }
-    if name not in made:
-        raise UnknownName("time-series model", name, made)
-    return made[name]()
+    if name not in makers:
+        raise UnknownName("time-series model", name, makers)
+    return makers[name]()
