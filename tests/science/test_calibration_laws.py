@@ -1,6 +1,7 @@
 """Laws of Platt scaling, its leave-one-out, saved calibrations, thresholds and priors."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,28 @@ def test_leave_out_never_leaves_the_unit_interval_and_never_sees_its_own_outcome
     flipped[0] = 1 - flipped[0]
     again = leave_out_platt(p, flipped, group, penalty=penalty)
     assert abs(again[0] - found[0]) < 1e-7  # its own outcome is not in its fit
+
+
+@pytest.mark.parametrize("fit", [fit_platt, leave_out_platt, fit_calibration])
+def test_the_smallest_number_of_forecasts_is_enough_and_fewer_is_not(fit: Callable[..., object]) -> None:
+    p, o = [0.2, 0.4, 0.6, 0.8, 0.3], [0, 1, 0, 1, 0]
+    fit(p * 2, o * 2)
+    with pytest.raises(TooFewError, match="9 resolved forecasts, calibration wants at least 10"):
+        fit((p * 2)[:9], (o * 2)[:9])
+    fit(p, o, minimum=5)
+    with pytest.raises(TooFewError):
+        fit(p, o, minimum=6)
+
+
+@pytest.mark.parametrize("fit", [fit_platt, leave_out_platt, fit_calibration])
+@pytest.mark.parametrize("swap", [False, True])
+def test_two_of_each_outcome_are_enough_and_one_is_not(fit: Callable[..., object], swap: bool) -> None:
+    p = np.linspace(0.1, 0.9, 12)
+    two, single = np.zeros(12), np.zeros(12)
+    two[[3, 8]], single[3] = 1, 1
+    fit(p, 1 - two if swap else two)
+    with pytest.raises(TooFewError, match="wants 2 of each"):
+        fit(p, 1 - single if swap else single)
 
 
 def test_what_cannot_be_calibrated_is_refused() -> None:

@@ -14,7 +14,6 @@ from workbench.science.scoring.market import (
     crra_allocation,
     edge,
     implied_probability,
-    market_baseline,
     market_returns,
     payoffs,
     position_log,
@@ -118,7 +117,6 @@ def test_the_position_log_adds_up() -> None:
 def test_prices_and_the_market_as_forecaster() -> None:
     assert implied_probability([0.6], [0.6])[0] == 0.5
     assert implied_probability([0.3])[0] == pytest.approx(0.3)
-    assert market_baseline([0.8, 0.4], [1, 0]) == pytest.approx((0.04 + 0.16) / 2)
     for bad in ([0.0], [1.0], [float("nan")]):
         with pytest.raises(DomainError, match="strictly between"):
             market_returns([0.5], bad, [1], 0.5)

@@ -12,12 +12,10 @@ from workbench.science.pooling.elicitation import both_directions, prompt_ensemb
 from workbench.science.pooling.ensembles import divergence_matrix, greedy_ensemble, jensen_shannon
 from workbench.science.pooling.pool import (
     POOLINGS,
-    count_trials,
     pool,
     pool_logit_mean,
     pool_mean,
     pool_median,
-    pool_with_dead,
     subset_pools,
 )
 from workbench.science.pooling.shrinkage import (
@@ -30,6 +28,8 @@ from workbench.science.pooling.shrinkage import (
     tune_in_sample,
     tune_leave_out,
 )
+from workbench.science.recipe import Recipe, prepare
+from workbench.science.tables import Events
 
 INSIDE = st.floats(EPS, 1 - EPS)
 TRIALS = hnp.arrays(float, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=INSIDE)
@@ -104,16 +104,20 @@ def test_the_median_of_an_even_number_is_the_middle() -> None:
 
 def test_dead_trials_by_either_policy() -> None:
     nan = float("nan")
-    trials = [[0.95, 0.95, 0.95, 0.95, nan], [nan] * 5]
-    dropped = pool_with_dead(trials, "logit-mean", prior=[0.5, 0.3])
-    assert dropped.p == pytest.approx([0.95, 0.3])
-    assert dropped.trials_used.tolist() == [4, 0] and dropped.fell_back.tolist() == [0, 1]
-    counted = pool_with_dead(trials, "logit-mean", dead="impute")
-    # App. C.8: about 4 points for the logit mean, about 9 for the arithmetic mean
-    assert 0.95 - counted.p[0] == pytest.approx(0.0366, abs=1e-3)
-    assert 0.95 - pool_with_dead(trials, "mean", dead="impute").p[0] == pytest.approx(0.09)
+    trials = np.array([[0.95, 0.95, 0.95, 0.95, nan], [nan] * 5])
+    events = Events.of([1, 0])
+
+    def forecast(how: str, dead: str) -> float:
+        ready = prepare(trials, events, Recipe(pool=how, dead=dead))
+        assert ready.rows.tolist() == [0]  # an event without any live trial has no forecast
+        return float(ready.p[0])
+
+    assert forecast("logit-mean", "drop") == pytest.approx(0.95)
+    # BLF, App. C.8: a dead trial of five costs about 4 points of the logit mean, about 9 of the arithmetic mean
+    assert 0.95 - forecast("logit-mean", "impute") == pytest.approx(0.0366, abs=1e-3)
+    assert 0.95 - forecast("mean", "impute") == pytest.approx(0.09)
     with pytest.raises(UnknownName):
-        pool_with_dead(trials, dead="guess")  # type: ignore[arg-type]
+        Recipe(dead="guess")
 
 
 @given(TRIALS, st.integers(1, 6))
@@ -133,8 +137,6 @@ def test_subsets_of_all_trials_are_the_pool(trials: np.ndarray, size: int) -> No
 def test_what_is_no_trial_matrix_is_refused(bad: object) -> None:
     with pytest.raises(DomainError):
         pool_mean(bad)
-    with pytest.raises(DomainError):
-        count_trials(bad)
 
 
 @given(TRIALS, st.floats(0, 1), st.floats(0, 3), INSIDE)

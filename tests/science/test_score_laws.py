@@ -1,5 +1,8 @@
 """Laws of the scores, cross-checks against other libraries, and the worked numbers of the papers."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,6 @@ from hypothesis.extra import numpy as hnp
 from workbench.science.errors import DomainError
 from workbench.science.scoring.adjusted import (
     adjusted_brier,
-    adjusted_brier_index,
     market_difficulty,
     question_difficulty,
 )
@@ -17,9 +19,7 @@ from workbench.science.scoring.breakdown import by_category, lead_time_curve, re
 from workbench.science.scoring.calibration_error import (
     bin_of,
     calibration_error,
-    murphy,
     reliability,
-    wilson_interval,
 )
 from workbench.science.scoring.scores import (
     accuracy,
@@ -28,6 +28,7 @@ from workbench.science.scoring.scores import (
     confidence,
     event_weighted_brier,
     event_weights,
+    index_of,
     log_loss,
     metaculus_baseline,
     metaculus_scores,
@@ -121,7 +122,7 @@ def test_events_count_once_whatever_their_size(pair: tuple[np.ndarray, np.ndarra
 
 
 @given(PAIRS, st.sampled_from(["width", "quantile"]), st.sampled_from(["left", "right"]), st.integers(1, 12))
-def test_calibration_error_and_murphy(
+def test_calibration_error_and_the_diagram(
     pair: tuple[np.ndarray, np.ndarray], how: str, closed: str, bins: int
 ) -> None:
     p, o = pair
@@ -129,12 +130,6 @@ def test_calibration_error_and_murphy(
     error = calibration_error(p, o, **options)  # type: ignore[arg-type]
     assert 0 <= error <= 1
     assert error >= abs(p.mean() - o.mean()) - 1e-12  # merging bins can only cancel
-    parts = murphy(p, o, **options)  # type: ignore[arg-type]
-    total = parts.reliability - parts.resolution + parts.uncertainty + parts.within
-    assert total == pytest.approx(parts.brier, abs=1e-10) and parts.brier == pytest.approx(
-        brier(p, o), abs=1e-12
-    )
-    assert min(parts.reliability, parts.resolution, parts.uncertainty) >= -1e-12
     diagram = reliability(p, o, **options)  # type: ignore[arg-type]
     assert diagram.count.sum() == len(p)
     assert (diagram.low <= diagram.observed + 1e-12).all() and (
@@ -172,20 +167,48 @@ def test_better_calibrated_can_still_be_worse() -> None:
     )
 
 
+@pytest.mark.parametrize("bins", [*range(1, 21), 100])
+def test_a_decimal_on_an_edge_is_in_the_bin_that_exact_arithmetic_says(bins: int) -> None:
+    exact = [Fraction(k, 1000) * bins for k in range(1001)]
+    decimals = np.arange(1001) / 1000
+    left = [min(math.floor(x), bins - 1) for x in exact]
+    right = [max(math.ceil(x) - 1, 0) for x in exact]
+    assert bin_of(decimals, bins=bins).tolist() == left
+    assert bin_of(decimals, bins=bins, closed="right").tolist() == right
+
+
+def test_a_computed_forecast_beside_an_edge_counts_as_on_it() -> None:
+    p = [0.1 + 0.2, 0.7 + 0.1, 1.0 - 0.9]  # 0.30000000000000004, 0.7999999999999999, 0.09999999999999998
+    assert bin_of(p).tolist() == [3, 8, 1]
+    assert bin_of(p, closed="right").tolist() == [2, 7, 0]
+
+
+def test_calibration_error_on_the_edges_by_hand() -> None:
+    # 0.3 opens a bin or closes one: with 0.35 it shares [0.3, 0.4), with 0.25 it shares (0.2, 0.3]
+    p, o = [0.25, 0.3, 0.35], [0, 1, 0]
+    assert calibration_error(p, o) == pytest.approx((0.25 + abs(1 - 0.65)) / 3)
+    assert calibration_error(p, o, closed="right") == pytest.approx((abs(1 - 0.55) + 0.35) / 3)
+    # 1.0 has no bin to open: it belongs to the last one either way, as 0.0 belongs to the first
+    for closed in ("left", "right"):
+        error = calibration_error([0.95, 1.0, 0.0, 0.05], [1, 0, 0, 0], closed=closed)  # type: ignore[arg-type]
+        assert error == pytest.approx((0.95 + 0.05) / 4)
+
+
+def test_the_diagram_has_wilson_intervals_of_the_level_wanted() -> None:
+    r = reliability([0.81] * 10, [1] * 5 + [0] * 5)
+    assert (r.low[0], r.high[0]) == pytest.approx((0.2366, 0.7634), abs=5e-5)  # Wilson (1927) by hand
+    r = reliability([0.81] * 10, [1] * 5 + [0] * 5, level=0.8)
+    assert 0.2366 < r.low[0] < r.high[0] < 0.7634
+    for level in (0.0, 1.0):
+        with pytest.raises(DomainError, match="level"):
+            reliability([0.81], [1], level=level)
+
+
 def test_forecaster_a_of_the_paper_has_calibration_error_eps() -> None:
-    """Prophet Arena, App. C.4, prints 0.5 eps ** 2 for it; it is eps (FEATURES P5)."""
+    """Prophet Arena, App. C.4, prints 0.5 eps ** 2 for it; it is eps (docs/papers.md)."""
     o = np.r_[np.ones(95), np.zeros(5), np.zeros(95), np.ones(5)]
     p = np.repeat([1.0, 0.0], 100)
     assert calibration_error(p, o) == pytest.approx(0.05) and brier(p, o) == pytest.approx(0.05)
-
-
-def test_the_wilson_interval_agrees_with_statsmodels() -> None:
-    from statsmodels.stats.proportion import proportion_confint
-
-    for yes, count in ((0, 5), (3, 10), (99, 100), (7, 7)):
-        low, high = wilson_interval([yes], [count])
-        wanted = proportion_confint(yes, count, method="wilson")
-        assert (low[0], high[0]) == pytest.approx(wanted, abs=1e-9)
 
 
 def test_adjusted_scores_keep_the_level_of_a_method_that_answered_everything() -> None:
@@ -197,10 +220,8 @@ def test_adjusted_scores_keep_the_level_of_a_method_that_answered_everything() -
         assert adjusted_brier(row, difficulty) == pytest.approx(row.mean())
     hard = np.argsort(difficulty)[-25:]
     assert adjusted_brier(scores[0][hard], difficulty[hard], difficulty) < scores[0][hard].mean()
-    assert adjusted_brier_index(np.full(50, 0.25), difficulty) == pytest.approx(50)
-    assert (
-        adjusted_brier_index([0.0], [0.5], [0.1]) == 100
-    )  # never above, where the adjusted score is below 0
+    below = adjusted_brier([0.0], [0.5], [0.1])
+    assert below < 0 and index_of(below) == 100  # an adjusted score may be negative, its index stops at 100
     assert market_difficulty([0.25], [1])[0] == pytest.approx(0.5625)
 
 
@@ -264,7 +285,6 @@ def test_what_is_no_forecast_is_refused(p: object, o: object) -> None:
         log_loss,
         accuracy,
         calibration_error,
-        murphy,
         reliability,
     ):
         with pytest.raises(DomainError):

@@ -1,14 +1,16 @@
 """Laws of the bootstrap, the additive and the mixed model, agreement and sample size."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from workbench.science.comparing.agreement import consensus_matrix, holm, mcnemar, mcnemar_matrix
+from workbench.science.comparing.agreement import consensus_matrix, mcnemar, mcnemar_matrix
 from workbench.science.comparing.bootstrap import (
-    block_counts,
     index_means,
     opposite_share,
     percentile_interval,
@@ -17,10 +19,12 @@ from workbench.science.comparing.bootstrap import (
     stratified_index,
     symmetric_interval,
 )
+from workbench.science.comparing.comparison import corrected, paired_comparisons
 from workbench.science.comparing.mixed import index_contrast, mixed_model, pooled_error
 from workbench.science.comparing.power import sample_size_hint
 from workbench.science.errors import DomainError
 from workbench.science.scoring.additive import additive_effects, two_way_anova
+from workbench.science.tables import Events
 
 
 @pytest.mark.parametrize("draws", ["index", "multinomial"])
@@ -31,24 +35,6 @@ def test_both_ways_of_drawing_are_multinomial(draws: str) -> None:
     assert counts.var() == pytest.approx(49 / 50, rel=0.02)
     pairs = np.cov(counts[:, 0], counts[:, 1])[0, 1]
     assert pairs == pytest.approx(-1 / 50, abs=0.05)
-
-
-def test_blocks_keep_neighbours_together_and_cover_correlated_series() -> None:
-    rng = np.random.default_rng(0)
-    counts = block_counts(40, 8, 3000, rng)
-    assert (counts.sum(axis=1) == 40).all() and counts.mean(axis=0) == pytest.approx(np.ones(40), abs=0.12)
-    assert (
-        np.corrcoef(counts[:, 10], counts[:, 11])[0, 1]
-        > 0.6
-        > np.corrcoef(counts[:, 10], counts[:, 25])[0, 1]
-    )
-    noise = rng.normal(size=400 + 8)
-    series = np.convolve(noise, np.ones(8) / 8, "valid")[:400]  # windows that overlap by seven eighths
-    plain = (block_counts(400, 1, 2000, rng) @ series / 400).std()
-    blocks = (block_counts(400, 24, 2000, rng) @ series / 400).std()
-    assert blocks == pytest.approx(1 / np.sqrt(400), rel=0.35) and blocks > 2 * plain
-    with pytest.raises(DomainError):
-        block_counts(4, 5, 1, rng)
 
 
 def coverage(make: object, runs: int, seed: int) -> float:
@@ -65,6 +51,15 @@ def coverage(make: object, runs: int, seed: int) -> float:
 @pytest.mark.parametrize("make", [symmetric_interval, percentile_interval])
 def test_intervals_cover_about_as_often_as_they_say(make: object) -> None:
     assert 0.88 <= coverage(make, 300, 1) <= 0.98  # 95 %, a little less for skewed data of 60
+
+
+@pytest.mark.parametrize("resamples", [1, 2, 7, 20, 100, 300, 1000])
+def test_the_symmetric_interval_reaches_the_exact_rank(resamples: int) -> None:
+    """Rank ceil(level B) of the distances, in exact arithmetic: 0.55 * 100 is 55.00000000000001 to a float."""
+    for percent in range(1, 100):
+        rank = math.ceil(Fraction(percent, 100) * resamples)
+        interval = symmetric_interval(0.0, np.arange(1.0, resamples + 1), level=percent / 100)
+        assert interval.high == rank and interval.low == -rank
 
 
 @pytest.mark.soak
@@ -257,13 +252,23 @@ def test_matrices_of_agreement() -> None:
     assert np.isnan(consensus_matrix({"a": [0.5, nan], "b": [nan, 0.5]})[1][0, 1])
 
 
-def test_holm_agrees_with_statsmodels() -> None:
-    from statsmodels.stats.multitest import multipletests
-
-    p = np.random.default_rng(0).random(20) ** 3
-    assert np.allclose(holm(p), multipletests(p, method="holm")[1])
-    with pytest.raises(DomainError):
-        holm([1.5])
+def test_p_values_are_corrected_for_the_number_of_methods() -> None:
+    rng = np.random.default_rng(4)
+    outcome = rng.integers(0, 2, 200).astype(float)
+    events = Events.of(outcome, kind=np.repeat(["market", "dataset"], 100))
+    values = {"reference": np.full(200, 0.5)}
+    for index, skill in enumerate((0.02, 0.03, 0.0)):
+        values[f"m{index}"] = np.clip(0.5 + skill * (2 * outcome - 1) + rng.normal(0, 0.2, 200), 0, 1)
+    results = paired_comparisons(events, values, "reference", resamples=400)
+    plain = {name: parts["overall"].p_two_sided for name, parts in results.items()}
+    by_hand, running = {}, 0.0
+    for rank, name in enumerate(
+        sorted(plain, key=plain.__getitem__)
+    ):  # Holm: smallest times 3, next times 2, ...
+        running = max(running, (3 - rank) * plain[name])
+        by_hand[name] = min(1.0, running)
+    assert len(set(plain.values())) == 3 and corrected(results) == pytest.approx(by_hand)
+    assert corrected({}) == {} and corrected(results, "weather") == {}
 
 
 def test_the_sample_size_hint_agrees_with_statsmodels_and_simulation() -> None:

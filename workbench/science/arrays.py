@@ -18,6 +18,8 @@ EPS = 1e-4
 def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
     """Log odds of probabilities clipped to [eps, 1 - eps].
 
+    Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
+
     Parameters
     ----------
     p : array_like
@@ -29,10 +31,6 @@ def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
     -------
     ndarray
         Same shape, in [-9.21, 9.21] for the default clip.
-
-    Notes
-    -----
-    Source: BLF, App. C.9; the value of the clip is FEATURES B12.
 
     Examples
     --------

@@ -30,6 +30,8 @@ def reliability_plot(
 ) -> "Figure":
     """Reliability diagram: share of Yes against the forecast, with Wilson intervals.
 
+    Source: BLF, Figure 10. On the diagonal is calibrated; flatter than it is overconfident.
+
     Parameters
     ----------
     forecasts : mapping of str to (forecast, outcome), arrays of shape (n,)
@@ -41,10 +43,6 @@ def reliability_plot(
     ------
     DomainError
         Nothing to draw, or what `reliability` refuses.
-
-    Notes
-    -----
-    Source: BLF, Figure 10. On the diagonal is calibrated; flatter than it is overconfident.
 
     Examples
     --------
@@ -77,14 +75,12 @@ def market_plot(
 ) -> "Figure":
     """Forecast against market price, coloured by what happened, with the line through them.
 
+    Source: Prophet Arena, section 4 (model against market).
+
     Parameters
     ----------
     forecast, price, outcome : array_like, shape (n,)
         On market events. A line flatter than the diagonal means more cautious than the market.
-
-    Notes
-    -----
-    Source: Prophet Arena, section 4 (model against market).
 
     Examples
     --------
@@ -97,8 +93,8 @@ def market_plot(
     figure, axes = _figure(5.5, 5.0)
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
     for value, colour, label in ((1.0, "tab:green", "Yes"), (0.0, "tab:red", "No")):
-        at = o == value
-        axes.scatter(q[at], p[at], s=14, alpha=0.6, color=colour, label=label)
+        resolved = o == value
+        axes.scatter(q[resolved], p[resolved], s=14, alpha=0.6, color=colour, label=label)
     if np.ptp(q) > 0:
         slope, level = np.polyfit(q, p, 1)
         axes.plot([0, 1], [level, level + slope], color="tab:blue", label=f"slope {slope:.2f}")
@@ -115,6 +111,8 @@ def bars_plot(
 ) -> "Figure":
     """Bars with intervals, in the given order: a build-up, an ablation, a comparison.
 
+    Source: BLF, Figures 2 and 3.
+
     Parameters
     ----------
     values : mapping of str to (estimate, low, high)
@@ -122,10 +120,6 @@ def bars_plot(
         Of the axis; higher should be better.
     baseline : float
         Where bars begin, so that their lengths can be compared; 50 is the Brier Index of always 0.5.
-
-    Notes
-    -----
-    Source: BLF, Figures 2 and 3.
 
     Examples
     --------
@@ -154,15 +148,13 @@ def bars_plot(
 def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits: int = 2) -> "Figure":
     """A square table of pairs: consensus, McNemar p values, divergence.
 
+    Source: Analytica, Figures 10 and 11; BLF, Figure 14.
+
     Parameters
     ----------
     names : sequence of str, length m
     matrix : array_like, shape (m, m)
         ``nan`` is left blank.
-
-    Notes
-    -----
-    Source: Analytica, Figures 10 and 11; BLF, Figure 14.
 
     Examples
     --------
@@ -218,16 +210,14 @@ def frontier_plot(
 ) -> "Figure":
     """Score against cost, a line per method over its settings, with the efficient frontier of all.
 
+    Source: Analytica, section 5 (cost against accuracy).
+
     Parameters
     ----------
     points : mapping of str to sequence of (cost, score)
         Each method's settings in order of cost. Lower cost and higher score are better.
     cost, score : str
         Labels of the axes.
-
-    Notes
-    -----
-    Source: Analytica, section 5 (cost against accuracy).
 
     Examples
     --------
@@ -256,6 +246,8 @@ def traces_plot(
 ) -> "Figure":
     """Beliefs over the steps of a run (or over trials), one line per question.
 
+    Source: BLF, Figure 12.
+
     Parameters
     ----------
     traces : mapping of str to sequence of float
@@ -264,10 +256,6 @@ def traces_plot(
         What happened, drawn at the right end.
     step : str
         Label of the axis.
-
-    Notes
-    -----
-    Source: BLF, Figure 12.
 
     Examples
     --------

@@ -172,10 +172,6 @@ def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
     events : Events
     recipe : Recipe
 
-    Returns
-    -------
-    Prepared
-
     Raises
     ------
     DomainError

@@ -5,7 +5,7 @@ line that names file, row and column. Rows are counted from 1 after the header; 
 like numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -28,8 +28,8 @@ def _raw(path: Path) -> pd.DataFrame:
     try:
         with path.open("rb") as stream:
             magic = stream.read(4)
-    except OSError as wrong:
-        raise TableError(path, f"cannot be read: {wrong.strerror or wrong}") from wrong
+    except OSError as error:
+        raise TableError(path, f"cannot be read: {error.strerror or error}") from error
     if magic[:4] == b"PAR1":
         return _parquet(path)
     packed: Literal["gzip"] | None = "gzip" if magic[:2] == b"\x1f\x8b" else None
@@ -37,8 +37,8 @@ def _raw(path: Path) -> pd.DataFrame:
         frame = pd.read_csv(
             path, dtype=str, na_filter=False, compression=packed, index_col=False, encoding="utf-8-sig"
         )
-    except pd.errors.EmptyDataError as wrong:
-        raise TableError(path, "is empty: a header and at least one row are needed") from wrong
+    except pd.errors.EmptyDataError as error:
+        raise TableError(path, "is empty: a header and at least one row are needed") from error
     except (
         pd.errors.ParserError,
         pd.errors.ParserWarning,
@@ -46,20 +46,38 @@ def _raw(path: Path) -> pd.DataFrame:
         EOFError,
         OSError,
         ValueError,
-    ) as wrong:
-        raise TableError(path, f"is no CSV that can be read: {' '.join(str(wrong).split())}") from wrong
+    ) as error:
+        raise TableError(path, f"is no CSV that can be read: {' '.join(str(error).split())}") from error
     return frame
 
 
 def _parquet(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path)
-    except ImportError as wrong:
+        return pd.read_parquet(path).reset_index(drop=True)
+    except ImportError as error:
         raise TableError(
             path, "is parquet, which needs the package pyarrow: install it or give CSV"
-        ) from wrong
-    except (OSError, ValueError) as wrong:
-        raise TableError(path, f"is no parquet that can be read: {' '.join(str(wrong).split())}") from wrong
+        ) from error
+    except (OSError, ValueError) as error:
+        raise TableError(path, f"is no parquet that can be read: {' '.join(str(error).split())}") from error
+
+
+def _refuse(
+    path: Path,
+    frame: pd.DataFrame,
+    bad: NDArray[np.bool_],
+    column: str | None,
+    problem: str | Callable[[int], str],
+) -> None:
+    """Raise the one line about the first bad row, if there is any.
+
+    The row's number comes from the frame's index, not from its position: `Events.take` leaves the index as it was read,
+    so the line still points at the right row of the file.
+    """
+    if bad.any():
+        position = int(np.argmax(bad))
+        text = problem if isinstance(problem, str) else problem(position)
+        raise TableError(path, text, row=int(frame.index[position]) + 1, column=column)
 
 
 def _require(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -76,8 +94,8 @@ def _text(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) 
     missing = series.isna().to_numpy()
     values = np.where(missing, "", series.astype(str).to_numpy(dtype=object)).astype(str)
     empty = np.char.strip(values) == ""
-    if not blank and empty.any():
-        raise TableError(path, "is empty", row=int(np.argmax(empty)) + 1, column=column)
+    if not blank:
+        _refuse(path, frame, empty, column, "is empty")
     return values
 
 
@@ -90,24 +108,25 @@ def _number(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False
         dtype=np.float64, na_value=np.nan
     )
     absent = np.isin(np.char.lower(np.char.strip(text)), ("", "nan", "na", "none", "null", "<na>"))
-    wrong = ~np.isfinite(values) & ~absent
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise TableError(path, f"{str(text[row])!r} is not a number", row=row + 1, column=column)
-    if not blank and absent.any():
-        row = int(np.argmax(absent))
-        what = f"is {str(text[row])!r}" if text[row].strip() else "is empty"
-        raise TableError(path, f"{what}; a number is needed", row=row + 1, column=column)
+    unreadable = ~np.isfinite(values) & ~absent
+    _refuse(path, frame, unreadable, column, lambda row: f"{str(text[row])!r} is not a number")
+    if not blank:
+        _refuse(
+            path,
+            frame,
+            absent,
+            column,
+            lambda row: (
+                f"{f'is {str(text[row])!r}' if text[row].strip() else 'is empty'}; a number is needed"
+            ),
+        )
     return values
 
 
 def _probability(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
     values = _number(path, frame, column, blank=blank)
-    wrong = (values < 0.0) | (values > 1.0)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        problem = f"{values[row]:g} is not a probability between 0 and 1"
-        raise TableError(path, problem, row=row + 1, column=column)
+    outside = (values < 0.0) | (values > 1.0)
+    _refuse(path, frame, outside, column, lambda row: f"{values[row]:g} is not a probability between 0 and 1")
     return values
 
 
@@ -187,6 +206,24 @@ class Events:
             frame=frame,
         )
 
+    def take(self, rows: IntArray) -> "Events":
+        """The events at these rows, as if the file held no others; errors still name the row of the whole file.
+
+        Examples
+        --------
+        >>> Events.of([1, 0, 1]).take(np.array([0, 2])).event_id.tolist()
+        ['e0', 'e2']
+        """
+        return replace(
+            self,
+            event_id=self.event_id[rows],
+            question=self.question[rows],
+            source=self.source[rows],
+            kind=self.kind[rows],
+            outcome=self.outcome[rows],
+            frame=self.frame.iloc[rows],
+        )
+
     def text(self, column: str) -> StrArray:
         """A column as text; one line if it is missing."""
         _require(self.path, self.frame, [column])
@@ -210,10 +247,8 @@ class Events:
             return self.text("subtype")
         if name == "horizon" and "horizon" not in self.frame.columns:
             days = self.number("horizon_days")
-            if not (days >= 0).all():
-                row = int(np.argmin(days >= 0))
-                problem = "is empty or negative; a horizon in days is needed"
-                raise TableError(self.path, problem, row=row + 1, column="horizon_days")
+            problem = "is empty or negative; a horizon in days is needed"
+            _refuse(self.path, self.frame, ~(days >= 0), "horizon_days", problem)
             return np.asarray(horizon_class(days))
         return self.text(name)
 
@@ -249,11 +284,13 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     ids = _text(path, frame, "event_id")
     _unique(path, {"event_id": ids}, "event")
     outcome = _number(path, frame, "outcome", blank=unresolved)
-    wrong = ~np.isin(outcome, (0.0, 1.0)) & ~np.isnan(outcome)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        problem = f"{outcome[row]:g} is neither 0 nor 1; partly resolved events must be left out"
-        raise TableError(path, problem, row=row + 1, column="outcome")
+    _refuse(
+        path,
+        frame,
+        ~np.isin(outcome, (0.0, 1.0)) & ~np.isnan(outcome),
+        "outcome",
+        lambda row: f"{outcome[row]:g} is neither 0 nor 1; partly resolved events must be left out",
+    )
     return Events(
         path=path,
         event_id=ids,
@@ -306,8 +343,8 @@ class Forecasts:
         names = list(dict.fromkeys(key for keys in values.values() for key in keys))
         parts = []
         for index, keys in enumerate(values.values()):
-            for key, given in keys.items():
-                p = np.asarray(given, dtype=np.float64)
+            for key, forecast in keys.items():
+                p = np.asarray(forecast, dtype=np.float64)
                 rows = np.flatnonzero(np.isfinite(p))
                 number = int(key) - 1 if keyed_by == "trial" else names.index(key)
                 parts.append((np.full(len(rows), index), rows, np.full(len(rows), number), p[rows]))
@@ -322,6 +359,30 @@ class Forecasts:
             _event=event.astype(np.int64),
             _key=code.astype(np.int64),
             _p=p,
+        )
+
+    def take(self, rows: IntArray) -> "Forecasts":
+        """The forecasts of the events at these rows; a method that has none there is no longer a method of it.
+
+        Examples
+        --------
+        >>> events = Events.of([1, 0])
+        >>> both = {"a": {"forecast": [0.9, 0.2]}, "b": {"forecast": [0.5, float("nan")]}}
+        >>> Forecasts.of(events, both, keyed_by="variant").take(np.array([1])).methods
+        ('a',)
+        """
+        position = np.full(len(self.events), -1, dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        inside = position[self._event] >= 0
+        present, method = np.unique(self._method[inside], return_inverse=True)
+        return replace(
+            self,
+            events=self.events.take(rows),
+            methods=tuple(self.methods[index] for index in present),
+            _method=method.astype(np.int64),
+            _event=position[self._event[inside]],
+            _key=self._key[inside],
+            _p=self._p[inside],
         )
 
     def _rows(self, method: str) -> IntArray:
@@ -393,19 +454,19 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
         )
     method, event = _text(path, frame, "method"), _text(path, frame, "event_id")
     positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
-    if (positions < 0).any():
-        row = int(np.argmax(positions < 0))
-        problem = f"event {str(event[row])!r} is not in {events.path}"
-        raise TableError(path, problem, row=row + 1, column="event_id")
+    _refuse(
+        path,
+        frame,
+        positions < 0,
+        "event_id",
+        lambda row: f"event {str(event[row])!r} is not in {events.path}",
+    )
     p = _probability(path, frame, "p")
     variants: tuple[str, ...] = ()
     if "trial" in frame.columns:
         number = _number(path, frame, "trial")
-        wrong = (number < 1) | (number > 10_000) | (number != np.floor(number))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            problem = f"{number[row]:g} is not a trial number (1, 2, ...)"
-            raise TableError(path, problem, row=row + 1, column="trial")
+        odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
+        _refuse(path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
         key = number.astype(np.int64) - 1
         _unique(path, {"method": method, "event": event, "trial": number.astype(np.int64)}, "the trial")
     else:
@@ -460,9 +521,7 @@ def read_series(path: Path, date_column: str = "date", value_column: str = "valu
     parsed = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(
         dtype="datetime64[D]"
     )
-    if np.isnat(parsed).any():
-        row = int(np.argmax(np.isnat(parsed)))
-        raise TableError(path, f"{str(text[row])!r} is not an ISO date", row=row + 1, column=date_column)
+    _refuse(path, frame, np.isnat(parsed), date_column, lambda row: f"{str(text[row])!r} is not an ISO date")
     return parsed, _number(path, frame, value_column, blank=True)
 
 
@@ -506,26 +565,26 @@ def read_answers(path: Path) -> dict[str, Answers]:
     confidence = np.full(len(frame), np.nan)
     if "confidence" in frame.columns:
         confidence = _probability(path, frame, "confidence", blank=True)
-    found: dict[str, Answers] = {}
+    by_event: dict[str, Answers] = {}
     for row, (event, kind, value, sure) in enumerate(
         zip(events, kinds, values, confidence, strict=True), start=1
     ):
         name = str(event)
-        at = found.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
+        answer = by_event.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
         if kind == "variant":
-            at.variants.append(float(value))
+            answer.variants.append(float(value))
         elif kind == "vote":
             if value not in (0.0, 1.0):
                 raise TableError(path, f"{value:g} is no vote (1 Yes, 0 No)", row=row, column="value")
-            at.votes.append(float(value))
-            at.confidence.append(None if np.isnan(sure) else float(sure))
+            answer.votes.append(float(value))
+            answer.confidence.append(None if np.isnan(sure) else float(sure))
         elif kind in ("yes", "no"):
-            if getattr(at, str(kind)) is not None:
+            if getattr(answer, str(kind)) is not None:
                 raise TableError(
                     path, f"event {name!r} has two answers of kind {str(kind)!r}", row=row, column="kind"
                 )
-            at = replace(at, yes=float(value)) if kind == "yes" else replace(at, no=float(value))
+            answer = replace(answer, yes=float(value)) if kind == "yes" else replace(answer, no=float(value))
         else:
             raise TableError(path, f"{str(kind)!r} is none of variant, yes, no, vote", row=row, column="kind")
-        found[name] = at
-    return found
+        by_event[name] = answer
+    return by_event

@@ -1,11 +1,12 @@
-"""`calibrate`: learn a calibration from resolved forecasts, keep it, apply it to new ones."""
+"""`calibrate`: learn a calibration from resolved forecasts, save it, apply it to new ones."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from workbench.cli.common import command, emit_json, say
+from workbench.cli.science.files import csv_text, write_csv
 from workbench.cli.science.options import (
     AsJson,
     EventsFile,
@@ -13,9 +14,7 @@ from workbench.cli.science.options import (
     Methods,
     Pool,
     Variant,
-    chosen_methods,
     listed,
-    raw_values,
 )
 from workbench.errors import UsageError
 
@@ -45,48 +44,29 @@ def fit(
     json: AsJson = False,
 ) -> None:
     """Fit a calibration on every resolved forecast of one method."""
-    from workbench.science.calibrating.calibration import fit_calibration, fit_threshold, save_calibration
-    from workbench.science.scoring.scores import brier, log_loss
+    from workbench.science.calibrating.calibration import save_calibration
+    from workbench.science.documents import calibration_document, method_names
     from workbench.science.tables import read_events, read_forecasts
 
     table = read_events(events, unresolved=True)
-    given = read_forecasts(forecasts, table)
-    name = _one(method, given)
-    p, known = _forecast(given, table, name, variant, pool)
-    import numpy as np
-
-    rows = np.flatnonzero(known & np.isfinite(table.outcome))
-    if not len(rows):
-        raise UsageError(f"{name}: no forecast has resolved yet, there is nothing to learn from")
-    factors = {factor: table.factor(factor)[rows] for factor in listed(by)}
-    model = fit_calibration(
-        p[rows],
-        table.outcome[rows],
-        factors,
+    probabilities = read_forecasts(forecasts, table)
+    names = method_names(probabilities, listed(method))
+    if len(names) != 1:
+        raise UsageError(
+            f"a calibration belongs to one method: choose with --method among {', '.join(names)}"
+        )
+    model, report = calibration_document(
+        table,
+        probabilities,
+        names[0],
+        variant=variant,
+        how=pool,
+        factors=listed(by),
         penalty=penalty,
         minimum=minimum,
         threshold=threshold,
-        learned_from=f"{name}, {len(rows)} resolved forecasts",
     )
     save_calibration(model, output)
-    calibrated = model.apply(p[rows], factors)
-    o = table.outcome[rows]
-    report: dict[str, Any] = {
-        **model.to_json(),
-        "in_sample": {
-            "brier_before": brier(p[rows], o),
-            "brier_after": brier(calibrated, o),
-            "log_loss_before": log_loss(p[rows], o),
-            "log_loss_after": log_loss(calibrated, o),
-        },
-    }
-    if threshold:
-        cut = fit_threshold(calibrated, o)
-        report["threshold_fit"] = {
-            "threshold": cut.threshold,
-            "accuracy": cut.accuracy,
-            "accuracy_at_half": cut.accuracy_at_half,
-        }
     if json:
         emit_json(report)
         return
@@ -124,31 +104,20 @@ def apply(
     json: AsJson = False,
 ) -> None:
     """Write calibrated forecasts, resolved or not, as variant `calibrated`."""
-    import csv
-    import io
-
-    from workbench.cli.science.files import write_whole
     from workbench.science.calibrating.calibration import load_calibration
+    from workbench.science.documents import calibrated_document
     from workbench.science.tables import read_events, read_forecasts
 
     loaded = load_calibration(model)
     table = read_events(events, unresolved=True)
-    given = read_forecasts(forecasts, table)
-    factors = {name: table.factor(name) for name in loaded.deltas}
-    rows: list[list[Any]] = []
-    documents = []
-    for name in chosen_methods(method, given):
-        p, known = _forecast(given, table, name, variant, pool)
-        calibrated = loaded.apply(p[known], {factor: labels[known] for factor, labels in factors.items()})
-        calls = loaded.decide(calibrated) if loaded.threshold is not None else None
-        for index, (event, raw, value) in enumerate(
-            zip(table.event_id[known], p[known], calibrated, strict=True)
-        ):
-            row = [name, str(event), "calibrated", float(value), float(raw)]
-            rows.append(row if calls is None else [*row, int(calls[index])])
-    unseen = loaded.unseen(factors)
-    for factor, groups in unseen.items():
+    probabilities = read_forecasts(forecasts, table)
+    document = calibrated_document(
+        loaded, table, probabilities, methods=listed(method), variant=variant, how=pool
+    )
+    for factor, groups in document["unseen"].items():
         say(f"not seen when the calibration was learned, so without an offset: {factor} {', '.join(groups)}")
+    if json:
+        emit_json(document)
     header = [
         "method",
         "event_id",
@@ -157,36 +126,8 @@ def apply(
         "p_raw",
         *(["yes"] if loaded.threshold is not None else []),
     ]
-    if json:
-        documents = [dict(zip(header, row, strict=True)) for row in rows]
-        emit_json({"forecasts": documents, "unseen": unseen, "threshold": loaded.threshold})
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    rows = [list(row.values()) for row in document["forecasts"]]
     if output is not None:
-        write_whole(output, text.getvalue())
+        write_csv(output, header, rows)
     elif not json:
-        typer.echo(text.getvalue(), nl=False)
-
-
-def _one(method: str, given: Any) -> str:
-    names = chosen_methods(method, given)
-    if len(names) != 1:
-        raise UsageError(
-            f"a calibration belongs to one method: choose with --method among {', '.join(names)}"
-        )
-    return names[0]
-
-
-def _forecast(given: Any, table: Any, name: str, variant: str, pool: str) -> tuple[Any, Any]:
-    import numpy as np
-
-    from workbench.science.pooling.pool import pool as pool_trials
-
-    raw = raw_values(given, name, variant)
-    p = raw if raw.ndim == 1 else pool_trials(raw, pool)
-    known = np.isfinite(p)
-    if not known.any():
-        raise UsageError(f"{name}: no event has a forecast")
-    return p, known
+        typer.echo(csv_text(header, rows), nl=False)

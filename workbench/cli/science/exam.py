@@ -1,27 +1,18 @@
-"""`exam`: named views of a file of questions, built by rule and kept."""
+"""`exam`: named views of a file of questions, built by rule; `score --exam NAME` and the like use them."""
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.common import command, emit_json, say
-from workbench.cli.science.options import AsJson, EventsFile, listed, show_table
+from workbench.cli.science.options import AsJson, EventsFile, Home, exams_folder, listed
+from workbench.cli.table import show_table
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from workbench.questions.exams import Exam
 
 exams = typer.Typer(help="Named views of a file of questions.", no_args_is_help=True)
-
-Home = Annotated[Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.")]
-
-
-def _folder(home: Path | None) -> Path:
-    from workbench.settings import home_from
-
-    return (home or home_from(os.environ)) / "exams"
 
 
 @exams.command("build")
@@ -81,11 +72,11 @@ def build(
         margin_days=margin_days,
     )
     exam = build_exam(read_events(events, unresolved=True), rules)
-    folder = _folder(home)
+    folder = exams_folder(home)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise UsageError(f"cannot make {folder}: {wrong.strerror}") from wrong
+    except OSError as error:
+        raise UsageError(f"cannot create {folder}: {error.strerror}") from error
     path = folder / f"{name}.json"
     write_whole(path, orjson.dumps(exam.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n")
     if json:
@@ -103,23 +94,12 @@ def _line(exam: "Exam") -> list[object]:
 @command
 def list_exams(home: Home = None, json: AsJson = False) -> None:
     """Exams that were built, in the order of their names."""
-    from workbench.questions.exams import ExamError, load_exam
+    from workbench.questions.exams import exams_document, saved_exams
 
-    folder = _folder(home)
-    found, broken = [], []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            found.append(load_exam(path.read_text(encoding="utf-8")))
-        except (ExamError, OSError, UnicodeDecodeError) as wrong:
-            broken.append({"file": str(path), "problem": " ".join(str(wrong).split())})
-    for row in broken:
-        say(f"{row['file']}: {row['problem']}")
+    saved, broken = saved_exams(exams_folder(home))
+    for file, problem in broken.items():
+        say(f"{file}: {problem}")
     if json:
-        emit_json(
-            {
-                "exams": [{k: v for k, v in e.to_json().items() if k != "event_ids"} for e in found],
-                "broken": broken,
-            }
-        )
+        emit_json(exams_document(saved, broken))
         return
-    show_table(["exam", "questions", "events", "not safe", "digest"], [_line(exam) for exam in found])
+    show_table(["exam", "questions", "events", "not safe", "digest"], [_line(exam) for exam in saved])

@@ -1,9 +1,13 @@
 """Files that the science commands write: whole, or not at all."""
 
+import csv
 import gzip
+import io
 import os
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from workbench.errors import UsageError
 
@@ -27,7 +31,21 @@ def write_whole(path: Path, text: str) -> None:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
         Path(temporary).replace(path)
-    except OSError as wrong:
+    except OSError as error:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        raise UsageError(f"cannot write {path}: {wrong.strerror or wrong}") from wrong
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV with a header; lines end in a plain newline on every platform."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV, gzipped when the name ends in ``.gz``; the file appears whole or not at all."""
+    write_whole(path, csv_text(header, rows))

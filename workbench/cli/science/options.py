@@ -1,15 +1,15 @@
-"""What the science commands share: options, lists, and the forecasts of one method."""
+"""What the science commands share: options, lists of words and numbers, and reading the two files."""
 
-from collections.abc import Sequence
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from workbench.science.arrays import FloatArray
+    from workbench.questions.exams import Exam
     from workbench.science.tables import Events, Forecasts
 
 EventsFile = Annotated[Path, typer.Option("--events", help="Events: CSV (gzip too) or parquet.")]
@@ -21,6 +21,10 @@ Variant = Annotated[
 Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.")]
+ExamName = Annotated[
+    str | None, typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).")
+]
+Home = Annotated[Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.")]
 
 
 def listed(text: str) -> list[str]:
@@ -43,53 +47,42 @@ def numbers(text: str, *, option: str) -> list[float]:
     [0.0, 0.25]
     """
     try:
-        found = [float(word) for word in listed(text)]
-    except ValueError as wrong:
-        raise UsageError(f"{option} wants numbers separated by commas, not {text!r}") from wrong
-    if not found:
+        values = [float(word) for word in listed(text)]
+    except ValueError as error:
+        raise UsageError(f"{option} wants numbers separated by commas, not {text!r}") from error
+    if not values:
         raise UsageError(f"{option} wants at least one number")
-    return found
+    return values
 
 
-def chosen_methods(asked: str, forecasts: "Forecasts") -> list[str]:
-    """Methods asked for, or all of the file."""
-    names = listed(asked)
-    for name in names:
-        if name.partition("@")[0] not in forecasts.methods:
-            known = ", ".join(forecasts.methods)
-            raise UsageError(f"{forecasts.path} has no method {name!r}; it has: {known}")
-    return names or list(forecasts.methods)
+def exams_folder(home: Path | None) -> Path:
+    """Where `exam build` puts its files and ``--exam`` looks for them."""
+    from workbench.settings import home_from
+
+    return (home or home_from(os.environ)) / "exams"
 
 
-def raw_values(forecasts: "Forecasts", method: str, variant: str) -> "FloatArray":
-    """Trials (n, K) or published forecasts (n,) of a method; ``METHOD@VARIANT`` names another variant."""
-    name, _, other = method.partition("@")
-    if forecasts.keyed_by == "trial":
-        return forecasts.trials(name)
-    return forecasts.variant(name, other or variant)
+def load(
+    events: Path, forecasts: Path, *, exam: str | None = None, home: Path | None = None
+) -> "tuple[Events, Forecasts, Exam | None]":
+    """Both files, checked against each other and cut down to the events of an exam if one is named.
 
-
-def load(events: Path, forecasts: Path) -> "tuple[Events, Forecasts]":
-    """Both files, checked against each other."""
+    Forecasts are checked against the whole file of events first: an exam chooses among good rows, it does not hide bad
+    ones. Only the events that are scored need an outcome.
+    """
     from workbench.science.tables import read_events, read_forecasts
 
-    table = read_events(events)
-    return table, read_forecasts(forecasts, table)
+    if exam is None:
+        table = read_events(events)
+        return table, read_forecasts(forecasts, table), None
+    from workbench.questions.exams import find_exam
+
+    chosen = find_exam(exams_folder(home), exam)
+    table = read_events(events, unresolved=True)
+    rows = chosen.rows(table)
+    return table.take(rows), read_forecasts(forecasts, table).take(rows), chosen
 
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print aligned columns on stdout; numbers with 4 decimals, nothing for None."""
-
-    def cell(value: Any) -> str:
-        if value is None:
-            return "-"
-        return f"{value:.4f}" if isinstance(value, float) else str(value)
-
-    text = [list(map(str, header)), *[[cell(value) for value in row] for row in rows]]
-    widths = [max(len(row[i]) for row in text) for i in range(len(header))]
-    for row in text:
-        first, rest = (
-            row[0].ljust(widths[0]),
-            [value.rjust(width) for value, width in zip(row[1:], widths[1:], strict=True)],
-        )
-        typer.echo("  ".join([first, *rest]).rstrip())
+def with_exam(document: "dict[str, object]", exam: "Exam | None") -> "dict[str, object]":
+    """The document, and which exam its numbers are of."""
+    return document if exam is None else {**document, "exam": exam.summary()}

@@ -67,13 +67,13 @@ class Calibration:
         """
         p = as_probabilities(forecast)
         eta = self.slope * logit(p) + self.offset
-        given = factors or {}
+        labels_of = factors or {}
         for name, offsets in self.deltas.items():
-            if name not in given:
+            if name not in labels_of:
                 raise CalibrationError(
                     f"this calibration has offsets by {name}: the forecasts need a {name} each"
                 )
-            labels = np.asarray(given[name]).astype(str)
+            labels = np.asarray(labels_of[name]).astype(str)
             if labels.shape != p.shape:
                 raise DomainError(f"{name} has {labels.size} labels for {p.size} forecasts")
             values, inverse = np.unique(labels, return_inverse=True)
@@ -107,12 +107,12 @@ class Calibration:
         >>> Calibration(slope=1.0, offset=0.0, deltas={"source": {"fred": 0.1}}).unseen({"source": ["fred", "x"]})
         {'source': ['x']}
         """
-        found = {}
+        unseen = {}
         for name, offsets in self.deltas.items():
             new = sorted(set(np.asarray(factors.get(name, [])).astype(str).tolist()) - set(offsets))
             if new:
-                found[name] = new
-        return found
+                unseen[name] = new
+        return unseen
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain JSON values."""
@@ -162,8 +162,8 @@ class Calibration:
                 counts=document.get("counts", {}),
                 learned_from=str(document.get("learned_from", "")),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-            raise CalibrationError(f"a calibration with a broken field: {wrong}") from wrong
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CalibrationError(f"a calibration with a broken field: {error}") from error
 
 
 def horizon_class(days: ArrayLike) -> list[str]:
@@ -203,6 +203,8 @@ def fit_calibration(
 ) -> Calibration:
     """A calibration learned from resolved forecasts, with shrunk offsets along any number of factors.
 
+    With one factor this is hierarchical Platt scaling: BLF, App. C.11. The guard is the authors' too (10 pairs).
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -223,12 +225,6 @@ def fit_calibration(
     ------
     TooFewError
         "too few to use": fewer than ``minimum`` events, or fewer than two of either outcome.
-    DomainError
-        Shapes that do not match, or a value out of range.
-
-    Notes
-    -----
-    With one factor this is hierarchical Platt scaling: BLF, App. C.11. The guard is the authors' too (10 pairs).
 
     Examples
     --------
@@ -290,6 +286,8 @@ class ThresholdFit:
 def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
     """The threshold t for which "Yes when p > t" is most often right on a validation set.
 
+    Source: Analytica, App. D.5; the test set must be another one.
+
     Parameters
     ----------
     p : array_like, shape (n,)
@@ -301,15 +299,6 @@ def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
     -------
     ThresholdFit
         The middle of the gap between neighbouring forecasts; of several best ones, the nearest to 0.5.
-
-    Raises
-    ------
-    DomainError
-        Empty input, shapes that do not match, or a value out of range.
-
-    Notes
-    -----
-    Source: Analytica, App. D.5; the test set must be another one (FEATURES A11).
 
     Examples
     --------
@@ -359,15 +348,15 @@ def save_calibration(model: Calibration, path: Path) -> None:
     text = json.dumps(model.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as wrong:
-        raise CalibrationError(f"cannot write {path}: {wrong.strerror}") from wrong
+    except OSError as error:
+        raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
         Path(name).replace(path)
-    except OSError as wrong:
+    except OSError as error:
         Path(name).unlink(missing_ok=True)
-        raise CalibrationError(f"cannot write {path}: {wrong.strerror}") from wrong
+        raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
 
 
 def load_calibration(path: Path) -> Calibration:
@@ -389,8 +378,8 @@ def load_calibration(path: Path) -> Calibration:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as wrong:
-        raise CalibrationError(f"cannot read {path}: {wrong.strerror}") from wrong
-    except (UnicodeDecodeError, json.JSONDecodeError) as wrong:
-        raise CalibrationError(f"{path} is not JSON: {wrong}") from wrong
+    except OSError as error:
+        raise CalibrationError(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise CalibrationError(f"{path} is not JSON: {error}") from error
     return Calibration.from_json(document)

@@ -49,9 +49,9 @@ def _newton(
 ) -> tuple[FloatArray, FloatArray]:
     theta = start.copy()
 
-    def loss(at: FloatArray) -> float:
-        eta = x @ at
-        return float(np.logaddexp(0.0, eta).sum() - y @ eta + (ridge * (at - centre) ** 2).sum())
+    def loss(coefficients: FloatArray) -> float:
+        eta = x @ coefficients
+        return float(np.logaddexp(0.0, eta).sum() - y @ eta + (ridge * (coefficients - centre) ** 2).sum())
 
     now = loss(theta)
     hessian = np.eye(len(theta))
@@ -113,6 +113,9 @@ def leave_out_logistic(
 ) -> FloatArray:
     """Predictions for each event by a fit without its fold; all folds iterate together.
 
+    Every fold starts at the full fit and steps with the full fit's Hessian less its own part, on its own exact
+    gradient; cost grows with folds times events, so this is for thousands of events, not millions.
+
     Parameters
     ----------
     features, outcome, penalty, centre
@@ -124,16 +127,6 @@ def leave_out_logistic(
     -------
     ndarray, shape (n,)
         Within 1e-7 of refitting each fold from scratch.
-
-    Raises
-    ------
-    DomainError, TooFewError
-        As `fit_logistic`.
-
-    Notes
-    -----
-    Every fold starts at the full fit and steps with the full fit's Hessian less its own part, on its own exact
-    gradient; cost grows with folds times events, so this is for thousands of events, not millions.
 
     Examples
     --------
@@ -172,9 +165,9 @@ def leave_out_logistic(
                 break
         for row, code in enumerate(chosen):
             part = np.flatnonzero(codes == code)
-            at = theta[row]
-            if row in active or not np.isfinite(at).all():  # the chord steps did not settle: refit
+            coefficients = theta[row]
+            if row in active or not np.isfinite(coefficients).all():  # the chord steps did not settle: refit
                 keep = codes != code
-                at, _ = _newton(x[keep], y[keep], ridge, middle, full)
-            result[part] = sigmoid(x[part] @ at)
+                coefficients, _ = _newton(x[keep], y[keep], ridge, middle, full)
+            result[part] = sigmoid(x[part] @ coefficients)
     return result

@@ -229,6 +229,8 @@ def fit_platt(
 ) -> PlattFit:
     """Platt scaling fitted on all events: global, or with an offset per group.
 
+    Source: BLF, App. C.11, eq. 12 and 13; lambda = 1 is the paper's. A ridge of 1e-6 acts on the slope only.
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -251,12 +253,6 @@ def fit_platt(
     ------
     TooFewError
         Fewer than ``minimum`` events, or fewer than two of either outcome.
-    DomainError
-        Shapes that do not match, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, App. C.11, eq. 12 and 13; lambda = 1 is the paper's. A ridge of 1e-6 acts on the slope only.
 
     Examples
     --------

@@ -25,14 +25,12 @@ STATIC_PRIORS: dict[tuple[str, str], float] = {
 def static_prior(source: str, subtype: str = "all") -> float | None:
     """Base rate of BLF's Table 7, or None where the table has no row.
 
+    Made from all questions with hindsight: for live use only. Source: BLF, App. C.7 (Table 7).
+
     Parameters
     ----------
     source, subtype : str
         Such as ``fred`` and ``all``, or ``acled`` and ``increase``.
-
-    Notes
-    -----
-    Made from all questions with hindsight: for live use only. Source: BLF, Table 7; FEATURES B8.
 
     Examples
     --------
@@ -64,6 +62,8 @@ def temporal_prior(
 ) -> TemporalPrior:
     """Mean outcome of the other questions of the same group that had fully resolved before the forecast was due.
 
+    Source: BLF, App. C.7 ("all data prior to the question being asked").
+
     Parameters
     ----------
     group, question : array_like, shape (n,)
@@ -85,10 +85,6 @@ def temporal_prior(
     ------
     DomainError
         Lengths that do not match.
-
-    Notes
-    -----
-    Source: FEATURES B8; BLF, App. C.7 ("all data prior to the question being asked").
 
     Examples
     --------

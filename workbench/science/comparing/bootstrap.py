@@ -65,46 +65,6 @@ def resample_counts(
     return counts.reshape(resamples, units).astype(np.float64)
 
 
-def block_counts(units: int, block: int, resamples: int, rng: np.random.Generator) -> FloatArray:
-    """How often each of ``units`` points in time was drawn when whole blocks of neighbours are drawn.
-
-    Parameters
-    ----------
-    units : int
-        Points in time, in order.
-    block : int
-        Neighbours drawn together, 1..units; long enough that what overlaps stays together.
-    resamples : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray, shape (resamples, units)
-        Rows sum to ``units``. Blocks wrap around the end, so every point is drawn equally often on average.
-
-    Raises
-    ------
-    DomainError
-        A block outside 1..units.
-
-    Notes
-    -----
-    Source: the circular block bootstrap of Politis and Romano (1992).
-
-    Examples
-    --------
-    >>> block_counts(4, 2, 3, np.random.default_rng(0)).sum(axis=1).tolist()
-    [4.0, 4.0, 4.0]
-    """
-    if not 1 <= block <= units:
-        raise DomainError(f"a block must hold 1 to {units} points, not {block}")
-    starts = rng.integers(0, units, size=(resamples, -(-units // block)))
-    drawn = (starts[:, :, None] + np.arange(block)) % units
-    drawn = drawn.reshape(resamples, -1)[:, :units]
-    flat = (drawn + (np.arange(resamples, dtype=np.int64) * units)[:, None]).ravel()
-    return np.bincount(flat, minlength=resamples * units).reshape(resamples, units).astype(np.float64)
-
-
 def resampled_means(
     values: ArrayLike,
     *,
@@ -172,6 +132,8 @@ def resampled_means(
 def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
     """Interval about the estimate that holds the asked share of resampled estimates.
 
+    The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
+
     Parameters
     ----------
     estimate : float
@@ -180,10 +142,6 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
         On the resamples.
     level : float
         In (0, 1).
-
-    Notes
-    -----
-    The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
 
     Examples
     --------
@@ -202,14 +160,12 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
 def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
     """Interval between the outer percentiles of the resampled estimates.
 
+    The kind printed by BLF (App. G.2).
+
     Parameters
     ----------
     estimate, resampled, level
         As for `symmetric_interval`.
-
-    Notes
-    -----
-    The kind printed by BLF (App. G.2).
 
     Examples
     --------
@@ -276,6 +232,8 @@ def index_means(means: FloatArray) -> FloatArray:
 def opposite_share(difference: float, resampled: FloatArray) -> float:
     """Share of resamples on the other side of zero than the estimate, ties counted: the one-sided p value.
 
+    Source: BLF, App. G.2. Its printed stars fit twice this value.
+
     Parameters
     ----------
     difference : float
@@ -283,17 +241,13 @@ def opposite_share(difference: float, resampled: FloatArray) -> float:
     resampled : ndarray, shape (B,)
         The estimate on every resample.
 
-    Notes
-    -----
-    Source: BLF, App. G.2. Its printed stars fit twice this value (FEATURES B11).
-
     Examples
     --------
     >>> opposite_share(1.0, np.array([1.0, -0.5, 0.0, 2.0]))
     0.5
     """
-    wrong = resampled <= 0.0 if difference > 0 else resampled >= 0.0
-    return float(wrong.mean())
+    opposite = resampled <= 0.0 if difference > 0 else resampled >= 0.0
+    return float(opposite.mean())
 
 
 def paired_result(
@@ -361,8 +315,8 @@ class StratifiedIndex:
     def pair(self, a: str, b: str, part: str, *, level: float = 0.95) -> PairedResult:
         """Method ``a`` against ``b`` on one part (``market``, ``dataset``, ``overall``); above 0, a is better."""
         i, j = self.names.index(a), self.names.index(b)
-        at, drawn = self.estimates[part], self.resampled[part]
-        return paired_result(at[i], at[j], drawn[:, i], drawn[:, j], n=self.n[part], level=level)
+        estimate, drawn = self.estimates[part], self.resampled[part]
+        return paired_result(estimate[i], estimate[j], drawn[:, i], drawn[:, j], n=self.n[part], level=level)
 
 
 def stratified_index(
@@ -376,6 +330,8 @@ def stratified_index(
     draws: Draws = "index",
 ) -> StratifiedIndex:
     """Brier Index by stratum and their plain mean, with paired resamples inside each stratum.
+
+    Source: BLF, App. G.2; the index is recomputed on every resample (the root after the mean).
 
     Parameters
     ----------
@@ -393,10 +349,6 @@ def stratified_index(
     ------
     DomainError
         As `resampled_means`, or shapes that do not match.
-
-    Notes
-    -----
-    Source: BLF, App. G.2; the index is recomputed on every resample (the root after the mean).
 
     Examples
     --------

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.science.arrays import FloatArray, IntArray
-from workbench.science.comparing.agreement import holm
 from workbench.science.comparing.bootstrap import Draws, PairedResult, stratified_index
 from workbench.science.comparing.mixed import IndexContrast, index_contrast, mixed_model, pooled_error
 from workbench.science.comparing.power import SampleSize, sample_size_hint
@@ -34,6 +33,8 @@ def paired_comparisons(
 ) -> dict[str, dict[str, PairedResult]]:
     """Every method against the reference in Brier Index points, by question type and overall.
 
+    Source: BLF, App. G.2. Methods that answered the same events share their resamples and one matrix product.
+
     Parameters
     ----------
     events : Events
@@ -56,10 +57,6 @@ def paired_comparisons(
     DomainError
         Two methods share no event.
 
-    Notes
-    -----
-    Source: BLF, App. G.2. Methods that answered the same events share their resamples and one matrix product.
-
     Examples
     --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
@@ -77,7 +74,7 @@ def paired_comparisons(
             raise DomainError(f"{name} and {reference} share no event")
         groups.setdefault(rows.tobytes(), []).append(name)
         rows_of[rows.tobytes()] = rows
-    found: dict[str, dict[str, PairedResult]] = {}
+    results: dict[str, dict[str, PairedResult]] = {}
     for key, names in groups.items():
         rows = rows_of[key]
         columns = (*names, reference)
@@ -92,17 +89,12 @@ def paired_comparisons(
             draws=draws,
         )
         for name in names:
-            found[name] = {part: table.pair(name, reference, part, level=level) for part in table.estimates}
-    return {name: found[name] for name in values if name in found}
+            results[name] = {part: table.pair(name, reference, part, level=level) for part in table.estimates}
+    return {name: results[name] for name in values if name in results}
 
 
 def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "overall") -> dict[str, float]:
     """Two-sided p values of one part after Holm's correction for the number of methods compared.
-
-    Parameters
-    ----------
-    results : as from `paired_comparisons`
-    part : str
 
     Returns
     -------
@@ -116,15 +108,19 @@ def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "ov
     >>> corrected(paired_comparisons(events, values, "poor", resamples=20))
     {'good': 0.0}
     """
+    from statsmodels.stats.multitest import multipletests
+
     names = [name for name in results if part in results[name]]
     if not names:
         return {}
-    raised = holm([results[name][part].p_two_sided for name in names])
+    raised = multipletests([results[name][part].p_two_sided for name in names], method="holm")[1]
     return dict(zip(names, raised.tolist(), strict=True))
 
 
 def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[str, dict[str, IndexContrast]]:
     """Every method against the reference by a mixed model of Brier scores, in Brier Index points.
+
+    Source: BLF, App. G.2 (mixed-effects robustness check).
 
     Parameters
     ----------
@@ -137,10 +133,6 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
         Method -> part -> contrast. Each pair has a REML fit per question type, so that a noisy third method does not
         widen it; overall is the mean of the types with independent errors.
 
-    Notes
-    -----
-    Source: BLF, App. G.2 (mixed-effects robustness check).
-
     Examples
     --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
@@ -148,20 +140,20 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
     >>> round(mixed_comparisons(events, values, "poor")["good"]["overall"].difference, 6)
     35.0
     """
-    found: dict[str, dict[str, IndexContrast]] = {name: {} for name in values if name != reference}
-    for name, contrasts in found.items():
+    by_method: dict[str, dict[str, IndexContrast]] = {name: {} for name in values if name != reference}
+    for name, contrasts in by_method.items():
         for part in sorted(set(events.kind.tolist())):
             scores, methods, questions = [], [], []
-            for one in (name, reference):
-                rows = np.flatnonzero((events.kind == part) & np.isfinite(values[one]))
-                scores.append((values[one][rows] - events.outcome[rows]) ** 2)
-                methods.append(np.full(len(rows), one, dtype=object))
+            for label in (name, reference):
+                rows = np.flatnonzero((events.kind == part) & np.isfinite(values[label]))
+                scores.append((values[label][rows] - events.outcome[rows]) ** 2)
+                methods.append(np.full(len(rows), label, dtype=object))
                 questions.append(events.question[rows])
             if min(len(labels) for labels in methods) < 2:
                 continue
             fit = mixed_model(np.concatenate(scores), np.concatenate(methods), np.concatenate(questions))
             contrasts[str(part)] = index_contrast(fit, name, reference)
-    for contrasts in found.values():
+    for contrasts in by_method.values():
         parts = list(contrasts.values())
         if parts:
             gap = float(np.mean([c.difference for c in parts]))
@@ -169,7 +161,7 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
             contrasts["overall"] = IndexContrast(
                 difference=gap, error=error, low=gap - 1.959964 * error, high=gap + 1.959964 * error
             )
-    return found
+    return by_method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,20 +178,14 @@ class EffectTable:
 def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTable | None:
     """Two-way additive fit per event; None when fewer than two methods qualify.
 
+    Source: BLF, App. G.2.
+
     Parameters
     ----------
     events, values
         As for `paired_comparisons`.
     complete : bool
         Only methods that answered every event.
-
-    Returns
-    -------
-    EffectTable or None
-
-    Notes
-    -----
-    Source: BLF, App. G.2.
 
     Examples
     --------
@@ -229,6 +215,8 @@ def trial_anova(
 ) -> tuple[list[str], Anova] | None:
     """Analysis of variance of the score 1 - |p - o| per method, question and trial; None when fewer than two qualify.
 
+    Source: BLF, App. G.1 (Table 20).
+
     Parameters
     ----------
     events : Events
@@ -236,10 +224,6 @@ def trial_anova(
         ``nan`` where missing. Scores are averaged over the dates of a question first.
     complete : bool
         Only methods that have every trial of every event.
-
-    Notes
-    -----
-    Source: BLF, App. G.1 (Table 20).
 
     Examples
     --------
@@ -274,10 +258,6 @@ def size_hints(events: Events, values: Values, reference: str) -> dict[str, Samp
     ----------
     events, values, reference
         As for `paired_comparisons`.
-
-    Returns
-    -------
-    dict of str to SampleSize
 
     Examples
     --------

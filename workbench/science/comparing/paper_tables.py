@@ -234,16 +234,14 @@ def _table_9(
 def _table_17(events: Events, published: Forecasts, trials: Forecasts) -> Iterator[Cell]:
     """Cells of Table 17 for the base model whose forecasts are in the dev files.
 
+    The BLF row without crowd is shrunk in-sample (as published), then calibrated leaving out one event; the other
+    calibrated rows start from the published forecast.
+
     Parameters
     ----------
     events : Events
         With the column ``prior_blf_asrun``: the prior that the authors' run really used.
     published, trials : Forecasts
-
-    Notes
-    -----
-    The BLF row without crowd is shrunk in-sample (as published), then calibrated leaving out one event; the other
-    calibrated rows start from the published forecast.
     """
     hier = Recipe(calibrate="platt-hier", loo="event")
     shrunk = Recipe(

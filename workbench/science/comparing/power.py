@@ -6,12 +6,13 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike
 
+from workbench.science.arrays import codes_of
 from workbench.science.errors import DomainError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSize:
-    """Units needed to see a mean difference with the asked power, and the power the data at hand have."""
+    """Units needed to see a mean difference with the wanted power, and the power of the data at hand."""
 
     needed: int | None
     """None when the difference is 0: no number would do."""
@@ -30,7 +31,10 @@ class SampleSize:
 def sample_size_hint(
     difference: ArrayLike, *, level: float = 0.05, power: float = 0.8, clusters: ArrayLike | None = None
 ) -> SampleSize:
-    """Units needed for a paired difference as large as the one seen to be found significant.
+    """Units that a paired difference as large as the observed one would need to be found significant.
+
+    `compare` prints it under its table. It takes the observed difference for the true one, which is optimistic once
+    the data have been looked at. Normal approximation.
 
     Parameters
     ----------
@@ -43,28 +47,17 @@ def sample_size_hint(
     clusters : array_like, shape (n,), optional
         Question of each event: units are then questions.
 
-    Returns
-    -------
-    SampleSize
-
     Raises
     ------
     DomainError
         Fewer than 2 units, or a level or power outside (0, 1).
-
-    Notes
-    -----
-    Normal approximation ``((z_level + z_power) sd / mean) ** 2``. It takes the difference seen for the true one,
-    which after a look at the data is optimistic.
 
     Examples
     --------
     >>> sample_size_hint([0.1, -0.1, 0.1, 0.1, -0.1, 0.1]).sentence()
     'you would need 76 questions, you have 6 (power 0.12)'
     """
-    from scipy.special import ndtr, ndtri
-
-    from workbench.science.arrays import codes_of
+    from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
     d = np.asarray(difference, dtype=np.float64)
     if clusters is not None:
@@ -75,14 +68,14 @@ def sample_size_hint(
     if not (0.0 < level < 1.0 and 0.0 < power < 1.0):
         raise DomainError("level and power must lie between 0 and 1")
     mean, deviation = float(d.mean()), float(d.std(ddof=1))
-    z = float(ndtri(1 - level / 2))
     if mean == 0.0:
         return SampleSize(needed=None, have=len(d), power=level)
     if deviation == 0.0:
         return SampleSize(needed=2, have=len(d), power=1.0)
-    signal = abs(mean) / deviation * np.sqrt(len(d))
+    effect = abs(mean) / deviation
     return SampleSize(
-        needed=max(2, ceil(((z + float(ndtri(power))) * deviation / mean) ** 2)),
+        # Half the level in one tail: the other tail's share of a two-sided power is nil at any useful power.
+        needed=max(2, ceil(normal_sample_size_one_tail(effect, power, level / 2))),
         have=len(d),
-        power=float(ndtr(signal - z) + ndtr(-z - signal)),
+        power=float(normal_power(effect, len(d), level)),
     )

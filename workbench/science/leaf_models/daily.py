@@ -53,11 +53,11 @@ class DailyModels:
             self.anchor = self.x[positions(index, pd.DatetimeIndex([pd.Timestamp(spec.start)]))[0]]
         lag = pd.Timestamp(spec.last_day) - index[-1]
         self.grid = weekly_grid(spec.last_day, index[0] + lag)
-        at = positions(index, self.grid - lag)
+        windows = positions(index, self.grid - lag)
         needs = AVERAGE_DAYS if spec.method == "average" else 20
-        self.valid = (at >= needs) & (at + self.days <= self.now)
-        self.at = at[self.valid]
-        self.effective = len(self.at) * 5 / self.days
+        self.valid = (windows >= needs) & (windows + self.days <= self.now)
+        self.windows = windows[self.valid]
+        self.effective = len(self.windows) * 5 / self.days
         if self.effective < 2:
             raise TooLittleHistory(
                 f"only {self.effective:.1f} separate windows of {self.days} trading days lie in the visible history"
@@ -98,17 +98,17 @@ class DailyModels:
     # --- the statistic of past and simulated windows ---------------------------------------------------------
 
     def _past(self) -> Floats:
-        spec, at, a, b = self.spec, self.at, self.begin, self.days
+        spec, windows, a, b = self.spec, self.windows, self.begin, self.days
         if spec.method in ("endpoint", "relative"):
-            return self.x[at + b] - self.x[at + a]
+            return self.x[windows + b] - self.x[windows + a]
         if spec.method == "reverting":
-            return self.x[at + b] - (0.0 if spec.levels else self.x[at + a])
+            return self.x[windows + b] - (0.0 if spec.levels else self.x[windows + a])
         if spec.method == "average":
             means = np.log(self.series.rolling(AVERAGE_DAYS).mean().to_numpy())
-            return np.asarray(self.x[at + b] - means[at + b])
-        steps = self.returns[at[:, None] + np.arange(b)[None, :]]
+            return np.asarray(self.x[windows + b] - means[windows + b])
+        steps = self.returns[windows[:, None] + np.arange(b)[None, :]]
         if spec.method == "reverting-path" and spec.levels:
-            return self._of_steps(steps) + self.x[at]
+            return self._of_steps(steps) + self.x[windows]
         return self._of_steps(steps)
 
     def _of_steps(self, steps: Floats) -> Floats:
@@ -146,7 +146,7 @@ class DailyModels:
             models=models,
             comparators=comparators,
             horizon=self.days,
-            windows=len(self.at),
+            windows=len(self.windows),
             effective_windows=self.effective,
             first=self.grid[known[0]].date(),
             last=self.grid[known[-1]].date(),
@@ -181,8 +181,8 @@ class DailyModels:
         variance = ewma_variance(self.returns)
         mean = float(np.mean(self.returns**2))
         now = term_variance(variance[-1], mean, self.days)
-        then = term_variance(variance[self.at - 1], mean, self.days)
-        steps = self.returns[self.at[:, None] + np.arange(self.days)[None, :]]
+        then = term_variance(variance[self.windows - 1], mean, self.days)
+        steps = self.returns[self.windows[:, None] + np.arange(self.days)[None, :]]
         drift = float(self.returns.mean())
         return self._of_steps(drift + (steps - drift) * np.sqrt(now / then)[:, None])
 
@@ -190,18 +190,18 @@ class DailyModels:
         """Same window of earlier years; the present distance to the threshold is kept."""
         last = pd.Timestamp(self.index[-1])
         years = [last - pd.DateOffset(years=k) for k in range(1, 60)]
-        at = positions(self.index, pd.DatetimeIndex([day for day in years if day >= self.index[0]]))
-        at = at[(at >= 0) & (at + self.days <= self.now)]
-        steps = self.returns[at[:, None] + np.arange(self.days)[None, :]]
-        values = self._of_steps(steps) if len(at) else np.empty(0)
+        windows = positions(self.index, pd.DatetimeIndex([day for day in years if day >= self.index[0]]))
+        windows = windows[(windows >= 0) & (windows + self.days <= self.now)]
+        steps = self.returns[windows[:, None] + np.arange(self.days)[None, :]]
+        values = self._of_steps(steps) if len(windows) else np.empty(0)
         count = float(np.sum((values >= self.low) & (values <= self.high)))
-        return (count + 10 * base) / (len(at) + 10)
+        return (count + 10 * base) / (len(windows) + 10)
 
     def _alike(self, hits: Any, base: float) -> float:
         """Past windows weighted by the likeness of their state to the present one."""
         state = self._state()
-        usable = np.isfinite(state[self.at])
-        seen = state[self.at][usable]
+        usable = np.isfinite(state[self.windows])
+        seen = state[self.windows][usable]
         width = 0.5 * float(np.std(seen)) or 1e-9
         weights = np.exp(-0.5 * ((seen - state[self.now]) / width) ** 2)
         if not weights.sum() > 0:
@@ -230,13 +230,13 @@ class DailyModels:
             for n in (5, 22, HALF_YEAR)
         ]
         design = np.column_stack([np.ones(len(self.x)), *parts])
-        usable = np.isfinite(design[self.at]).all(axis=1)
-        rows, target = design[self.at][usable], past[usable]
+        usable = np.isfinite(design[self.windows]).all(axis=1)
+        rows, target = design[self.windows][usable], past[usable]
         beta = np.linalg.lstsq(rows, target, rcond=None)[0]
         return self._share(design[self.now] @ beta + target - rows @ beta)
 
     def _ar(self, past: Floats) -> float:
-        rows = np.column_stack([np.ones(len(self.at)), self.x[self.at]])
+        rows = np.column_stack([np.ones(len(self.windows)), self.x[self.windows]])
         beta = np.linalg.lstsq(rows, past, rcond=None)[0]
         forecast = beta[0] + beta[1] * self.x[self.now]
         return self._share(forecast + past - rows @ beta)

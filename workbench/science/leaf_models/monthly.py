@@ -55,9 +55,9 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     lag = spec.last_day.year * 12 + spec.last_day.month - last
     at_all = grid.year.to_numpy() * 12 + grid.month.to_numpy() - lag - months[0]
     valid = (at_all >= 12) & (at_all + end <= now)
-    at = at_all[valid]
+    windows = at_all[valid]
     horizon = 21 * int(end)
-    effective = len(at) * 5 / horizon
+    effective = len(windows) * 5 / horizon
     if effective < 2:
         raise TooLittleHistory(
             f"only {effective:.1f} separate windows of {end} months lie in the visible history"
@@ -71,7 +71,7 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     elif begin < 0:
         low, high = low + x[now + begin] - x[now], high + x[now + begin] - x[now]
     low, high = nudged(spec, low, high)
-    past = x[at + end] - x[at + start]
+    past = x[windows + end] - x[windows + start]
     hits = (past >= low) & (past <= high)
     base = float(hits.mean())
     models = {"base rate": base}
@@ -81,18 +81,18 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
         mean = float(np.var(steps))
         ratio = np.sqrt(
             term_variance(variance[-1], mean, int(end), 0.9)
-            / term_variance(variance[at - 1], mean, int(end), 0.9)
+            / term_variance(variance[windows - 1], mean, int(end), 0.9)
         )
         centre = float(past.mean())
         models["vol-scaled"] = smooth_share(centre + (past - centre) * ratio, low, high)
         trailing = np.full(len(x), np.nan)
         trailing[3:] = x[3:] - x[:-3]
-        width = 0.5 * float(np.std(trailing[at])) or 1e-9
-        weights = np.exp(-0.5 * ((trailing[at] - trailing[now]) / width) ** 2)
+        width = 0.5 * float(np.std(trailing[windows])) or 1e-9
+        weights = np.exp(-0.5 * ((trailing[windows] - trailing[now]) / width) ** 2)
         alike = float(weights.sum() ** 2 / np.sum(weights**2)) * 5 / horizon if weights.sum() > 0 else 0.0
         share = float(np.average(hits, weights=weights)) if alike else base
         models["momentum"] = (alike * share + 10 * base) / (alike + 10)
-        rows = np.column_stack([np.ones(len(at)), x[at], trailing[at]])
+        rows = np.column_stack([np.ones(len(windows)), x[windows], trailing[windows]])
         beta = np.linalg.lstsq(rows, past, rcond=None)[0]
         models["AR"] = smooth_share(
             np.array([1.0, x[now], trailing[now]]) @ beta + past - rows @ beta, low, high
@@ -106,7 +106,7 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
         models=models,
         comparators={},
         horizon=horizon,
-        windows=len(at),
+        windows=len(windows),
         effective_windows=effective,
         first=grid[known[0]].date(),
         last=grid[known[-1]].date(),

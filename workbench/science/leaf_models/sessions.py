@@ -25,9 +25,9 @@ def trading_days(first: date, last: date) -> int:
     """
     if last < first:
         return -trading_days(last, first)
-    one = np.timedelta64(1, "D")
+    day = np.timedelta64(1, "D")
     closed = exchange_holidays(first.year, last.year)
-    return int(np.busday_count(np.datetime64(first) + one, np.datetime64(last) + one, holidays=closed))
+    return int(np.busday_count(np.datetime64(first) + day, np.datetime64(last) + day, holidays=closed))
 
 
 @lru_cache(maxsize=64)

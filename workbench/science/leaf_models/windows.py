@@ -52,9 +52,9 @@ def positions(index: pd.DatetimeIndex, days: pd.DatetimeIndex) -> Ints:
     >>> positions(days, pd.DatetimeIndex(["2018-06-01", "2018-06-28", "2018-07-01", "2018-07-20"])).tolist()
     [-1, 0, 1, -1]
     """
-    at = index.searchsorted(days, side="right") - 1
-    age = (days - index[np.maximum(at, 0)]).days
-    return np.where((at >= 0) & (age <= FRESH_DAYS), at, -1).astype(np.int64)
+    position = index.searchsorted(days, side="right") - 1
+    age = (days - index[np.maximum(position, 0)]).days
+    return np.where((position >= 0) & (age <= FRESH_DAYS), position, -1).astype(np.int64)
 
 
 def smooth_share(values: Floats, low: float, high: float, weights: Floats | None = None) -> float:

@@ -11,6 +11,8 @@ from workbench.science.pooling.pool import pool_mean
 def prompt_ensemble(variants: ArrayLike) -> FloatArray:
     """Mean of the probabilities that the default prompt and its variants drew from the model.
 
+    Source: Prophet Arena, App. D.3 (prompt ensemble).
+
     Parameters
     ----------
     variants : array_like, shape (n, V)
@@ -20,10 +22,6 @@ def prompt_ensemble(variants: ArrayLike) -> FloatArray:
     -------
     ndarray, shape (n,)
         In [0, 1]; ``nan`` where no prompt gave an answer.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. D.3 (prompt ensemble).
 
     Examples
     --------
@@ -35,6 +33,8 @@ def prompt_ensemble(variants: ArrayLike) -> FloatArray:
 
 def both_directions(p_yes: ArrayLike, p_no: ArrayLike) -> FloatArray:
     """Half of the probability asked for Yes and half of one minus that asked for No.
+
+    Source: Prophet Arena, App. D.3 (bi-direction).
 
     Parameters
     ----------
@@ -51,10 +51,6 @@ def both_directions(p_yes: ArrayLike, p_no: ArrayLike) -> FloatArray:
     DomainError
         Shapes that do not match, or a value that is no probability.
 
-    Notes
-    -----
-    Source: Prophet Arena, App. D.3 (bi-direction).
-
     Examples
     --------
     >>> both_directions([0.7], [0.5]).round(12).tolist()
@@ -68,6 +64,8 @@ def both_directions(p_yes: ArrayLike, p_no: ArrayLike) -> FloatArray:
 
 def self_consistency(votes: ArrayLike, confidence: ArrayLike | None = None) -> FloatArray:
     """Share of Yes among repeated Yes/No answers, plain or weighted by the stated confidence.
+
+    Source: Prophet Arena, App. D.3 (self-consistency, R = 10 there).
 
     Parameters
     ----------
@@ -87,10 +85,6 @@ def self_consistency(votes: ArrayLike, confidence: ArrayLike | None = None) -> F
     DomainError
         Votes other than 0 and 1, or shapes that do not match.
 
-    Notes
-    -----
-    Source: Prophet Arena, App. D.3 (self-consistency, R = 10 there).
-
     Examples
     --------
     >>> self_consistency([[1, 1, 0, 1]]).tolist()
@@ -101,15 +95,15 @@ def self_consistency(votes: ArrayLike, confidence: ArrayLike | None = None) -> F
     answers = np.asarray(votes, dtype=np.float64)
     if answers.ndim != 2 or answers.size == 0:
         raise DomainError(f"votes must be a matrix (events, answers), not of shape {answers.shape}")
-    given = np.isfinite(answers)
-    if given.any():
-        as_outcomes(answers[given], name="vote")
+    answered = np.isfinite(answers)
+    if answered.any():
+        as_outcomes(answers[answered], name="vote")
     weights = np.ones_like(answers)
     if confidence is not None:
         weights = as_probabilities(confidence, name="confidence", missing=True)
         if weights.shape != answers.shape:
             raise DomainError(f"confidence has shape {weights.shape}, the votes {answers.shape}")
-    weights = np.where(given & np.isfinite(weights), weights, 0.0)
+    weights = np.where(answered & np.isfinite(weights), weights, 0.0)
     total = weights.sum(axis=1)
-    agreed = (weights * np.where(given, answers, 0.0)).sum(axis=1)
+    agreed = (weights * np.where(answered, answers, 0.0)).sum(axis=1)
     return np.asarray(np.divide(agreed, total, out=np.full(len(answers), np.nan), where=total > 0))

@@ -24,6 +24,8 @@ def greedy_ensemble(
 ) -> list[EnsembleStep]:
     """Members in the order in which each lowers the pooled Brier score most (or raises it least).
 
+    Source: BLF, App. F (Figure 13), where adding members hurt on ForecastBench.
+
     Parameters
     ----------
     forecasts : mapping of str to array_like of shape (n,)
@@ -44,10 +46,6 @@ def greedy_ensemble(
     ------
     DomainError
         No member, lengths that do not match, or a value that is no probability.
-
-    Notes
-    -----
-    Source: BLF, App. F (Figure 13), where adding members hurt on ForecastBench.
 
     Examples
     --------
@@ -86,6 +84,8 @@ def _entropy(p: FloatArray) -> FloatArray:
 def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
     """Mean Jensen-Shannon divergence of two forecasters' Bernoulli forecasts, in bits.
 
+    Source: BLF, App. F (Figure 14).
+
     Parameters
     ----------
     p, q : array_like, shape (n,)
@@ -100,10 +100,6 @@ def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
     ------
     DomainError
         Shapes that do not match, or a value that is no probability.
-
-    Notes
-    -----
-    Source: BLF, App. F (Figure 14).
 
     Examples
     --------

@@ -6,9 +6,7 @@ the function says otherwise. A matrix of another shape, or a value outside [0, 1
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +14,11 @@ from numpy.typing import ArrayLike
 from workbench.science.arrays import (
     EPS,
     FloatArray,
-    IntArray,
-    as_probabilities,
     as_trials,
     logit,
     sigmoid,
 )
-from workbench.science.errors import DomainError, TooFewError, UnknownName
-
-DeadPolicy = Literal["drop", "impute"]
+from workbench.science.errors import TooFewError, UnknownName
 
 
 def _row_mean(matrix: FloatArray) -> FloatArray:
@@ -36,8 +30,6 @@ def _row_mean(matrix: FloatArray) -> FloatArray:
 def pool_mean(trials: ArrayLike) -> FloatArray:
     """Arithmetic mean of each event's trials, in [0, 1]; what goes in and comes out is said at the top of this module.
 
-    Notes
-    -----
     By Jensen, its Brier score is at most the mean of the trials' scores. Source: BLF, App. C.8, eq. 3.
 
     Examples
@@ -51,6 +43,8 @@ def pool_mean(trials: ArrayLike) -> FloatArray:
 def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
     """Sigmoid of the mean log odds of each event's trials.
 
+    The default pooling of BLF, App. C.8, eq. 6: it keeps more of the trials' extremity than the arithmetic mean.
+
     Parameters
     ----------
     trials : array_like, shape (n, K)
@@ -61,10 +55,6 @@ def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
     -------
     ndarray, shape (n,)
         In [eps, 1 - eps]; ``nan`` for an event without any trial.
-
-    Notes
-    -----
-    The default pooling of BLF, App. C.8, eq. 6: it keeps more of the trials' extremity than the arithmetic mean.
 
     Examples
     --------
@@ -157,6 +147,10 @@ def is_pooling(how: str) -> bool:
 def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") -> FloatArray:
     """The mean of the pooled forecasts of all of an event's subsets of ``size`` trials.
 
+    The columns ``mean:k``, ``logit-mean:k`` of BLF's published forecasts. Under ``mean`` every size gives the mean of
+    all trials but for the last bits, so this is no forecast from k trials: for that average the scores over
+    `subset_pools`. Source: BLF, App. D.4.
+
     Parameters
     ----------
     trials : array_like, shape (n, K)
@@ -169,12 +163,6 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
     ------
     TooFewError
         ``size`` is below 1.
-
-    Notes
-    -----
-    The columns ``mean:k``, ``logit-mean:k`` of BLF's published forecasts. Under ``mean`` every size gives the mean of
-    all trials but for the last bits, so this is no forecast from k trials: for that average the scores over
-    `subset_pools`. Source: BLF, App. D.4; FEATURES M14.
 
     Examples
     --------
@@ -194,83 +182,10 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
     return pooled
 
 
-def count_trials(trials: ArrayLike) -> IntArray:
-    """How many trials each event has.
-
-    Examples
-    --------
-    >>> count_trials([[0.1, float("nan")], [0.1, 0.2]]).tolist()
-    [1, 2]
-    """
-    return np.asarray(np.isfinite(as_trials(trials)).sum(axis=1), dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pooled:
-    """One forecast per event, how many trials stood behind it, and where none did."""
-
-    p: FloatArray
-    trials_used: IntArray
-    fell_back: FloatArray
-    """1.0 where every trial was dead and the prior (or 0.5) stands in, else 0.0."""
-
-
-def pool_with_dead(
-    trials: ArrayLike,
-    how: str = "logit-mean",
-    *,
-    dead: DeadPolicy = "drop",
-    prior: ArrayLike | None = None,
-) -> Pooled:
-    """Pool trials of which some died, by a named policy.
-
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-        Probabilities; ``nan`` is a dead trial.
-    how : str
-        Pooling rule, see `pool`.
-    dead : {"drop", "impute"}
-        ``drop`` leaves dead trials out; ``impute`` counts each as 0.5, as BLF's App. C.8 says.
-    prior : array_like, shape (n,), optional
-        Stands in where every trial is dead; 0.5 when not given. Such events are flagged.
-
-    Raises
-    ------
-    DomainError
-        Shapes that do not match, or a value outside [0, 1].
-    UnknownName
-        No such policy or rule.
-
-    Notes
-    -----
-    For p about 0.95 one dead trial of five costs the arithmetic mean 9 points, the logit mean 4. Source: FEATURES B7.
-
-    Examples
-    --------
-    >>> nan = float("nan")
-    >>> pool_with_dead([[0.95, 0.95, 0.95, 0.95, nan]], "mean", dead="impute").p.round(3).tolist()
-    [0.86]
-    >>> pool_with_dead([[nan, nan]], prior=[0.3]).p.tolist()
-    [0.3]
-    """
-    matrix = as_trials(trials)
-    if dead not in ("drop", "impute"):
-        raise UnknownName("policy for dead trials", dead, ("drop", "impute"))
-    used = np.asarray(np.isfinite(matrix).sum(axis=1), dtype=np.int64)
-    p = pool(np.where(np.isnan(matrix), 0.5, matrix) if dead == "impute" else matrix, how)
-    empty = used == 0
-    if prior is None:
-        stand_in = np.full(len(matrix), 0.5)
-    else:
-        stand_in = as_probabilities(prior, name="prior")
-        if stand_in.shape != p.shape:
-            raise DomainError(f"prior has shape {stand_in.shape}, there are {len(p)} events")
-    return Pooled(p=np.where(empty, stand_in, p), trials_used=used, fell_back=empty.astype(np.float64))
-
-
 def subset_pools(trials: ArrayLike, size: int, how: str = "logit-mean") -> FloatArray:
     """Pooled forecasts of every subset of ``size`` trials, for events that have all K.
+
+    Source: BLF, App. D.4 (Figure 9); averaging scores, not forecasts, is our correction.
 
     Parameters
     ----------
@@ -291,10 +206,6 @@ def subset_pools(trials: ArrayLike, size: int, how: str = "logit-mean") -> Float
     ------
     TooFewError
         ``size`` is not in 1..K.
-
-    Notes
-    -----
-    Source: BLF, App. D.4 (Figure 9); the correction is FEATURES M14.
 
     Examples
     --------

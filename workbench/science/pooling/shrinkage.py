@@ -42,6 +42,8 @@ class TrialLogits:
 def trial_logits(trials: ArrayLike, *, ddof: int = 1, eps: float = EPS) -> TrialLogits:
     """Mean and standard deviation of each event's trial logits.
 
+    Source: BLF, App. C.9, eq. 11.
+
     Parameters
     ----------
     trials : array_like, shape (n, K)
@@ -59,10 +61,6 @@ def trial_logits(trials: ArrayLike, *, ddof: int = 1, eps: float = EPS) -> Trial
     ------
     DomainError
         ``ddof`` is neither 0 nor 1, or the trials are no matrix of probabilities.
-
-    Notes
-    -----
-    Source: BLF, App. C.9, eq. 11; FEATURES B3.
 
     Examples
     --------
@@ -84,6 +82,9 @@ def trial_logits(trials: ArrayLike, *, ddof: int = 1, eps: float = EPS) -> Trial
 def floor_weight(spread: ArrayLike, floor: float, slope: float) -> FloatArray:
     """Weight of the trials' mean, ``max(floor, 1 - slope * spread)``.
 
+    Source: BLF, App. C.9, eq. 11. The floor binds when slope * spread >= 1 - floor (the sentence in the paper has
+    it the other way round).
+
     Parameters
     ----------
     spread : array_like, shape (n,)
@@ -103,11 +104,6 @@ def floor_weight(spread: ArrayLike, floor: float, slope: float) -> FloatArray:
     DomainError
         ``floor`` outside [0, 1] or ``slope`` below 0.
 
-    Notes
-    -----
-    Source: BLF, App. C.9, eq. 11. The floor binds when slope * spread >= 1 - floor (the paper's sentence has it the
-    other way round: FEATURES B2).
-
     Examples
     --------
     >>> floor_weight([0.0, 1.0, 9.0], 0.3, 0.5).tolist()
@@ -120,6 +116,8 @@ def floor_weight(spread: ArrayLike, floor: float, slope: float) -> FloatArray:
 
 def bayes_weight(count: ArrayLike, variance: ArrayLike, tau2: float) -> FloatArray:
     """Weight of the trials' mean under a normal prior, ``K tau2 / (K tau2 + variance)``.
+
+    Source: BLF, App. C.9, eq. 9.
 
     Parameters
     ----------
@@ -140,10 +138,6 @@ def bayes_weight(count: ArrayLike, variance: ArrayLike, tau2: float) -> FloatArr
     DomainError
         ``tau2`` is not above 0.
 
-    Notes
-    -----
-    Source: BLF, App. C.9, eq. 9.
-
     Examples
     --------
     >>> bayes_weight([4], [1.0], 0.25).tolist()
@@ -158,6 +152,8 @@ def bayes_weight(count: ArrayLike, variance: ArrayLike, tau2: float) -> FloatArr
 def shrink(mean_logit: ArrayLike, weight: ArrayLike, prior: ArrayLike, *, eps: float = EPS) -> FloatArray:
     """Forecast between the trials' logit mean and the prior.
 
+    Source: BLF, App. C.9, eq. 10.
+
     Parameters
     ----------
     mean_logit : array_like, shape (n,)
@@ -171,10 +167,6 @@ def shrink(mean_logit: ArrayLike, weight: ArrayLike, prior: ArrayLike, *, eps: f
     -------
     ndarray, shape (n,)
         ``sigmoid(w * mean + (1 - w) * logit(prior))``: never outside the two.
-
-    Notes
-    -----
-    Source: BLF, App. C.9, eq. 10.
 
     Examples
     --------
@@ -258,6 +250,8 @@ def _cells() -> list[tuple[float, float]]:
 def tune_in_sample(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> ShrinkFit:
     """Shrinkage with the (f, c) that scores best on these very events: the published, optimistic reading.
 
+    Source: BLF, App. C.9; the released code tunes in-sample too.
+
     Parameters
     ----------
     logits : TrialLogits
@@ -276,10 +270,6 @@ def tune_in_sample(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) ->
     ------
     DomainError
         An event without trials, or shapes that do not match.
-
-    Notes
-    -----
-    Source: BLF, App. C.9; that the released code tunes in-sample is FEATURES M5 and B4.
 
     Examples
     --------
@@ -308,6 +298,8 @@ def choose_leave_out(
 ) -> tuple[IntArray, list[tuple[float, float]], FloatArray]:
     """For every fold, the cell of the grid that scores best on the other folds.
 
+    Only cells whose total lies within one fold's size of the best can ever win, so the second pass looks at those.
+
     Parameters
     ----------
     logits, prior, outcome
@@ -322,10 +314,6 @@ def choose_leave_out(
     cells : list of (floor, slope)
     totals : ndarray
         Summed Brier score of every cell over all events.
-
-    Notes
-    -----
-    Only cells whose total lies within one fold's size of the best can ever win, so the second pass looks at those.
 
     Examples
     --------
@@ -362,6 +350,8 @@ def tune_leave_out(
 ) -> ShrinkFit:
     """Shrinkage with (f, c) chosen, for every fold, on the other folds only.
 
+    Source: what BLF's App. C.9 describes; by question because dates of one question are not independent.
+
     Parameters
     ----------
     logits, prior, outcome
@@ -379,11 +369,6 @@ def tune_leave_out(
     ------
     DomainError
         An event without trials, or shapes that do not match.
-
-    Notes
-    -----
-    Source: what BLF's App. C.9 describes; by question because dates of one question are not independent (FEATURES B4,
-    B5).
 
     Examples
     --------
@@ -410,6 +395,8 @@ def tune_leave_out(
 def tune_constant(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> tuple[float, FloatArray]:
     """One weight for all events, on a grid of 0, 0.05, ... 1, in-sample: the one-parameter variant.
 
+    Source: the `shrink-alpha` of the authors' code (BLF, App. C.9).
+
     Parameters
     ----------
     logits, prior, outcome
@@ -420,10 +407,6 @@ def tune_constant(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> 
     weight : float
         The weight with the least mean Brier score.
     p : ndarray, shape (n,)
-
-    Notes
-    -----
-    Source: the authors' `shrink-alpha` (FEATURES M5).
 
     Examples
     --------

@@ -23,6 +23,8 @@ class AdditiveEffects:
 def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100_000) -> AdditiveEffects:
     """Method and question effects by alternating least squares.
 
+    Source: BLF, App. G.2, eq. 14-16. On balanced data it gives the direct means in one sweep.
+
     Parameters
     ----------
     scores : array_like, shape (methods, questions)
@@ -32,18 +34,10 @@ def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100
     sweeps : int
         Give up after so many.
 
-    Returns
-    -------
-    AdditiveEffects
-
     Raises
     ------
     DomainError
         A method or question without any score, groups of methods that share no question, or no convergence.
-
-    Notes
-    -----
-    Source: BLF, App. G.2, eq. 14-16. On balanced data it gives the direct means in one sweep.
 
     Examples
     --------
@@ -106,6 +100,11 @@ class Anova:
 def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> Anova:
     """Variance of scores split into method, question and the rest.
 
+    Not statsmodels' ``anova_lm``: on unbalanced data its sums of squares are other ones than paper B's, and it wants a dense
+    column per question (400 of them).
+
+    Source: BLF, App. G.1 (Table 20).
+
     Parameters
     ----------
     score : array_like, shape (n,)
@@ -122,10 +121,6 @@ def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> A
     ------
     DomainError
         Empty input, labels of another length, or no degree of freedom left for the residual.
-
-    Notes
-    -----
-    Source: BLF, App. G.1 (Table 20).
 
     Examples
     --------

@@ -7,11 +7,12 @@ from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 from workbench.science.scoring.additive import additive_effects
 from workbench.science.scoring.checks import checked
-from workbench.science.scoring.scores import index_of
 
 
 def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """Difficulty of market events: the crowd's own Brier score.
+
+    Source: BLF, App. A.2.
 
     Parameters
     ----------
@@ -25,10 +26,6 @@ def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
     ndarray, shape (n,)
         In [0, 1]; higher is harder.
 
-    Notes
-    -----
-    Source: BLF, App. A.2.
-
     Examples
     --------
     >>> market_difficulty([0.9], [0]).round(2).tolist()
@@ -40,6 +37,8 @@ def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
 
 def question_difficulty(scores: ArrayLike) -> FloatArray:
     """Difficulty of every event: its effect in a two-way additive fit of the Brier scores of a pool of methods.
+
+    Source: BLF, App. A.2 and G.2. The official leaderboard uses its own pool of methods, so its values differ.
 
     Parameters
     ----------
@@ -56,10 +55,6 @@ def question_difficulty(scores: ArrayLike) -> FloatArray:
     DomainError
         An event or a method without any score.
 
-    Notes
-    -----
-    Source: BLF, App. A.2 and G.2. The official leaderboard uses its own pool of methods, so its values differ.
-
     Examples
     --------
     >>> question_difficulty([[0.1, 0.3], [0.2, 0.4]]).round(6).tolist()
@@ -70,6 +65,8 @@ def question_difficulty(scores: ArrayLike) -> FloatArray:
 
 def adjusted_brier(score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike | None = None) -> float:
     """Mean of score minus difficulty, with the mean difficulty of the reference events added back.
+
+    Source: BLF, App. A.2, footnote 5 (the rescaled form).
 
     Parameters
     ----------
@@ -84,15 +81,6 @@ def adjusted_brier(score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike
     float
         Lower is better; can be below 0.
 
-    Raises
-    ------
-    DomainError
-        Empty input or shapes that do not match.
-
-    Notes
-    -----
-    Source: BLF, App. A.2, footnote 5 (the rescaled form; FEATURES B9).
-
     Examples
     --------
     >>> round(adjusted_brier([0.25, 0.25], [0.1, 0.3]), 12)
@@ -103,25 +91,3 @@ def adjusted_brier(score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike
         raise DomainError(f"scores of shape {b.shape} need difficulties of the same shape, not {g.shape}")
     level = g if reference is None else np.asarray(reference, dtype=np.float64)
     return float((b - g).mean() + level.mean())
-
-
-def adjusted_brier_index(
-    score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike | None = None
-) -> float:
-    """Adjusted Brier Index, in points: higher is better, always-0.5 on all events gives 50.
-
-    Parameters
-    ----------
-    score, difficulty, reference
-        As for `adjusted_brier`.
-
-    Notes
-    -----
-    Source: BLF, App. A.2: ``100 (1 - sqrt(max(0, mean adjusted score)))``.
-
-    Examples
-    --------
-    >>> round(adjusted_brier_index([0.25, 0.25], [0.1, 0.3]), 9)
-    50.0
-    """
-    return index_of(adjusted_brier(score, difficulty, reference))

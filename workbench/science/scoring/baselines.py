@@ -10,6 +10,8 @@ from workbench.science.tables import Events
 def baseline_forecast(events: Events, spec: str) -> FloatArray:
     """Forecasts of a baseline, shape (n,); ``nan`` where its column is empty.
 
+    ``crowd+prior_static`` is the "crowd+emp" baseline of BLF's Table 1; its prior was made with hindsight.
+
     Parameters
     ----------
     events : Events
@@ -23,10 +25,6 @@ def baseline_forecast(events: Events, spec: str) -> FloatArray:
         A number outside [0, 1] or an empty part.
     TableError
         No such column, or a value that is no probability.
-
-    Notes
-    -----
-    ``crowd+prior_static`` is the "crowd+emp" baseline of BLF's Table 1; its prior was made with hindsight.
 
     Examples
     --------

@@ -27,21 +27,14 @@ class GroupScore:
 def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) -> list[GroupScore]:
     """Scores per category, in the order of their names.
 
+    Source: Analytica, App. D.2 (Table 5); BLF, Figure 8.
+
     Parameters
     ----------
     forecast, outcome : array_like, shape (n,)
         Probability of Yes; 1 Yes, 0 No.
     category : array_like, shape (n,)
         Label of each event.
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: Analytica, App. D.2 (Table 5); BLF, Figure 8.
 
     Examples
     --------
@@ -52,11 +45,11 @@ def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) ->
     codes, names = codes_of(category)
     if len(codes) != len(p):
         raise DomainError(f"there are {len(codes)} categories for {len(p)} forecasts")
-    found = []
+    groups = []
     for code, name in enumerate(names):
         rows = codes == code
         score = float(((p[rows] - o[rows]) ** 2).mean())
-        found.append(
+        groups.append(
             GroupScore(
                 name=name,
                 n=int(rows.sum()),
@@ -66,7 +59,7 @@ def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) ->
                 mean_forecast=float(p[rows].mean()),
             )
         )
-    return found
+    return groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +78,8 @@ def lead_time_curve(
     forecast: ArrayLike, outcome: ArrayLike, lead: ArrayLike, edges: ArrayLike, event: ArrayLike | None = None
 ) -> LeadTimeCurve:
     """Brier score against the time left until resolution.
+
+    Source: Prophet Arena, Figure 6.
 
     Parameters
     ----------
@@ -106,10 +101,6 @@ def lead_time_curve(
     ------
     DomainError
         Unequal shapes, a negative lead, or edges that do not rise.
-
-    Notes
-    -----
-    Source: Prophet Arena, Figure 6.
 
     Examples
     --------
@@ -153,6 +144,8 @@ def rebalance(
 ) -> IntArray:
     """Rows of a subset in which the categories have the asked shares, drawn without replacement.
 
+    Source: Prophet Arena, App. C.8 (81 % sports to 50 % and 25 %).
+
     Parameters
     ----------
     category : array_like, shape (n,)
@@ -174,10 +167,6 @@ def rebalance(
     ------
     DomainError
         Shares that do not sum to 1, or a category with too few events.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. C.8 (81 % sports to 50 % and 25 %).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Calibration error, the reliability diagram's numbers, and Murphy's decomposition."""
+"""Calibration error and the numbers of the reliability diagram."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +13,8 @@ from workbench.science.scoring.checks import checked
 Bins = Literal["width", "quantile"]
 Closed = Literal["left", "right"]
 
-_NUDGE = 1e-9  # 0.3 * 10 is 2.9999999999999996: a forecast on a bin's edge belongs where the decimal says
+# A mean of forecasts such as (0.7 + 0.1) reaches us as 0.7999999999999999; on an edge the decimal decides, not the float.
+_NUDGE = 1e-9
 
 
 def bin_of(forecast: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left") -> IntArray:
@@ -67,6 +68,8 @@ def calibration_error(
 ) -> float:
     """Expected calibration error: the mean gap between forecast and frequency over bins, weighted by their size.
 
+    Source: Prophet Arena, App. C.2, eq. 3 (10 equal-width bins); quantile bins as in BLF's Figure 10.
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -80,15 +83,6 @@ def calibration_error(
     -------
     float
         In [0, 1]; lower is better. Biased upward: even a perfect forecaster gets about 0.3 / sqrt(n / bins).
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. C.2, eq. 3 (10 equal-width bins); quantile bins as in BLF's Figure 10.
 
     Examples
     --------
@@ -115,50 +109,6 @@ class Reliability:
     """Wilson interval of that share."""
 
 
-def wilson_interval(
-    yes: ArrayLike, count: ArrayLike, *, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
-    """Wilson score interval of a share.
-
-    Parameters
-    ----------
-    yes, count : array_like, shape (n,)
-        Successes and trials, count at least 1.
-    level : float
-        Coverage, in (0, 1).
-
-    Returns
-    -------
-    low, high : ndarray, shape (n,)
-        In [0, 1].
-
-    Raises
-    ------
-    DomainError
-        A count below 1 or a level outside (0, 1).
-
-    Notes
-    -----
-    Source: Wilson (1927), the score interval.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval([5], [10])
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([0.2366], [0.7634])
-    """
-    from scipy.special import ndtri
-
-    n, k = np.asarray(count, dtype=np.float64), np.asarray(yes, dtype=np.float64)
-    if (n < 1).any() or not 0.0 < level < 1.0:
-        raise DomainError("an interval needs counts of at least 1 and a level between 0 and 1")
-    z = float(ndtri(0.5 + level / 2))
-    share = k / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
-
-
 def reliability(
     forecast: ArrayLike,
     outcome: ArrayLike,
@@ -170,6 +120,8 @@ def reliability(
 ) -> Reliability:
     """Points and intervals of a reliability diagram.
 
+    Source: BLF, Figure 10; Prophet Arena, App. C.2.
+
     Parameters
     ----------
     forecast, outcome, bins, how, closed
@@ -177,28 +129,23 @@ def reliability(
     level : float
         Coverage of the intervals.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, Figure 10; Prophet Arena, App. C.2.
-
     Examples
     --------
     >>> r = reliability([0.81, 0.85, 0.2], [1, 0, 0])
     >>> r.count.tolist(), r.observed.tolist()
     ([1, 2], [0.0, 0.5])
     """
+    from statsmodels.stats.proportion import proportion_confint
+
     p, o = checked(forecast, outcome)
+    if not 0.0 < level < 1.0:
+        raise DomainError(f"the level of an interval lies between 0 and 1, not at {level:g}")
     codes = bin_of(p, bins=bins, how=how, closed=closed)
     size = np.bincount(codes, minlength=bins)
     full = size > 0
     yes = np.bincount(codes, weights=o, minlength=bins)[full]
     count = size[full]
-    low, high = wilson_interval(yes, count, level=level)
+    low, high = proportion_confint(yes, count, alpha=1.0 - level, method="wilson")
     return Reliability(
         count=count.astype(np.int64),
         forecast=np.bincount(codes, weights=p, minlength=bins)[full] / count,
@@ -206,65 +153,3 @@ def reliability(
         low=low,
         high=high,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Murphy:
-    """``brier = reliability - resolution + uncertainty + within``."""
-
-    brier: float
-    reliability: float
-    """Squared gap between forecast and frequency per bin: lower is better."""
-    resolution: float
-    """How far the bins' frequencies lie from the base rate: higher is better."""
-    uncertainty: float
-    """Base rate times one minus it: the events' own."""
-    within: float
-    """What binning hides: 0 when all forecasts of a bin are equal."""
-
-
-def murphy(
-    forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left"
-) -> Murphy:
-    """Murphy's decomposition of the Brier score.
-
-    Parameters
-    ----------
-    forecast, outcome, bins, how, closed
-        As for `calibration_error`.
-
-    Returns
-    -------
-    Murphy
-        The four parts add up exactly: ``within`` is the variance of forecasts inside bins less twice their
-        covariance with outcomes there.
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: Murphy (1973); the within-bin part after Stephenson, Coelho and Jolliffe (2008).
-
-    Examples
-    --------
-    >>> m = murphy([0.8, 0.8, 0.2, 0.2], [1, 1, 0, 0])
-    >>> round(m.reliability, 4), round(m.resolution, 4), round(m.uncertainty, 4), abs(round(m.within, 9))
-    (0.04, 0.25, 0.25, 0.0)
-    """
-    p, o = checked(forecast, outcome)
-    codes = bin_of(p, bins=bins, how=how, closed=closed)
-    size = np.bincount(codes, minlength=bins)
-    safe = np.maximum(size, 1)
-    mean_p = np.bincount(codes, weights=p, minlength=bins) / safe
-    mean_o = np.bincount(codes, weights=o, minlength=bins) / safe
-    base, n = float(o.mean()), len(p)
-    score = float(((p - o) ** 2).mean())
-    rel = float((size * (mean_p - mean_o) ** 2).sum() / n)
-    res = float((size * (mean_o - base) ** 2).sum() / n)
-    unc = base * (1.0 - base)
-    spread = p - mean_p[codes]
-    within = float((spread**2 - 2.0 * spread * (o - mean_o[codes])).mean())
-    return Murphy(brier=score, reliability=rel, resolution=res, uncertainty=unc, within=within)

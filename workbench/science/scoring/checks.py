@@ -17,24 +17,16 @@ def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatA
     outcome : array_like, shape (n,)
         1 Yes, 0 No.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
     Examples
     --------
     >>> p, o = checked([0.5], [1])
     >>> p.tolist(), o.tolist()
     ([0.5], [1.0])
     """
-    try:
-        p = as_probabilities(forecast)
-        if p.ndim != 1:
-            raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
-        return p, as_outcomes(outcome, size=len(p))
-    except DomainError as wrong:
-        raise DomainError(str(wrong)) from wrong
+    p = as_probabilities(forecast)
+    if p.ndim != 1:
+        raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
+    return p, as_outcomes(outcome, size=len(p))
 
 
 def checked_weights(weights: ArrayLike | None, size: int) -> FloatArray:

@@ -20,6 +20,8 @@ def _probability(beliefs: Mapping[str, float], outcome: str) -> float:
 def chain_score(beliefs: Mapping[str, float], chain: Sequence[str], *, tolerance: float = 1e-9) -> float:
     """Share of the steps of a logical chain whose probabilities do not fall.
 
+    Source: Prophet Arena, App. D.4, eq. 9.
+
     Parameters
     ----------
     beliefs : mapping of str to float
@@ -39,10 +41,6 @@ def chain_score(beliefs: Mapping[str, float], chain: Sequence[str], *, tolerance
     DomainError
         Fewer than 2 outcomes, or one without a probability.
 
-    Notes
-    -----
-    Source: Prophet Arena, App. D.4, eq. 9.
-
     Examples
     --------
     >>> chain_score({"above 240": 0.1, "above 220": 0.3, "above 200": 0.2}, ["above 240", "above 220", "above 200"])
@@ -57,16 +55,14 @@ def chain_score(beliefs: Mapping[str, float], chain: Sequence[str], *, tolerance
 def logical_chain_score(beliefs: Mapping[str, float], chains: Sequence[Sequence[str]]) -> float:
     """Mean score of an event's maximal chains; higher is better, 1 is consistent.
 
+    Source: Prophet Arena, App. D.4. Average it over events that have a chain.
+
     Parameters
     ----------
     beliefs : mapping of str to float
         Probability per outcome, in [0, 1].
     chains : sequence of sequence of str
         At least one chain, see `chain_score`.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. D.4. Average it over events that have a chain.
 
     Examples
     --------
@@ -92,6 +88,8 @@ def mutual_exclusion(
 ) -> Exclusion:
     """Whether the outcomes of which exactly one can happen sum to 1, and the signed gap.
 
+    Source: Prophet Arena, App. D.4, eq. 10.
+
     Parameters
     ----------
     beliefs : mapping of str to float
@@ -105,10 +103,6 @@ def mutual_exclusion(
     ------
     DomainError
         Fewer than 2 outcomes, or one without a probability.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. D.4, eq. 10; FEATURES P8.
 
     Examples
     --------

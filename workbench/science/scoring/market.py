@@ -23,6 +23,8 @@ _ROUNDING = 1e-12
 def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> FloatArray:
     """Probability of Yes implied by the asking prices.
 
+    Source: Prophet Arena, App. B.2.
+
     Parameters
     ----------
     yes_ask : array_like, shape (n,)
@@ -41,10 +43,6 @@ def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> 
     DomainError
         Prices outside [0, 1], or both 0.
 
-    Notes
-    -----
-    Source: Prophet Arena, App. B.2; normalised as FEATURES P4 and H4 say.
-
     Examples
     --------
     >>> implied_probability([0.63], [0.42]).round(4).tolist()
@@ -56,29 +54,6 @@ def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> 
     if yes.size == 0 or yes.shape != no.shape or not ok.all():
         raise DomainError("prices must be pairs in [0, 1] that are not both 0")
     return np.asarray(yes / (yes + no))
-
-
-def market_baseline(price: ArrayLike, outcome: ArrayLike) -> float:
-    """Brier score of the forecaster who repeats the price; lower is better.
-
-    Parameters
-    ----------
-    price : array_like, shape (n,)
-        Implied probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
-
-    Notes
-    -----
-    Source: Prophet Arena, Table 2 (market baseline).
-
-    Examples
-    --------
-    >>> market_baseline([0.5], [1])
-    0.25
-    """
-    q, o = checked(price, outcome)
-    return float(((q - o) ** 2).mean())
 
 
 def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
@@ -139,6 +114,8 @@ def crra_allocation(
 ) -> FloatArray:
     """Share of a one-dollar budget put on Yes by the expected-utility optimum; the rest goes on No.
 
+    ``sigmoid((1 - 1/g) logit(q) + (1/g) logit(p))``, without any clip. Source: Prophet Arena, App. C.3, eq. 6.
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -160,10 +137,6 @@ def crra_allocation(
     ------
     DomainError
         Shapes that do not match, a value out of range, negative risk aversion, or an unknown tie rule.
-
-    Notes
-    -----
-    ``sigmoid((1 - 1/g) logit(q) + (1/g) logit(p))``, without any clip. Source: Prophet Arena, App. C.3, eq. 6.
 
     Examples
     --------
@@ -190,6 +163,8 @@ def crra_allocation(
 def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """What each dollar came back as: 1 breaks even, 0 is lost.
 
+    Source: Prophet Arena, App. C.3.
+
     Parameters
     ----------
     on_yes : array_like, shape (n,)
@@ -203,10 +178,6 @@ def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArr
     -------
     ndarray, shape (n,)
         At least 0; higher is better. One long shot can dominate: at a price of 0.0005 a right dollar pays 2000.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. C.3.
 
     Examples
     --------
@@ -224,6 +195,8 @@ def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArr
 def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
     """Mean payoff above break-even per unit of its standard deviation, not annualised; None where that is 0.
 
+    Source: Prophet Arena, App. D.2, with a risk-free payoff of 1.
+
     Parameters
     ----------
     payoff : array_like, shape (n,)
@@ -235,10 +208,6 @@ def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
     -------
     float or None
         Higher is better; None for fewer than ``ddof + 1`` bets or payoffs that are all equal.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. D.2, with a risk-free payoff of 1.
 
     Examples
     --------
@@ -277,21 +246,14 @@ def market_returns(
 ) -> Returns:
     """Average return and Sharpe ratio of a unit budget on every market.
 
+    Source: Prophet Arena, sections 3.1 and App. C.3, D.2.
+
     Parameters
     ----------
     forecast, price, risk_aversion, tie
         As for `crra_allocation`.
     outcome : array_like, shape (n,)
         1 Yes, 0 No.
-
-    Raises
-    ------
-    DomainError
-        As `crra_allocation`.
-
-    Notes
-    -----
-    Source: Prophet Arena, sections 3.1 and App. C.3, D.2.
 
     Examples
     --------

@@ -10,6 +10,8 @@ def halving_schedule(
 ) -> list[datetime]:
     """Forecast times, each half-way between the last one and the close.
 
+    Source: Prophet Arena, App. B.2.
+
     Parameters
     ----------
     first, close : datetime
@@ -28,10 +30,6 @@ def halving_schedule(
     ------
     DomainError
         Naive instants, first not before close, a gap of 0 or less, or ``most`` below 1.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. B.2; FEATURES P9.
 
     Examples
     --------

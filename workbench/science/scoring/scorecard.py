@@ -82,15 +82,13 @@ def parts_of(kind: Any) -> list[str]:
 def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
     """Difficulty per event: the crowd's Brier score for market events, the additive effect for all others.
 
+    Source: BLF, App. A.2. The effects come from this pool, not from the official leaderboard's.
+
     Parameters
     ----------
     events : Events
     pool : mapping of str to ndarray of shape (n,)
         Forecasts of the methods that estimate the question effects, ``nan`` where missing.
-
-    Notes
-    -----
-    Source: BLF, App. A.2. The effects come from this pool, not from the official leaderboard's.
 
     Examples
     --------
@@ -196,28 +194,28 @@ def scorecard(
     o, kind, question = events.outcome[rows], events.kind[rows], events.question[rows]
     card: dict[str, Part] = {}
     for metric in metrics:
-        found: Part = {}
+        scores: Part = {}
         adjusted: list[float] = []
         for part in parts_of(kind):
-            at = kind == part
-            if not at.any():
-                found[part] = None
+            inside = kind == part
+            if not inside.any():
+                scores[part] = None
                 continue
             if metric == "abi":
                 if difficulty is None:
                     raise DomainError("abi needs the difficulty of the events")
-                score = adjusted_part(p[at], o[at], rows[at], difficulty, part)
-                found[part] = _number(index_of(score) if not np.isnan(score) else score)
+                score = adjusted_part(p[inside], o[inside], rows[inside], difficulty, part)
+                scores[part] = _number(index_of(score) if not np.isnan(score) else score)
                 adjusted.append(score)
             else:
-                found[part] = _number(METRICS[metric](p[at], o[at], question[at]))
+                scores[part] = _number(METRICS[metric](p[inside], o[inside], question[inside]))
         if metric in POOLED:
-            found["overall"] = _number(METRICS[metric](p, o, question))
+            scores["overall"] = _number(METRICS[metric](p, o, question))
         else:
-            found["overall"] = _overall(found)
+            scores["overall"] = _overall(scores)
         if metric == "abi" and adjusted:
-            found["overall_of_mean_score"] = _number(index_of(float(np.mean(adjusted))))
-        card[metric] = found
+            scores["overall_of_mean_score"] = _number(index_of(float(np.mean(adjusted))))
+        card[metric] = scores
     return card
 
 
@@ -229,6 +227,8 @@ def subset_scorecard(
     trials: FloatArray, events: Events, size: int, how: str, metrics: Sequence[str]
 ) -> tuple[dict[str, Part], dict[str, Part], IntArray]:
     """Scores averaged over all subsets of ``size`` trials, and the score of the averaged forecasts.
+
+    Source: BLF, App. D.4 (Figure 9).
 
     Parameters
     ----------
@@ -248,10 +248,6 @@ def subset_scorecard(
         As `scorecard`. The second is what the authors' code stores; it makes every size look alike.
     rows : ndarray of int
         The events scored.
-
-    Notes
-    -----
-    Source: BLF, App. D.4 (Figure 9).
 
     Examples
     --------
@@ -277,11 +273,11 @@ def subset_scorecard(
     card: dict[str, Part] = {}
     for metric in usable:
         base = per_event["brier" if metric == "brier_index" else metric]
-        found: Part = {}
+        scores: Part = {}
         for part in parts_of(kind):
-            at = kind == part
-            value = float(base[at].mean()) if at.any() else float("nan")
-            found[part] = _number(index_of(value) if metric == "brier_index" and at.any() else value)
-        found["overall"] = float(base.mean()) if metric in POOLED else _overall(found)
-        card[metric] = found
+            inside = kind == part
+            value = float(base[inside].mean()) if inside.any() else float("nan")
+            scores[part] = _number(index_of(value) if metric == "brier_index" and inside.any() else value)
+        scores["overall"] = float(base.mean()) if metric in POOLED else _overall(scores)
+        card[metric] = scores
     return card, scorecard(pooled.mean(axis=1), rows, events, usable), rows

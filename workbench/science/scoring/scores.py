@@ -13,6 +13,8 @@ _MACHINE = float(np.finfo(np.float64).eps)
 def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """Squared error of each forecast.
 
+    Source: BLF, App. A.2.
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -25,15 +27,6 @@ def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     ndarray, shape (n,)
         In [0, 1]; lower is better.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, App. A.2.
-
     Examples
     --------
     >>> brier_scores([0.5, 1.0], [1, 1]).tolist()
@@ -45,6 +38,8 @@ def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
 
 def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Mean squared error of the forecasts.
+
+    Source: BLF, App. A.2; Prophet Arena, App. C.1.
 
     Parameters
     ----------
@@ -59,15 +54,6 @@ def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = N
     -------
     float
         In [0, 1]; lower is better, always-0.5 gives 0.25.
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, App. A.2; Prophet Arena, App. C.1.
 
     Examples
     --------
@@ -85,6 +71,8 @@ def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = N
 def event_weights(event: ArrayLike) -> FloatArray:
     """Weight 1/m for each of the m markets of an event, so that every event counts once.
 
+    Source: Prophet Arena, App. C.1.
+
     Parameters
     ----------
     event : array_like, shape (n,)
@@ -94,10 +82,6 @@ def event_weights(event: ArrayLike) -> FloatArray:
     -------
     ndarray, shape (n,)
         In (0, 1]; they sum to the number of events.
-
-    Notes
-    -----
-    Source: Prophet Arena, App. C.1.
 
     Examples
     --------
@@ -110,6 +94,8 @@ def event_weights(event: ArrayLike) -> FloatArray:
 
 def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLike) -> float:
     """Mean over events of the mean Brier score of the event's markets.
+
+    Source: Prophet Arena, section 3.1 and App. C.1.
 
     Parameters
     ----------
@@ -125,15 +111,6 @@ def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLi
     float
         In [0, 1]; lower is better.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: Prophet Arena, section 3.1 and App. C.1.
-
     Examples
     --------
     >>> event_weighted_brier([1.0, 0.0, 0.5], [1, 1, 1], ["a", "a", "b"])
@@ -144,6 +121,8 @@ def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLi
 
 def brier_index(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Brier Index of binary forecasts, in points: 100 perfect, 50 for always 0.5.
+
+    The root is taken once, after the mean. Source: BLF, App. A.2.
 
     Parameters
     ----------
@@ -158,15 +137,6 @@ def brier_index(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | No
     -------
     float
         In [0, 100]; higher is better.
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    The root is taken once, after the mean. Source: BLF, App. A.2.
 
     Examples
     --------
@@ -200,6 +170,8 @@ def index_of(score: float) -> float:
 def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-3) -> FloatArray:
     """Metaculus baseline score of each forecast, in points.
 
+    Source: BLF, App. A.2.
+
     Parameters
     ----------
     forecast : array_like, shape (n,)
@@ -214,15 +186,6 @@ def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1
     ndarray, shape (n,)
         ``100 (1 + log2 p_outcome)``: at most 100, 0 for 0.5; higher is better.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, App. A.2.
-
     Examples
     --------
     >>> metaculus_scores([0.5, 0.25], [1, 1]).tolist()
@@ -236,19 +199,12 @@ def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1
 def metaculus_baseline(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Mean Metaculus baseline score, in points: 0 for always 0.5, at most 100, higher is better.
 
+    Source: BLF, App. A.2; clip 1e-3, see `metaculus_scores`.
+
     Parameters
     ----------
     forecast, outcome : array_like, shape (n,)
         Probability of Yes; 1 Yes, 0 No.
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    Source: BLF, App. A.2; clip 1e-3, see `metaculus_scores`.
 
     Examples
     --------
@@ -275,11 +231,6 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHIN
     ndarray, shape (n,)
         At least 0; lower is better, always-0.5 gives 0.693.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
     Examples
     --------
     >>> log_losses([0.5], [1]).round(4).tolist()
@@ -299,11 +250,6 @@ def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE)
     forecast, outcome, clip
         As for `log_losses`.
 
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
     Examples
     --------
     >>> round(log_loss([0.9, 0.9], [1, 1]), 4)
@@ -314,6 +260,8 @@ def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE)
 
 def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> float:
     """Share of events called right by "Yes when above the threshold"; exactly at the threshold counts as half.
+
+    A forecast at the threshold decides nothing, so always-0.5 is right half the time whatever happened.
 
     Parameters
     ----------
@@ -328,15 +276,6 @@ def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5)
     -------
     float
         In [0, 1]; higher is better.
-
-    Raises
-    ------
-    DomainError
-        Empty input, unequal shapes, or a value out of range.
-
-    Notes
-    -----
-    A forecast at the threshold decides nothing, so always-0.5 is right half the time whatever happened.
 
     Examples
     --------
@@ -353,6 +292,8 @@ def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5)
 def confidence(forecast: ArrayLike) -> float:
     """Mean probability of the side each forecast favours.
 
+    Source: Analytica, section 5.1 (Conf.).
+
     Parameters
     ----------
     forecast : array_like, shape (n,) or (n, options)
@@ -362,15 +303,6 @@ def confidence(forecast: ArrayLike) -> float:
     -------
     float
         In [0.5, 1] for Yes/No forecasts: how sure, not how right.
-
-    Raises
-    ------
-    DomainError
-        Empty input or a value out of range.
-
-    Notes
-    -----
-    Source: Analytica, section 5.1 (Conf.).
 
     Examples
     --------

@@ -41,6 +41,8 @@ def utility_scores(
 ) -> UtilityScores:
     """Accuracy, soft and hard utility of choices, min-max normalised per task or over all tasks at once.
 
+    Source: Analytica, section 5.1; the text normalises per task, the authors' code over all tasks.
+
     Parameters
     ----------
     probabilities : sequence of array_like
@@ -62,10 +64,6 @@ def utility_scores(
     DomainError
         No task, a task with fewer than 2 options or without any stake, or a value out of range.
 
-    Notes
-    -----
-    Source: Analytica, section 5.1; the two normalisations are FEATURES E1 and A21.
-
     Examples
     --------
     >>> s = utility_scores([[0.8, 0.2], [0.5, 0.5]], [[1.2, 0.8], [0.9, 1.1]])
@@ -75,8 +73,8 @@ def utility_scores(
     if not len(probabilities) or len(probabilities) != len(payoffs):
         raise DomainError(f"{len(probabilities)} tasks with probabilities, {len(payoffs)} with payoffs")
     rows = []
-    for index, (given, worth) in enumerate(zip(probabilities, payoffs, strict=True)):
-        p, u = _task(given, worth, index)
+    for index, (chances, worth) in enumerate(zip(probabilities, payoffs, strict=True)):
+        p, u = _task(chances, worth, index)
         top = p >= p.max() - 1e-12
         best = u >= u.max() - 1e-12
         rows.append(
@@ -112,6 +110,8 @@ def utility_scores(
 def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
     """Mean over tasks of the variance of a score over repeated runs.
 
+    Source: Analytica, section 5.1 (Var.; 100 tasks, 10 runs).
+
     Parameters
     ----------
     scores : array_like, shape (tasks, runs)
@@ -128,10 +128,6 @@ def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
     ------
     DomainError
         Fewer than 2 runs, or a value that is not finite.
-
-    Notes
-    -----
-    Source: Analytica, section 5.1 (Var.; 100 tasks, 10 runs).
 
     Examples
     --------

@@ -33,6 +33,8 @@ def exceedance(
 ) -> FloatArray:
     """Chance that the series lies above each level on each day, from data before the cutoff only.
 
+    Source: BLF, App. I, eq. 1.
+
     Parameters
     ----------
     model : ExceedanceModel
@@ -58,10 +60,6 @@ def exceedance(
         No or too little data before the cutoff.
     NotMonotone
         The model is broken: its chance of passing a higher level is the larger one.
-
-    Notes
-    -----
-    Source: BLF, App. I, eq. 1.
 
     Examples
     --------
@@ -141,7 +139,7 @@ def make_model(name: str) -> ExceedanceModel:
     from workbench.science.series.trend import Hybrid, Linear, SafeLinear
     from workbench.science.series.volatility import Volatility
 
-    made: dict[str, Callable[[], ExceedanceModel]] = {
+    makers: dict[str, Callable[[], ExceedanceModel]] = {
         "knn": Knn,
         "linear": Linear,
         "safe-linear": SafeLinear,
@@ -156,6 +154,6 @@ def make_model(name: str) -> ExceedanceModel:
         "gjr-garch": lambda: Volatility(kind="gjr-garch"),
         "egarch": lambda: Volatility(kind="egarch"),
     }
-    if name not in made:
-        raise UnknownName("time-series model", name, made)
-    return made[name]()
+    if name not in makers:
+        raise UnknownName("time-series model", name, makers)
+    return makers[name]()

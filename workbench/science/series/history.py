@@ -39,20 +39,20 @@ class History:
         >>> History.of(["2020-01-02", "2020-01-01"], [2.0, 1.0]).values.tolist()
         [1.0, 2.0]
         """
-        at = np.asarray(days, dtype="datetime64[D]")
+        dates = np.asarray(days, dtype="datetime64[D]")
         y = np.asarray(values, dtype=np.float64)
-        if at.ndim != 1 or at.shape != y.shape:
-            raise DomainError(f"{at.size} days and {y.size} values are no time series")
-        known = np.isfinite(y) & ~np.isnat(at)
-        at, y = at[known], y[known]
+        if dates.ndim != 1 or dates.shape != y.shape:
+            raise DomainError(f"{dates.size} days and {y.size} values are no time series")
+        known = np.isfinite(y) & ~np.isnat(dates)
+        dates, y = dates[known], y[known]
         if not len(y):
             raise DomainError("the series has no value")
-        order = np.argsort(at, kind="stable")
-        at, y = at[order], y[order]
-        if (np.diff(at) == np.timedelta64(0, "D")).any():
-            again = at[1:][np.diff(at) == np.timedelta64(0, "D")][0]
+        order = np.argsort(dates, kind="stable")
+        dates, y = dates[order], y[order]
+        if (np.diff(dates) == np.timedelta64(0, "D")).any():
+            again = dates[1:][np.diff(dates) == np.timedelta64(0, "D")][0]
             raise DomainError(f"the series has two values for {again}")
-        return cls(days=at, values=y)
+        return cls(days=dates, values=y)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -13,13 +13,7 @@ _MONTH_STARTS = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
 def day_of_year(days: Days) -> IntArray:
     """Day 1..365 in a calendar without leap days: 29 February counts as 28 February.
 
-    Parameters
-    ----------
-    days : ndarray of datetime64[D]
-
-    Notes
-    -----
-    FEATURES B16; pandas' own day of year, which the paper uses, is off by one after February in leap years.
+    pandas' own day of year, which the paper uses, is off by one after February in leap years.
 
     Examples
     --------
@@ -36,14 +30,12 @@ def day_of_year(days: Days) -> IntArray:
 def cyclic_distance(a: IntArray, b: IntArray) -> IntArray:
     """Days between two days of the year, the short way round: 31 December and 2 January are 2 apart.
 
+    Source: BLF, App. I.1, eq. 18.
+
     Parameters
     ----------
     a, b : ndarray of int
         Days 1..365; broadcast against each other.
-
-    Notes
-    -----
-    Source: BLF, App. I.1, eq. 18.
 
     Examples
     --------

@@ -55,6 +55,8 @@ def unit_root_p(values: FloatArray, *, lags: int) -> float:
 def classify(history: History, *, window: int = 500, level: float = 0.05) -> SeriesClass:
     """Class of a series by two tests on its last observations.
 
+    BLF, App. H.4, names the classes and leaves the rule open; this one is ours.
+
     Parameters
     ----------
     history : History
@@ -74,10 +76,6 @@ def classify(history: History, *, window: int = 500, level: float = 0.05) -> Ser
     ------
     TooFewError
         Fewer than 30 observations.
-
-    Notes
-    -----
-    BLF, App. H.4, names the classes and leaves the rule open; this one is ours.
 
     Examples
     --------

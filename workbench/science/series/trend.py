@@ -128,14 +128,12 @@ class Hybrid:
 def for_source(source: str) -> Hybrid:
     """The hybrid with paper B's settings for a ForecastBench source.
 
+    Source: BLF, App. I.2. DBnomics uses `workbench.science.series.seasonal.Knn` instead.
+
     Parameters
     ----------
     source : str
         ``yfinance`` (trust 0.1, 60 observations); any other gets FRED's (0.5, 30).
-
-    Notes
-    -----
-    Source: BLF, App. I.2. DBnomics uses `workbench.science.series.seasonal.Knn` instead.
 
     Examples
     --------

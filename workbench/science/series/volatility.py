@@ -23,6 +23,9 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 class Volatility:
     """Simulated paths of log returns: a fitted volatility, shocks drawn from the model's own past shocks.
 
+    One set of paths serves all horizons and levels, so chances never rise with the level. Uses `arch`, imported when
+    first needed.
+
     Parameters
     ----------
     kind : {"garch", "gjr-garch", "egarch", "constant"}
@@ -34,11 +37,6 @@ class Volatility:
         Keep the mean return; without it the walk is fair.
     seed : int
         The same seed gives the same numbers.
-
-    Notes
-    -----
-    One set of paths serves all horizons and levels, so chances never rise with the level. Uses `arch`, imported when
-    first needed.
     """
 
     kind: Kind = "gjr-garch"
