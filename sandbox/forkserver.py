@@ -99,8 +99,6 @@ class ForkServer:
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
         self.level = level
-        #: whether kernels get a user id of their own when we are root
-        self.changes_user = level == "namespaces" or (level == "landlock" and files.open_to_all())
         self.up: Future[dict[str, Any]] = Future()
         self._socket = ours
         self._lock = threading.Lock()

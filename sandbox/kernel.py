@@ -6,7 +6,6 @@ needs no folder, no port and no network.
 
 import asyncio
 import contextlib
-import itertools
 import json
 import os
 import secrets
@@ -24,11 +23,10 @@ from sandbox.errors import KernelStartFailed
 from sandbox.folders import remove_tree, run_folder
 from sandbox.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
 from sandbox.types import Limits
+from sandbox.users import next_user
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 _BACKLOG = 16
-_FIRST_UID, _UIDS = 1_900_000_000, 200_000_000
-_uids = itertools.count(_FIRST_UID + secrets.randbelow(_UIDS))
 
 
 @dataclass(slots=True)
@@ -142,7 +140,7 @@ async def start_kernel(
     endpoints = endpoints or Endpoints.make()
     api, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    uid = next(_uids) if os.geteuid() == 0 and server.changes_user else None
+    uid = next_user() if os.geteuid() == 0 and server.level != "none" else None
     home = endpoints.make_home(uid) if server.level != "namespaces" else None
     request = {
         "level": server.level,

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -10,7 +11,8 @@ from sandbox.cgroups import memory_bound
 from sandbox.folders import run_folder
 from sandbox.forkserver import CLEAN_ENVIRONMENT
 from sandbox.types import IsolationReport
-from sandbox.view import kernel_folder
+from sandbox.users import next_user
+from sandbox.view import build_view, kernel_folder
 
 _SEALED = ("namespaces", "landlock")
 _SECONDS = 20
@@ -44,6 +46,13 @@ def probed() -> IsolationReport:
     return probe_machine()
 
 
+def _own_user() -> dict[str, Any]:
+    """As root: the user a kernel becomes, what it must be able to read, and the folder it must be able to pass."""
+    if os.geteuid() != 0:
+        return {}
+    return {"uid": next_user(), "read": build_view().sources(), "pass": str(run_folder().parent)}
+
+
 def try_level(level: str) -> dict[str, Any]:
     """Seal a process at `level` and return ``{"ok": True, "layers"}`` or ``{"ok": False, "error"}``."""
     if sys.platform != "linux":
@@ -54,7 +63,7 @@ def try_level(level: str) -> dict[str, Any]:
             [*command, str(run_folder() / "root")],
             env=CLEAN_ENVIRONMENT,
             cwd="/",
-            stdin=subprocess.DEVNULL,
+            input=json.dumps(_own_user() if level == "landlock" else {}),
             capture_output=True,
             text=True,
             timeout=_SECONDS,

@@ -36,12 +36,9 @@ class View:
     path: tuple[str, ...]
     modules: tuple[str, ...]
 
-    def open_to_all(self) -> bool:
-        """Whether any user of this machine can reach the files where they are (not below a private home)."""
-        folders = {parent for operation in self.operations for parent in Path(operation[-2]).parents}
-        return all(
-            os.stat(folder).st_mode & 0o001 for folder in folders if folder.is_absolute() and folder.is_dir()
-        )
+    def sources(self) -> tuple[str, ...]:
+        """The files and folders of the machine that a kernel must be able to read."""
+        return tuple(operation[1] for operation in self.operations if operation[0] in ("bind", "copy"))
 
 
 #: Where the kernel's own code lies in its root.

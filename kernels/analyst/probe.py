@@ -5,8 +5,8 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable
-from typing import NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
 NEEDED_LANDLOCK = 6
 MINIMAL = {
@@ -21,11 +21,12 @@ MINIMAL = {
 
 def main(level: str, mountpoint: str) -> int:
     """Seal a forked child at `level`, look from the inside, report ``{"ok", "layers"}`` or ``{"ok", "error"}``."""
+    given = json.load(sys.stdin)
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            layers = _namespaces(mountpoint, writer) if level == "namespaces" else _landlock()
+            layers = _namespaces(mountpoint, writer) if level == "namespaces" else _landlock(given)
             told = {"ok": True, "layers": layers}
         except Exception as error:
             told = {"ok": False, "error": str(error) or repr(error)}
@@ -75,7 +76,7 @@ def _namespaces(mountpoint: str, writer: int) -> NoReturn:
     os._exit(0)
 
 
-def _landlock() -> list[str]:
+def _landlock(given: Mapping[str, Any]) -> list[str]:
     import isolation
     import seccomp
 
@@ -87,17 +88,40 @@ def _landlock() -> list[str]:
         )
     if not seccomp.supported():
         raise OSError("seccomp: no filter for this processor")
-    code = seccomp.build(sockets=False)
+    program = seccomp.for_process(seccomp.build(private_root=False), os.getpid())
     outside = os.getppid()
-    isolation.drop_rights()
+    layers = ["landlock", "seccomp", "no-new-privileges", "capabilities", "limits"]
+    isolation.drop_rights(given.get("uid"))
+    if "uid" in given:
+        _expect_readable(given)
+        layers.append("own-user-id")
+    _expect(os.getuid() != 0, "a kernel would be root")
     isolation.set_limits(MINIMAL)
     isolation.restrict_files([("/usr", "r"), ("/dev/null", "d")])
-    isolation.install_filter(code)
+    isolation.install_filter(program)
     _expect_refused(lambda: os.listdir("/etc"), "files of the host can be read")
     _expect_refused(lambda: os.kill(outside, 0), "processes of the host can be signalled")
     _expect_refused(lambda: socket.socket(socket.AF_INET), "a network socket could be made")
     _expect_refused(lambda: socket.socket(socket.AF_UNIX), "a unix socket could be made")
-    return ["landlock", "seccomp", "no-new-privileges", "capabilities", "limits"]
+    _expect_refused(lambda: os.listxattr("/"), "attributes of the host's files can be read")
+    return layers
+
+
+def _expect_readable(given: Mapping[str, Any]) -> None:
+    """As the user that a kernel is: read the files it needs, and reach the folder where its own will be."""
+    path = given["pass"]
+    try:
+        os.stat(f"{path}/.")
+        for path in given["read"]:
+            if os.path.isdir(path):
+                os.listdir(path)
+            else:
+                os.close(os.open(path, os.O_RDONLY))
+    except PermissionError:
+        raise OSError(
+            f"{path} is closed to other users, and a kernel at this level is never root; put Python, its packages and "
+            "the folder for temporary files where every user can read, or run as an ordinary user, or at level namespaces"
+        ) from None
 
 
 def _expect(true: bool, otherwise: str) -> None:
@@ -109,7 +133,7 @@ def _expect_refused(action: Callable[[], object], otherwise: str) -> None:
     try:
         action()
     except OSError as error:
-        if error.errno in (errno.EPERM, errno.EACCES, errno.EROFS, errno.EAFNOSUPPORT):
+        if error.errno in (errno.EPERM, errno.EACCES, errno.EROFS, errno.EAFNOSUPPORT, errno.EOPNOTSUPP):
             return
         raise
     raise OSError(otherwise)

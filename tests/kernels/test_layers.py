@@ -65,7 +65,7 @@ LAYERS = {
         "socket.socket(socket.AF_INET, socket.SOCK_DGRAM); print('ok')",
     ),
     "seccomp without unix sockets": (
-        "isolation.install_filter(seccomp.build(sockets=False))",
+        "isolation.install_filter(seccomp.build(private_root=False))",
         "s = socket.socket(socket.AF_UNIX); s.connect(unix); print('ok')",
     ),
     "seccomp against tracing": (

@@ -9,6 +9,7 @@ import pytest
 from sandbox import Limits, Sandbox, Session, SessionSpec
 from sandbox.forkserver import _get, close_servers
 from sandbox.probe import probed
+from tests.sandbox import readable_python
 
 LEVELS = ("namespaces", "landlock")
 
@@ -29,6 +30,8 @@ async def echo(path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_server_left() -> Any:
+    readable_python.open_to_all()
+    probed.cache_clear()  # a test elsewhere may have asked before
     yield
     close_servers()
 

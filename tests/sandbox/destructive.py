@@ -5,6 +5,7 @@ Each prints ``reached N``: how far it got; `bound` is what unsealed it reaches. 
 they are not run.
 """
 
+import os
 from dataclasses import dataclass
 
 from sandbox import Limits
@@ -137,10 +138,36 @@ def load(secret: str) -> str:
     return "import os, time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nprint('size', 1)"
 
 
+def numbers_of_processes(secret: str) -> str:
+    """A cell that learns of a process of the host: that it is there, and whose."""
+    return f"import os; print('size', os.stat('/proc/{os.getpid()}').st_uid, os.getsid({os.getpid()}))"
+
+
+def locks(secret: str) -> str:
+    """A cell that locks a file which its own child, in another kernel's place, opens by itself."""
+    return """
+import fcntl, os
+holder = open('/usr/bin/env')
+fcntl.flock(holder, fcntl.LOCK_EX)
+if os.fork() == 0:
+    try:
+        fcntl.flock(open('/usr/bin/env'), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os._exit(7)
+    os._exit(0)
+print('size' if os.waitstatus_to_exitcode(os.wait()[1]) == 7 else 'not seen', 1)
+"""
+
+
 #: What is open at landlock for everybody, by its words in docs/sandbox.md: cells that get through.
-OPEN_AT_LANDLOCK = {"names and sizes of files": names_and_sizes, "load on the machine": load}
+OPEN_AT_LANDLOCK = {
+    "names and sizes of files": names_and_sizes,
+    "numbers and users of processes": numbers_of_processes,
+    "load on the machine": load,
+    "locks on common files": locks,
+}
 #: The same where no control group can be made, and as an ordinary user; shown in test_cgroups.py and test_disk.py.
 OPEN_AT_LANDLOCK_WITHOUT = {
-    "without control groups": {"memory of orphans", "shared segments", "processes of root"},
+    "without control groups": {"memory of orphans", "shared segments"},
     "as an ordinary user": {"removed files"},
 }

@@ -43,11 +43,10 @@ print('reached')
 """
 CLOSED_TO_READERS = """
 import os, time
-os.mkdir('closed')
+os.mkdir('closed', 0o300)  # to be entered, not to be listed
 for number in range(14):
     with open(f'closed/{number}', 'wb') as file:
         file.write(b'x' * (1 << 20))
-os.chmod('closed', 0)
 time.sleep(2)
 print('reached')
 """

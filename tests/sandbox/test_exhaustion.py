@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -72,9 +73,6 @@ async def test_it_is_stopped_and_the_neighbour_goes_on(attack: Destructive, leve
     neighbour = await open_session("P2.1.1", level=level)
     await neighbour.execute("mine = 5")
     session = await open_session(level=level, limits=attack.limits)
-    root_itself = os.geteuid() == 0 and not (await fork_server(level)).changes_user
-    if root_itself and attack.name == "fork bomb" and session.memory == "watched":
-        pytest.skip("the system does not count processes of root itself, and no control group does")
     result = await session.execute(attack.source)
     reached = _reached(result.text())
     assert reached is None or reached < attack.bound, result.text()
@@ -83,19 +81,24 @@ async def test_it_is_stopped_and_the_neighbour_goes_on(attack: Destructive, leve
     assert (await session.execute("6 * 7")).text() == "42"
 
 
-async def test_what_is_open_at_landlock_is_what_the_docs_name(open_session: Opener, tmp_path: Path):
+async def test_what_is_open_at_landlock_is_what_the_docs_name(open_session: Opener):
     docs = (Path(__file__).resolve().parents[2] / "docs" / "sandbox.md").read_text()
     section = docs.partition("### Open at `landlock`")[2].partition("\n## ")[0]
     named = {}
     for line in re.findall(r"^- (.+?)(?=^- |\Z)", section, re.M | re.S):
         where, colon, rest = line.partition(":")
-        named[where if colon else "always"] = set(re.findall(r"\*\*(.+?)\*\*", rest if colon else line))
+        named.setdefault(where if colon else "always", set()).update(
+            re.findall(r"\*\*(.+?)\*\*", rest if colon else line)
+        )
     assert named == {"always": set(OPEN_AT_LANDLOCK), **OPEN_AT_LANDLOCK_WITHOUT}
-    (tmp_path / "secret").write_text("x" * 1234)
     session = await open_session(level="landlock")
-    for name, cell in OPEN_AT_LANDLOCK.items():
-        result = await session.execute(cell(str(tmp_path / "secret")))
-        assert result.status == "ok" and result.text().startswith("size "), f"{name} is open no more"
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)  # as root the kernel is another user
+        secret = Path(folder) / "secret"
+        secret.write_text("x" * 1234)
+        for name, cell in OPEN_AT_LANDLOCK.items():
+            result = await session.execute(cell(str(secret)))
+            assert result.status == "ok" and result.text().startswith("size "), f"{name} is open no more"
 
 
 @pytest.mark.parametrize("level", LEVELS)

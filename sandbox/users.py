@@ -1,0 +1,87 @@
+"""User ids for kernels: where we are root, each kernel is a user of its own, shared with nobody on this machine.
+
+`start_kernel` takes one for each kernel. A process takes them in order from a block that it holds as long as it lives, by
+an abstract socket's name, which Linux gives to one process only and takes back at its end, however it ends.
+"""
+
+import os
+import random
+import socket
+import threading
+from pathlib import Path
+
+from sandbox.errors import KernelStartFailed
+
+# above what systemd and user namespaces give away, below what a signed number holds
+_FIRST, _BLOCKS, _SIZE = 1_900_000_000, 3000, 65_536
+_ATTEMPTS = 64
+_lock = threading.Lock()
+
+
+class _Block:
+    """Ids nobody else takes while `holder` is open."""
+
+    def __init__(self, number: int, holder: socket.socket) -> None:
+        self.ids = iter(_ids(number))
+        self.holder = holder
+
+
+#: By process: after a fork, parent and child must not go on in the same block.
+_blocks: dict[int, _Block] = {}
+
+
+def next_user() -> int:
+    """Return a user id that no other kernel and no other process has or will have while we live.
+
+    Raises
+    ------
+    KernelStartFailed
+        Every block that was tried is held by somebody.
+    """
+    with _lock:
+        block = _blocks.get(os.getpid())
+        user = next(block.ids, None) if block is not None else None
+        if user is None:
+            block = _blocks[os.getpid()] = _claim()
+            user = next(block.ids)
+        return user
+
+
+def _ids(number: int) -> range:
+    start = _FIRST + number * _SIZE
+    return range(start, start + _SIZE)
+
+
+def _claim() -> _Block:
+    for number in random.SystemRandom().sample(range(_BLOCKS), _ATTEMPTS):
+        holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            holder.bind(f"\0analyst-users-{number}")
+        except OSError:
+            holder.close()
+            continue
+        # the name holds in one network namespace, and kernels outlive a killed manager by a moment
+        if _in_use(_ids(number)):
+            holder.close()
+            continue
+        return _Block(number, holder)
+    raise KernelStartFailed(
+        f"no user ids for kernels: {_ATTEMPTS} blocks between {_FIRST} and {_FIRST + _BLOCKS * _SIZE} are all in use; "
+        "see whose sockets 'ss -xl' lists as @analyst-users-*"
+    )
+
+
+def _in_use(ids: range) -> bool:
+    """Whether a process of this machine has one of these ids."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                # the owner of the folder itself is root for a process that is closed to looks
+                lines = (folder / "status").read_text().splitlines()
+            except OSError:
+                continue  # it ended
+            if any(
+                int(user) in ids for line in lines if line.startswith("Uid:") for user in line.split()[1:]
+            ):
+                return True
+    return False
