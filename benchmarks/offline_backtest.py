@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
-from proxies.clock import Cutoff
 from proxies.ledger import Address, MemoryLedger
 from workbench.evaluation.bootstrap import block_counts, index_means, opposite_share
 from workbench.forecasting.arrays import FloatArray

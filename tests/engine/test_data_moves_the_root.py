@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from tests.conftest import FinishedRun
 from workbench.engine.assembly import open_engine
 from workbench.engine.runner import new_run

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from workbench.agents.errors import BadSetting
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult, JournalCell
     from workbench.models.base import ModelReply, ModelRequest, NodeRef
     from workbench.propositions import Belief, Proposition, Rule, Tree

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from workbench.agents.registry import open_synthesizer
 from workbench.engine.asking import ModelDesk
 from workbench.engine.state import RunState, load_state, put_tree

@@ -76,7 +76,7 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None) -> str:
 
 def adopt_tree(store: Store, tree: Tree, *, cutoff: str) -> str:
     """Make a run of a ready tree and return its id; it is done when its root has a probability."""
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
 
     run_id = new_run(store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model="import"))
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.registry import open_synthesizer
 from workbench.engine.asking import ModelDesk

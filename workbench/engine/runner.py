@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, BrokerSession
 from proxies.catalogue import Catalogue, api_doc, api_map, api_search
-from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
 from sandbox.errors import KernelStartFailed
