@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
-from proxies.clock import Cutoff
 from proxies.ledger import Address, MemoryLedger
 from workbench.questions.deciding import appraise, check, resolve
 from workbench.questions.errors import ClaimRefused

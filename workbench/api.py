@@ -38,7 +38,7 @@ async def analyze(
     ProviderError
         A model or source failed for good; ``workbench resume`` goes on where it stopped.
     """
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from workbench.cli.runs import progress
     from workbench.engine.run.assembly import open_engine
     from workbench.engine.run.opening import new_run

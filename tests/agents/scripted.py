@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from sandbox.types import SessionSpec
 from tests.fakes.leaf import make_leaf_task
 from tests.fakes.sandbox import FakeSession, Step

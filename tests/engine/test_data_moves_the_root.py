@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from tests.conftest import FinishedRun
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.opening import new_run

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from workbench.agents.base import AgentSettings, DataGuide, LeafTask
 from workbench.models.base import NodeRef
 

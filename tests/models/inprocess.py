@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from sandbox.types import CellResult, SessionSpec
 from tests.fakes.leaf import FakeGuide, make_leaf_task
 from tests.fakes.sandbox import FakeSession, printed, raised

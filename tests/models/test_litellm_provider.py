@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from tests.models.inprocess import Desk, analyst, ground, grow
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.models.base import NodeRef

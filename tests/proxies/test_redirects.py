@@ -3,8 +3,8 @@
 import pytest
 
 from proxies.catalogue.schema import Key
+from proxies.fetch.transport import HttpxWire, Outgoing, Wire
 from proxies.sources.yahoo import CurlWire
-from proxies.transport import HttpxWire, Outgoing, Wire
 from tests.fakes.upstream import Sent, Upstream
 
 SECRET = "the-callers-own-key-0123456789"

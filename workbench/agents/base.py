@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from workbench.agents.errors import BadSetting
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from proxies.ledger import Answer
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence

@@ -15,7 +15,7 @@ from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, To
 from workbench.prompts import render
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings, Asker
 
 T = TypeVar("T")

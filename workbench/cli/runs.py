@@ -121,7 +121,7 @@ def analyze(
 def _analyze(
     statement: str, cutoff_text: str, settings: RunSettings, *, plan_only: bool, as_json: bool
 ) -> str:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
 
     cutoff = Cutoff.parse(cutoff_text)
     store = open_store()

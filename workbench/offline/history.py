@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 
 if TYPE_CHECKING:
     from proxies.broker import Broker

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from workbench.models.base import ModelReply, ModelRequest, NodeRef, Usage
 from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel

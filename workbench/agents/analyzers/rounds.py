@@ -15,7 +15,7 @@ from workbench.prompts import render
 from workbench.propositions import Tree, TreeError
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from workbench.agents.base import Asker
 
 CEILING_FACTOR = 2

@@ -20,7 +20,7 @@ from workbench.prompts import render
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult
 
 MAX_IMAGES = 8

@@ -31,7 +31,7 @@ from workbench.synthesis import (
 )
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from workbench.agents.base import Asker
 
 

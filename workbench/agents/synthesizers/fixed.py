@@ -14,7 +14,7 @@ from workbench.propositions import Belief, Proposition, Rule
 from workbench.synthesis import average_rule, random_rule
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from workbench.agents.base import Asker
 
 

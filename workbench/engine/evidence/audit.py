@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any, Literal
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.run.files import run_manifest

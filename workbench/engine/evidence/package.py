@@ -103,7 +103,7 @@ def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
 
     ``package`` is the hash of the file it came in.
     """
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
 
     run_id = new_run(store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model="import"))
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))

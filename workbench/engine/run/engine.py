@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.catalogue import Catalogue
-from proxies.clock import Cutoff
 from sandbox import Limits, Sandbox
 from workbench.engine.evidence.report import write_report
 from workbench.engine.run.asking import Budget, ModelGateway

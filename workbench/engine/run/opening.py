@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
 from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
 from workbench.engine.run.settings import RunSettings

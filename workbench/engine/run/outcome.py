@@ -1,7 +1,7 @@
 """How a claim about an embedded series turned out: told only of a finished run, from data after its cutoff."""
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
-from proxies.clock import Cutoff
 from proxies.settings import ProxySettings
 from workbench.offline.history import broker_history, visible
 from workbench.questions.deciding import resolve

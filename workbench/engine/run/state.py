@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
 from workbench.propositions import Belief, NodeId, Tree

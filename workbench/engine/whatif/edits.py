@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.state import RunState, load_state, put_tree

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.opening import Agents
