@@ -4,7 +4,7 @@ import pytest
 
 from proxies.catalogue.schema import Key
 from proxies.fetch.transport import HttpxWire, Outgoing, Wire
-from proxies.sources.yahoo import CurlWire
+from proxies.vendors.yahoo.source import CurlWire
 from tests.fakes.upstream import Sent, Upstream
 
 SECRET = "the-callers-own-key-0123456789"

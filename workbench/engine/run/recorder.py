@@ -6,6 +6,7 @@ from workbench.engine.run.files import RunFiles
 from workbench.engine.run.state import RunState, apply, load_state
 from workbench.store import Event, Store, StoredEvent
 from workbench.store.database import utc_now
+from workbench.synthesis import UnknownRule
 
 Listener = Callable[[RunState, StoredEvent], None]
 
@@ -32,10 +33,13 @@ class Recorder:
 
         The event is folded into a copy of the state before it is appended: the log is append-only, so an event that cannot
         be read back (a rule that no package registers, a tree that is none) would make the run unreadable for ever.
-        Raises whatever the fold raises; nothing is on the log then.
+        Raises ``UnknownRule`` for a rule that no installed package registers, and whatever else the fold raises; nothing is
+        on the log then.
         """
         draft = self.state.copy()
         apply(self.store, draft, StoredEvent(self.state.seq + 1, self.state.run_id, utc_now(), event))
+        if draft.missing != self.state.missing:
+            raise UnknownRule(draft.missing[-1])
         seq = self.store.append(self.state.run_id, event)
         draft.seq = seq
         self.state = draft

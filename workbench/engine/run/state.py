@@ -14,12 +14,12 @@ import orjson
 from proxies.asof.clock import Cutoff
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
-from workbench.propositions import Belief, NodeId, Tree
+from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.ids import require_id
 from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
-from workbench.synthesis import rule_from_json, tree_from_json
+from workbench.synthesis import UninstalledRule, rule_from_json, tree_from_json
 
 #: Largest number of a trial or attempt; both stand in file names.
 MAX_NUMBER = 9999
@@ -180,9 +180,9 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
         case ev.RunSealed():
             state.isolation = event.isolation
         case ev.TreeExpanded():
-            state.tree = _tree(store, event.tree)
+            state.tree = _tree(store, state, event.tree)
         case ev.TreePlanned() | ev.TreeEdited():
-            state.tree, state.planned = _tree(store, event.tree), True
+            state.tree, state.planned = _tree(store, state, event.tree), True
         case ev.LeafStarted():
             _move(state, event, attempt=event.attempt, open=True, failure=None)
         case ev.LeafGrounded():
@@ -198,7 +198,9 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
             state.pooled.add(event.node)
         case ev.NodeSynthesized():
             belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
-            state.tree = state.tree.with_rule(event.node, rule_from_json(event.rule), belief)
+            rule = rule_from_json(event.rule, missing="keep")
+            _note_missing(state, [rule], package=event.package)
+            state.tree = state.tree.with_rule(event.node, rule, belief)
         case ev.NodeFailed():
             state.failures.setdefault(event.node, []).append(event.reason)
         case ev.RunStopped():
@@ -224,8 +226,18 @@ def _move(state: RunState, event: ev.LeafEvent, **changes: Any) -> None:
     state.trials[key] = replace(state.trial(*key), **changes)
 
 
-def _tree(store: Store, digest: str) -> Tree:
-    return tree_from_json(orjson.loads(store.body(digest)))
+def _tree(store: Store, state: RunState, digest: str) -> Tree:
+    tree = tree_from_json(orjson.loads(store.body(digest)), missing="keep")
+    _note_missing(state, [rule for node in tree.inner() if (rule := tree[node].rule) is not None])
+    return tree
+
+
+def _note_missing(state: RunState, rules: Iterable[Rule], *, package: str | None = None) -> None:
+    """Remember which rules are not installed here: the run is readable without them, but nothing can be computed."""
+    for rule in rules:
+        if isinstance(rule, UninstalledRule):
+            source = f"; it came with the package {package}" if package else ""
+            state.missing = tuple(dict.fromkeys((*state.missing, f"{rule.problem}{source}")))
 
 
 def put_tree(store: Store, tree: Tree) -> str:

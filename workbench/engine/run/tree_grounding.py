@@ -10,7 +10,7 @@ from workbench.engine.run.grounding import LeafGrounding
 from workbench.engine.run.recorder import Recorder
 from workbench.errors import ProviderError, WorkbenchError
 from workbench.models.errors import ModelError
-from workbench.plugins import RULES, UnknownPlugin, package_of
+from workbench.plugins import RULES, package_of
 from workbench.propositions import NodeId
 from workbench.store import events as ev
 from workbench.synthesis import RuleError
@@ -83,7 +83,7 @@ class TreeGrounding:
                     report=self._recorder.store.put_body(belief.report),
                 )
             )
-        except (RuleError, UnknownPlugin) as error:
+        except RuleError as error:
             # A synthesizer of another package may bring a rule that nobody registered: its result cannot be read back.
             reason = f"the {state.settings.rule} synthesizer's rule cannot be recorded: {error}"
             self._recorder.record(ev.NodeFailed(node=node, reason=reason))

@@ -178,7 +178,8 @@ def without_value(tree: Tree) -> tuple[NodeId, ...]:
 
 
 def require_grounded(state: RunState) -> None:
-    """Raise ``UsageError`` unless the run's root has a probability."""
+    """Raise ``UsageError`` unless the run's root has a probability and all that it needs is installed."""
+    state.require_installed()
     if state.tree.root.belief is None:
         raise UsageError(
             f"run {state.run_id} has no root probability yet: `workbench resume {state.run_id}` first"

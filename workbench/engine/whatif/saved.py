@@ -49,6 +49,7 @@ def save_scenario(
     check_name(name)
     with store.transaction():
         state = load_state(store, run_id)
+        state.require_installed()
         known = state.scenarios.scenarios.get(name)
         play(state.tree, [*(known.edits if known else ()), *edits])
         if probability is not None:

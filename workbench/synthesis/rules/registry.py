@@ -10,17 +10,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, NoReturn
 
 from workbench.errors import UsageError
+from workbench.plugins import (
+    RULES,
+    AmbiguousPlugin,
+    UnknownPlugin,
+    load_plugin,
+    package_of,
+    plugin_names,
+)
 from workbench.propositions import NodeId, Polarity, Rule, RuleLimits, Tree, TreeError
 from workbench.synthesis.errors import RuleFormatError, UnknownChild, UnknownRule
 from workbench.synthesis.rules.linear import INTERCEPT_MAX, check_unit
 
-RULES = "analyst_workbench.rules"
-
-_OWN = "analyst-workbench"
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 
 # Loading an entry point reads the metadata of every installed package (20 ms), reading a tree asks for thousands of rules.
@@ -30,7 +34,7 @@ _loaded: dict[str, type[Rule]] = {}
 
 def rule_names() -> tuple[str, ...]:
     """Names of the installed rules, sorted."""
-    return tuple(sorted({point.name for point in entry_points(group=RULES)}))
+    return plugin_names(RULES)
 
 
 def rule_class(name: str) -> type[Rule]:
@@ -189,25 +193,25 @@ def checked_value(
 
 
 def _load(name: str) -> type[Rule]:
-    points = sorted(entry_points(group=RULES, name=name), key=lambda point: _package(point) != _OWN)
-    if not points:
+    try:
+        kind = load_plugin(RULES, name)
+    except UnknownPlugin:
         raise UnknownRule(
             f"no rule named {name[:60]!r} is installed; there are {', '.join(rule_names()) or 'none'}"
-        )
-    point = points[0]  # a stranger's "linear" does not take the place of ours
-    try:
-        kind = point.load()
+        ) from None
+    except AmbiguousPlugin as error:
+        raise UnknownRule(str(error)) from None
     except Exception as error:  # importing a stranger's module may raise anything
         raise UnknownRule(
-            _line(f"the rule {name!r} of the package {_package(point)} does not load: {_shown(error)}")
+            _line(
+                f"the rule {name!r} of the package {package_of(RULES, name)} does not load: {_shown(error)}"
+            )
         ) from error
     if not (isinstance(kind, type) and issubclass(kind, Rule)):
-        raise UnknownRule(f"the rule {name!r} of the package {_package(point)} is no class derived from Rule")
+        raise UnknownRule(
+            f"the rule {name!r} of the package {package_of(RULES, name)} is no class derived from Rule"
+        )
     return kind
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "(unknown)"
 
 
 def _shown(error: Exception) -> str:
