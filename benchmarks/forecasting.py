@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.evaluation.bootstrap import stratified_index
-from workbench.evaluation.calibration_error import calibration_error
-from workbench.evaluation.scores import brier_index
-from workbench.forecasting.arrays import FloatArray, sigmoid
-from workbench.forecasting.leave_out import leave_out_platt
-from workbench.forecasting.pooling import pool_logit_mean, pool_mean, pool_median
-from workbench.forecasting.shrinkage import trial_logits, tune_in_sample, tune_leave_out
+from workbench.science.arrays import FloatArray, sigmoid
+from workbench.science.calibrating.leave_out import leave_out_platt
+from workbench.science.comparing.bootstrap import stratified_index
+from workbench.science.pooling.pool import pool_logit_mean, pool_mean, pool_median
+from workbench.science.pooling.shrinkage import trial_logits, tune_in_sample, tune_leave_out
+from workbench.science.scoring.calibration_error import calibration_error
+from workbench.science.scoring.scores import brier_index
 
 RESAMPLES = 5000
 METHODS = 18
@@ -70,7 +70,7 @@ def synthetic(events: int, seed: int = 0) -> Problem:
 
 
 def real(folder: Path) -> Problem:
-    from workbench.evaluation.tables import read_events, read_forecasts
+    from workbench.science.tables import read_events, read_forecasts
 
     events = read_events(folder / "events.csv.gz")
     trials = read_forecasts(folder / "trials_dev.csv.gz", events)

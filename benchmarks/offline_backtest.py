@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
-from proxies.clock import Cutoff
 from proxies.ledger import Address, MemoryLedger
-from workbench.evaluation.bootstrap import block_counts, index_means, opposite_share
-from workbench.forecasting.arrays import FloatArray
 from workbench.questions.deciding import appraise, check, resolve
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.bootstrap import index_means, opposite_share
 
 Rows = Sequence[Mapping[str, Any]]
 SOURCES = ("SP500", "WTI", "VIX", "BAA", "AAA")
@@ -122,7 +122,7 @@ def table(found: list[Answer], *, block: int, resamples: int, seed: int = 202611
         first, last = int(at.min()), int(at.max())
         size = np.bincount(at - first, minlength=last - first + 1).astype(float)
         sums = np.column_stack([np.bincount(at - first, weights=c, minlength=len(size)) for c in briers.T])
-        counts = block_counts(len(size), min(block, len(size)), resamples, np.random.default_rng(seed))
+        counts = block_counts(len(size), min(block, len(size)), resamples=resamples, seed=seed)
         drawn = index_means((counts @ sums) / (counts @ size)[:, None])
         own = index_means(briers.mean(axis=0))
         shown = [family, str(len(part)), f"{o.mean():.2f}", *[f"{value:.1f}" for value in own]]
@@ -130,6 +130,15 @@ def table(found: list[Answer], *, block: int, resamples: int, seed: int = 202611
             shown.append(difference(own[0] - own[rival], drawn[:, 0] - drawn[:, rival]))
         lines.append(shown)
     return lines
+
+
+def block_counts(cutoffs: int, block: int, *, resamples: int, seed: int) -> FloatArray:
+    """How often each cutoff is drawn when blocks of neighbours are: (resamples, cutoffs), rows sum to ``cutoffs``."""
+    from arch.bootstrap import CircularBlockBootstrap
+
+    drawn = CircularBlockBootstrap(block, np.arange(cutoffs), seed=np.random.default_rng(seed))
+    rows = [np.bincount(data[0][0], minlength=cutoffs) for data in drawn.bootstrap(resamples)]
+    return np.array(rows, dtype=np.float64)
 
 
 def difference(gap: float, drawn: FloatArray) -> str:

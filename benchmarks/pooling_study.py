@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.evaluation.bootstrap import StratifiedIndex, stratified_index
-from workbench.evaluation.recipe import Recipe, prepare
-from workbench.evaluation.scorecard import scorecard
-from workbench.evaluation.tables import Events, Forecasts, read_events, read_forecasts
-from workbench.forecasting.arrays import FloatArray, codes_of, logit, sigmoid
-from workbench.forecasting.leave_out import leave_out_platt
-from workbench.forecasting.logistic import leave_out_logistic
-from workbench.forecasting.pooling import pool
-from workbench.forecasting.shrinkage import choose_leave_out, floor_weight, trial_logits
+from workbench.science.arrays import FloatArray, codes_of, logit, sigmoid
+from workbench.science.calibrating.leave_out import leave_out_platt
+from workbench.science.calibrating.logistic import leave_out_logistic
+from workbench.science.comparing.bootstrap import StratifiedIndex, stratified_index
+from workbench.science.pooling.pool import pool
+from workbench.science.pooling.shrinkage import choose_leave_out, floor_weight, trial_logits
+from workbench.science.recipe import Recipe, prepare
+from workbench.science.scoring.scorecard import scorecard
+from workbench.science.tables import Events, Forecasts, read_events, read_forecasts
 
 REFERENCE = "logit mean + hierarchical Platt"
 SEES_THE_FUTURE = "pro-high-brave-c1-t1-clairvoyant"  # its date filter was off: left out of every stack

@@ -21,12 +21,12 @@ import httpx
 import orjson
 import pandas as pd
 
+from proxies.asof.clock import Cutoff
+from proxies.asof.pipeline import settle
+from proxies.asof.policies import Ask, Found
 from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.catalogue import load_catalogue
-from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer, MemoryLedger
-from proxies.pipeline import settle
-from proxies.policies import Ask, Found
 from proxies.settings import ProxySettings
 from sandbox import Limits
 from sandbox.kernels.view import kernel_folder

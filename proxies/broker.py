@@ -15,21 +15,21 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from proxies import pipeline
-from proxies.cache import LARGE, Raw
+from proxies.asof import pipeline
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import Ask, AskAgain
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue
-from proxies.clock import Cutoff
 from proxies.errors import CutoffRefused, NoCutoff, NoSuch, Refused, SourceRejected
-from proxies.handling import Done, Handling, Job, More, done, gives_rows, hinted
-from proxies.helper import CannotStart, Helper, Seat
+from proxies.fetch.cache import LARGE, Raw
+from proxies.fetch.handling import Done, Handling, Job, More, done, gives_rows, hinted
+from proxies.fetch.helper import CannotStart, Helper, Seat
+from proxies.fetch.raws import Raws, offload
+from proxies.fetch.transport import Wire
 from proxies.ledger import UNREAD, Address, Answer, Ledger, LedgerRow, Packer, canonical
-from proxies.policies import Ask, AskAgain
-from proxies.raws import Raws, offload
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
-from proxies.sources.base import Source
-from proxies.sources.registry import open_sources
-from proxies.transport import Wire
+from proxies.vendors.base import Source
+from proxies.vendors.registry import open_sources
 
 __all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
 

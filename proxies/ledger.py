@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import orjson
 
-from proxies.columns import Columns, to_columns
 from proxies.errors import LedgerMismatch
+from proxies.fetch.columns import Columns, to_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

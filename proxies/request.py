@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant
 from proxies.catalogue.loader import Endpoint
 from proxies.catalogue.schema import Param
-from proxies.clock import NEW_YORK, Cutoff, parse_day, parse_instant
 from proxies.errors import MissingParameter, ParameterInvalid, ParameterNotListed
 
 PATH_CHARS = r"[A-Za-z0-9._:^=-]{1,80}"

@@ -18,8 +18,8 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from proxies.columns import WANTED, Columns, to_columns
 from proxies.errors import ProxyError, Refused
+from proxies.fetch.columns import WANTED, Columns, to_columns
 from proxies.ledger import Answer
 from sandbox.types import ApiAnswer, ApiCaller, Limits
 

@@ -113,9 +113,6 @@ def test_a_stored_package_is_taken_in_and_verified(tmp_path: Path) -> None:
             assert differences(then, document(tmp_path, *answer["command"])) == []
 
 
-@pytest.mark.xfail(
-    reason="imported events get new numbers, a scenario's base_seq names the old ones; goes with the fix"
-)
 def test_a_stored_package_with_a_scenario_is_taken_in(tmp_path: Path) -> None:
     run_id = RUNS["rules"]
     assert document(tmp_path, "import", str(SCENARIO_PACKAGE), "--json")["run_id"] == run_id

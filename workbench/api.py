@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.edits import WhatIfResult, numeric_what_if
-from workbench.engine.settings import with_preset
+from workbench.engine.run.settings import with_preset
 from workbench.engine.view import RunView, view
+from workbench.engine.whatif.edits import WhatIfResult, numeric_what_if
 from workbench.settings import home_from
 from workbench.store import Store
 
@@ -38,10 +38,10 @@ async def analyze(
     ProviderError
         A model or source failed for good; ``workbench resume`` goes on where it stopped.
     """
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from workbench.cli.runs import progress
-    from workbench.engine.assembly import open_engine
-    from workbench.engine.runner import new_run
+    from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.opening import new_run
 
     settings = with_preset(preset, **options)
     instant = Cutoff.parse(cutoff)

@@ -1,6 +1,6 @@
 """What the form of a row cannot say: which arguments a policy or guard needs, and that they fit together."""
 
-from proxies import rows
+from proxies.asof import rows
 from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow
 from proxies.errors import CatalogueError
 

@@ -62,7 +62,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StampRow:
-    """Which field of a row tells when it was known, and how it is written (see proxies.stamps)."""
+    """Which field of a row tells when it was known, and how it is written (see proxies.asof.stamps)."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     field: str = ""

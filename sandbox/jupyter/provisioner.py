@@ -18,8 +18,8 @@ from typing import Any
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Unicode
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, BrokerSession, open_broker
-from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from sandbox.kernels.forkserver import fork_server

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from sandbox.types import SessionSpec
+from tests.fakes.leaf import make_leaf_task
 from tests.fakes.sandbox import FakeSession, Step
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.models.base import ModelReply, ModelRequest, NodeRef, ToolCall
@@ -135,16 +136,7 @@ def fake_session(*script: Step, folder: Path = Path("/nowhere")) -> FakeSession:
 
 
 def leaf_task(ask: Any, session: Any, **settings: Any) -> LeafTask:
-    return LeafTask(
-        node=LEAF,
-        cutoff=CUTOFF,
-        ask=ask,
-        session=session,
-        api_doc=lambda paths: f"docs of {', '.join(paths)}",
-        api_search=lambda words: f"endpoints for {words}",
-        api_map="- embedded: seven daily and monthly series",
-        settings=AgentSettings(**settings),
-    )
+    return make_leaf_task(LEAF, cutoff=CUTOFF, ask=ask, session=session, settings=AgentSettings(**settings))
 
 
 def no_rounds() -> tuple[list[Any], Callable[[Any], Any]]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.agents.scripted import CUTOFF, ScriptedAsker, no_rounds
 from tests.fakes.openai_server import Plan, analysis_block
-from workbench.agents.analyzer import RoundsAnalyzer, outline
+from workbench.agents.analyzers.rounds import RoundsAnalyzer, outline
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.models.errors import ModelUnavailable

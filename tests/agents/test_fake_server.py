@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from tests.agents.scripted import CUTOFF, Call, check_request, fake_session, no_rounds
+from tests.fakes.leaf import make_leaf_task
 from tests.fakes.openai_server import PLAN, OpenAIServer, Policy, understand
 from tests.fakes.sandbox import FakeSession, printed, raised
-from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
+from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
 from workbench.models.base import ModelReply, ModelRequest, NodeRef, ToolCall
 from workbench.propositions import Tree
@@ -89,15 +90,11 @@ class PretendSession(FakeSession):
 async def ground_all(tree: Tree, ask: Any) -> dict[str, Grounding | GroundingFailure]:
     async def one(leaf: str) -> Grounding | GroundingFailure:
         empty = fake_session()
-        task = LeafTask(
-            node=NodeRef(id=leaf, statement=tree[leaf].statement),
+        task = make_leaf_task(
+            NodeRef(id=leaf, statement=tree[leaf].statement),
             cutoff=CUTOFF,
             ask=ask,
             session=PretendSession(empty.spec, empty.call_api, []),
-            api_doc=lambda paths: "docs",
-            api_search=lambda words: "endpoints",
-            api_map="map",
-            settings=AgentSettings(),
         )
         return await open_grounder().ground(task)
 

@@ -19,6 +19,7 @@ from tests.agents.scripted import (
     search_call,
     texts,
 )
+from tests.fakes.leaf import FakeGuide
 from tests.fakes.openai_server import cells, conclusion
 from tests.fakes.sandbox import PNG, FakeSession, died, printed, raised, timed_out
 from workbench.agents.base import Grounding, GroundingFailure
@@ -64,7 +65,7 @@ async def test_cells_run_in_order_and_the_belief_comes_from_the_conclusion() -> 
     assert sources(session) == ["# Plan", "a = 1", "And now", "print(a)"]
     assert (result.belief.p, result.belief.key_factor) == (0.63, "key of P1.2")
     assert result.belief.report == "Report on P1.2: weighed as the numbers say."
-    assert (result.steps, result.failed_cells) == (1, 0)
+    assert dict(result.trace) == {"steps": 1, "failed_cells": 0}
     assert ask.addresses == [("step", 0, 0), ("step", 1, 0), ("conclude", 2, 0)]
     assert session.script == []
 
@@ -105,7 +106,7 @@ async def test_only_the_failing_cell_is_corrected_and_the_waiting_ones_follow() 
     result = await grounded(ask, session)
     assert sources(session) == ["a", "b", "b = 1", "b = 2", "z"]
     assert [cell.superseded for cell in session.cells] == [False, True, True, False, False]
-    assert (result.steps, result.failed_cells) == (1, 2)
+    assert dict(result.trace) == {"steps": 1, "failed_cells": 2}
     assert ask.addresses == [
         ("step", 0, 0), ("debug", 1, 0), ("debug", 2, 0), ("step", 3, 0), ("conclude", 4, 0),
     ]  # fmt: skip
@@ -140,7 +141,7 @@ async def test_the_whole_dialogue_with_its_debugging_stays_unless_truncated() ->
 async def test_timeouts_and_deaths_are_debugged_too(result: CellResult, word: str) -> None:
     ask = ScriptedAsker(py("slow"), py("fast"), END, END_TEXT)
     done = await grounded(ask, fake_session(result, printed("ok")))
-    assert done.failed_cells == 1
+    assert done.trace["failed_cells"] == 1
     assert word in ask.calls[1].last_user
 
 
@@ -168,7 +169,7 @@ async def test_an_early_end_is_asked_again_and_a_late_one_beside_code_is_ignored
     assert "not allowed before any cell" in ask.calls[1].last_user
     assert sources(session) == ["a", "b"]
     assert "the request was ignored" in ask.calls[3].last_user
-    assert result.steps == 2
+    assert result.trace["steps"] == 2
 
 
 async def test_text_beside_the_end_tag_is_kept() -> None:
@@ -182,7 +183,7 @@ async def test_the_step_limit_leads_to_a_conclusion_that_shows_the_last_outputs(
     session = fake_session(printed("one"), printed("two", image=True))
     ask = ScriptedAsker(py("a"), py("b"), END_TEXT)
     result = await grounded(ask, session, max_proof_steps=2)
-    assert result.steps == 2
+    assert result.trace["steps"] == 2
     assert [stage for stage, _, _ in ask.addresses] == ["step", "step", "conclude"]
     assert "Steps left: 1." in ask.calls[1].last_user
     assert "The limit of 2 steps is reached" in ask.calls[2].last_user
@@ -193,7 +194,7 @@ async def test_the_step_limit_leads_to_a_conclusion_that_shows_the_last_outputs(
 async def test_a_step_of_text_only_counts_and_runs_nothing() -> None:
     session = fake_session(printed("one"))
     ask = ScriptedAsker(cells(("markdown", "Plan")), py("a"), END, END_TEXT)
-    assert (await grounded(ask, session)).steps == 2
+    assert (await grounded(ask, session)).trace["steps"] == 2
     assert "(no Python cell in this step)" in ask.calls[1].last_user
 
 
@@ -217,7 +218,7 @@ async def test_unusable_replies_fail_the_leaf_as_a_value() -> None:
 async def test_documentation_is_a_tool_and_costs_no_step() -> None:
     ask = ScriptedAsker(doc_call("a/b", "c/d"), py("a"), END, END_TEXT)
     result = await grounded(ask, fake_session(printed("one")))
-    assert result.steps == 1
+    assert result.trace["steps"] == 1
     assert ask.addresses == [("step", 0, 0), ("step", 1, 0), ("step", 2, 0), ("conclude", 3, 0)]
     turns = ask.calls[1].request.messages
     assert [turn.role for turn in turns] == ["system", "user", "assistant", "tool"]
@@ -258,14 +259,14 @@ async def test_the_tool_is_not_offered_for_a_conclusion_that_never_saw_it() -> N
     ],
 )
 async def test_wrong_documentation_calls_are_answered_in_words(call: Any, answer: str) -> None:
-    def docs(paths: list[str]) -> str:
-        if "a/unknown" in paths:
-            raise Refused("no path a/unknown")
-        return f"docs of {', '.join(paths)}"
+    class Guide(FakeGuide):
+        def document(self, paths: list[str]) -> str:
+            if "a/unknown" in paths:
+                raise Refused("no path a/unknown")
+            return super().document(paths)
 
     ask = ScriptedAsker(call, py("a"), END, END_TEXT)
-    task = leaf_task(ask, fake_session(printed("one")))
-    task = replace(task, api_doc=docs)
+    task = replace(leaf_task(ask, fake_session(printed("one"))), data=Guide())
     assert isinstance(await NotebookGrounder().ground(task), Grounding)
     assert answer in ask.calls[1].request.messages[-1].content
 

@@ -9,15 +9,17 @@ import nbformat
 import pytest
 
 from proxies.broker import ProxySettings, open_broker
-from proxies.catalogue import api_doc, api_map, api_search, load_catalogue
+from proxies.catalogue import load_catalogue
 from proxies.ledger import Address, Answer, MemoryLedger
 from sandbox import Sandbox, Session, SessionSpec
 from sandbox.record.journal import read_journal
 from tests.agents.scripted import CUTOFF, LedgerAsker
 from tests.agents.test_fake_server import HttpAsker
+from tests.fakes.leaf import make_leaf_task
 from tests.fakes.openai_server import OpenAIServer, Policy
-from workbench.agents.base import Grounding, LeafTask
+from workbench.agents.base import Grounding
 from workbench.agents.registry import open_grounder
+from workbench.engine.run.grounding import CatalogueGuide
 from workbench.models.base import NodeRef
 
 LEAF = NodeRef(id="P1.1", statement="The S&P 500 closes above 2650 on 2018-08-31")
@@ -53,14 +55,8 @@ async def test_a_leaf_in_a_real_kernel_survives_a_kill_after_any_line(
             isolation=level,
         )
         session: Session = await box.open(spec, call)
-        task = LeafTask(
-            node=LEAF,
-            cutoff=CUTOFF,
-            ask=ask,
-            session=session,
-            api_doc=lambda paths: api_doc(catalogue, paths),
-            api_search=lambda words: api_search(catalogue, words),
-            api_map=api_map(catalogue),
+        task = make_leaf_task(
+            LEAF, cutoff=CUTOFF, ask=ask, session=session, data=CatalogueGuide.of(catalogue)
         )
         try:
             result = await open_grounder().ground(task)
@@ -75,7 +71,7 @@ async def test_a_leaf_in_a_real_kernel_survives_a_kill_after_any_line(
             ledger = LedgerAsker(HttpAsker(server.url))
             first, journal = await ground("whole", ledger)
             asked = ledger.asked_on
-            assert (first.belief.p, first.steps, first.failed_cells) == (0.58, 3, 2)
+            assert (first.belief.p, dict(first.trace)) == (0.58, {"steps": 3, "failed_cells": 2})
             whole = cells(journal)
             assert [superseded for kind, _, superseded, _ in whole if kind == "code"] == [
                 True,

@@ -1,6 +1,5 @@
 """Agents by name, and settings out of range."""
 
-from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
@@ -34,27 +33,6 @@ def test_an_unknown_name_lists_the_known_ones(opener: Any, known: str) -> None:
         opener("guess")
     assert str(caught.value).startswith(known)
     assert isinstance(caught.value, UsageError)
-
-
-def test_a_strangers_agent_comes_through_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    stranger = EntryPoint(
-        name="coin", value="tests.agents.test_registry:CoinGrounder", group=registry.GROUNDERS
-    )
-    monkeypatch.setattr(
-        registry, "entry_points", lambda *, group: [stranger] if group == registry.GROUNDERS else []
-    )
-    assert isinstance(registry.open_grounder("coin"), CoinGrounder)
-    assert registry.agent_names(registry.GROUNDERS) == ("coin", "notebook")
-
-
-class CoinGrounder:
-    """A grounder of another package."""
-
-    def __init__(self, settings: AgentSettings | None) -> None:
-        self.settings = settings
-
-    async def ground(self, task: Any) -> Any:
-        raise NotImplementedError
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp
     assert report["in_sample"]["log_loss_after"] < report["in_sample"]["log_loss_before"]
     assert report["threshold_fit"]["accuracy"] >= report["threshold_fit"]["accuracy_at_half"]
     applied = run_json("calibrate", "apply", model, *words(files), "-o", output)["forecasts"]
-    from workbench.evaluation.tables import read_events, read_forecasts
-    from workbench.forecasting.calibration import load_calibration
+    from workbench.science.calibrating.calibration import load_calibration
+    from workbench.science.tables import read_events, read_forecasts
 
     events = read_events(files[0])
     again = load_calibration(model)

@@ -12,11 +12,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from tests.conftest import FinishedRun
-from workbench.engine.assembly import open_engine
-from workbench.engine.runner import new_run
-from workbench.engine.settings import with_preset
+from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.opening import new_run
+from workbench.engine.run.settings import with_preset
 from workbench.engine.view import view
 from workbench.store import Store
 

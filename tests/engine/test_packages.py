@@ -31,8 +31,8 @@ from tests.fakes.hostile_packages import (
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
 from workbench.cli.reasoning import import_file
 from workbench.cli.screens import lab_environment
-from workbench.engine.package import export_run, import_run
-from workbench.engine.state import load_state
+from workbench.engine.evidence.package import export_run, import_run
+from workbench.engine.run.state import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets import panels

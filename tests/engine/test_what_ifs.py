@@ -10,19 +10,26 @@ import pytest
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion, report_with
 from tests.fakes.screens import LEAVES, RUN, make_run
-from workbench.engine.asking import Budget, ModelDesk
-from workbench.engine.edits import EditTexts, full_what_if, parse_override, plan_full, price_line, what_if
-from workbench.engine.refits import refit_nodes, refit_run
-from workbench.engine.scenarios import Shelf, change_scenario, save_scenario
-from workbench.engine.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
-from workbench.engine.settings import with_preset
-from workbench.engine.state import RunState, load_state
+from workbench.engine.run.asking import Budget, ModelGateway
+from workbench.engine.run.settings import with_preset
+from workbench.engine.run.state import RunState, load_state
+from workbench.engine.tree_documents import scenario_table
+from workbench.engine.whatif.edits import (
+    EditTexts,
+    full_what_if,
+    parse_override,
+    plan_full,
+    price_line,
+    what_if,
+)
+from workbench.engine.whatif.refits import refit_nodes, refit_run
+from workbench.engine.whatif.saved import Shelf, change_scenario, save_scenario
+from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
-from workbench.synthesis.commands import scenario_table
 
 NOW = "2026-03-01T12:00:00+00:00"
 
@@ -35,8 +42,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def desk(store: Store, *replies: str) -> ModelDesk:
-    return ModelDesk(ScriptedModel(replies), ModelLedger(store), Budget(None))
+def desk(store: Store, *replies: str) -> ModelGateway:
+    return ModelGateway(ScriptedModel(replies), ModelLedger(store), Budget(None))
 
 
 def linear(node: str, intercept: float, **weights: float) -> str:
@@ -299,7 +306,7 @@ async def test_refits_show_spread_and_flips_and_are_asked_afresh_each_time(store
     replies = [linear("P1", 0.05, P1_1=0.6, P1_2=w) for w in (0.2, -0.1, 0.3)]
     asked = desk(store, *replies, "no JSON", "no JSON", "no JSON", "no JSON")
     (found,) = await refit_run(store, state, refit_nodes(state, ("P1",)), 4, asked)
-    assert found.failed == 1 and len(found.values) == 3 and asked.asked == 7
+    assert found.failed == 1 and len(found.values) == 3 and asked.calls == 7
     assert found.spread is not None
     spread = found.spread.coefficients["P1.2"]
     assert (
@@ -308,7 +315,7 @@ async def test_refits_show_spread_and_flips_and_are_asked_afresh_each_time(store
     assert any("changes sign" in line for line in found.spread.warnings)
     again = desk(store, *replies)
     (other,) = await refit_run(store, state, ("P1",), 3, again)
-    assert again.asked == 3 and other.values == found.values  # nothing came from the ledger
+    assert again.calls == 3 and other.values == found.values  # nothing came from the ledger
     assert load_state(store, RUN).tree == tree
 
 
@@ -331,7 +338,15 @@ def test_the_report_reads_trials_from_the_log(store: Store) -> None:
     store.append(
         RUN,
         ev.LeafGrounded(
-            node="P2.1", trial=2, attempt=1, p=0.6, key_factor="", report=body, steps=1, failed_cells=0
+            node="P2.1",
+            trial=2,
+            attempt=1,
+            p=0.6,
+            key_factor="",
+            report=body,
+            steps=1,
+            failed_cells=0,
+            evidence=ev.EvidenceRecord(kind="notebook"),
         ),
     )
     state = load_state(store, RUN)

@@ -105,7 +105,16 @@ def make_run(home: Path, run_id: str = RUN) -> str:
             assert belief is not None
             common = {"p": belief.p, "key_factor": belief.key_factor, "report": store.put_body(belief.report)}
             store.append(
-                run_id, ev.LeafGrounded(node=node, trial=1, attempt=1, steps=3, failed_cells=0, **common)
+                run_id,
+                ev.LeafGrounded(
+                    node=node,
+                    trial=1,
+                    attempt=1,
+                    steps=3,
+                    failed_cells=0,
+                    evidence=ev.EvidenceRecord(kind="notebook"),
+                    **common,
+                ),
             )
             store.append(run_id, ev.LeafPooled(node=node, trials=(belief.p,), **common))
         store.append(run_id, ev.RunFinished(p=tree.root.p or 0.0))

@@ -9,8 +9,8 @@ from sandbox.record.notebook import render_notebook, write_notebook
 from sandbox.record.verify import content_hash
 from sandbox.types import CellResult
 from workbench.engine import RunSettings
-from workbench.engine.files import run_manifest, write_atomically
-from workbench.engine.state import journal_name, load_state, notebook_name, put_tree
+from workbench.engine.run.files import run_manifest, write_atomically
+from workbench.engine.run.state import journal_name, load_state, notebook_name, put_tree
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
@@ -120,6 +120,17 @@ def _ground(store: Store, run_id: str, node: str, p: float, source: str, level: 
     conclude = Address(run=run_id, node=node, trial=1, attempt=1, stage="conclude", step=1, retry=0)
     ModelLedger(store).record(conclude, request, "2" * 64, reply)
     common = {"p": p, "key_factor": "it holds", "report": store.put_body(f"The cells say {p}.")}
-    store.append(run_id, ev.LeafGrounded(node=node, trial=1, attempt=1, steps=1, failed_cells=0, **common))
+    store.append(
+        run_id,
+        ev.LeafGrounded(
+            node=node,
+            trial=1,
+            attempt=1,
+            steps=1,
+            failed_cells=0,
+            evidence=ev.EvidenceRecord(kind="notebook"),
+            **common,
+        ),
+    )
     store.append(run_id, ev.LeafVerified(node=node, trial=1, verified=True))
     store.append(run_id, ev.LeafPooled(node=node, trials=(p,), **common))

@@ -12,8 +12,8 @@ import pytest
 import yfinance
 import yfinance.data
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
-from proxies.clock import Cutoff
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from sandbox import CellResult, Limits, Sandbox, SessionSpec

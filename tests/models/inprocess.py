@@ -10,16 +10,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from sandbox.types import CellResult, SessionSpec
+from tests.fakes.leaf import FakeGuide, make_leaf_task
 from tests.fakes.sandbox import FakeSession, printed, raised
 from tests.models.embedded import visible_rows
-from workbench.agents.analyzer import RoundsAnalyzer
-from workbench.agents.base import AgentSettings, Grounding, LeafTask
+from workbench.agents.analyzers.rounds import RoundsAnalyzer
+from workbench.agents.base import AgentSettings, Grounding
 from workbench.agents.grounders.notebook import NotebookGrounder
-from workbench.agents.synthesizers import LinearSynthesizer
+from workbench.agents.synthesizers.asking import LinearSynthesizer
 from workbench.models.base import Model, ModelReply, ModelRequest, NodeRef
-from workbench.models.offline.model import OfflineAnalyst
+from workbench.offline.model import OfflineAnalyst
 from workbench.propositions import Tree
 
 Reader = Callable[[str, date], list[dict[str, Any]]]
@@ -148,15 +149,12 @@ async def ground(
         title=node.statement,
     )
     session = FakeSession(spec, no_calls, [kernel] * 40)
-    task = LeafTask(
-        node=node,
+    task = make_leaf_task(
+        node,
         cutoff=when,
         ask=desk or Desk(model),
-        session=session,  # type: ignore[arg-type]
-        api_doc=lambda paths: "\n".join(paths),
-        api_search=lambda words: words,
-        api_map="embedded/series/observations",
-        settings=AgentSettings(),
+        session=session,
+        data=FakeGuide("embedded/series/observations"),
     )
     outcome = await NotebookGrounder().ground(task)
     assert isinstance(outcome, Grounding), outcome

@@ -8,7 +8,7 @@ import pytest
 from tests.models.embedded import visible_rows
 from tests.models.inprocess import Leaf, analyst, ground
 from workbench.models.base import NodeRef
-from workbench.models.offline.cells import notebook
+from workbench.offline.cells import notebook
 from workbench.questions.deciding import appraise, settle, spec_of
 from workbench.questions.grammar import read_claim
 

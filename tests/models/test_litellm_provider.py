@@ -2,9 +2,9 @@
 
 import pytest
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from tests.models.inprocess import Desk, analyst, ground, grow
-from workbench.agents.analyzer import RoundsAnalyzer
+from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.models.base import NodeRef
 from workbench.models.litellm_client import load_litellm
 from workbench.models.litellm_provider import register

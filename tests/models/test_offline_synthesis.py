@@ -8,9 +8,9 @@ import pytest
 
 from workbench.agents.replies import parse_conclusion, parse_linear
 from workbench.models.base import NodeRef
-from workbench.models.offline.records import common_windows, read_records, write_record
-from workbench.models.offline.synthesis import combine, linear_reply, read_children, vanilla_reply
-from workbench.models.offline.weights import estimate_weights
+from workbench.offline.records import common_windows, read_records, write_record
+from workbench.offline.synthesis import combine, linear_reply, read_children, vanilla_reply
+from workbench.offline.weights import estimate_weights
 from workbench.questions.errors import ClaimRefused
 
 RNG = np.random.default_rng(5)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from tests.fakes.models import ScriptedModel
 from tests.models.inprocess import Desk, analyst, ground, grow
-from workbench.agents.synthesizers import (
+from workbench.agents.synthesizers.asking import (
     LinearSynthesizer,
     LogicSynthesizer,
     NoisyOrSynthesizer,
@@ -19,7 +19,7 @@ DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 
 
 async def test_what_a_request_says_in_words_is_what_its_fields_say() -> None:
-    from workbench.agents.analyzer import RoundsAnalyzer
+    from workbench.agents.analyzers.rounds import RoundsAnalyzer
 
     model = analyst()
     desk = Desk(model)

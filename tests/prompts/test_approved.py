@@ -15,10 +15,10 @@ from tests.agents.scripted import CUTOFF, ScriptedAsker, fake_session, leaf_task
 from tests.agents.test_synthesizers import CHILDREN, NODE
 from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion
 from tests.fakes.sandbox import printed, raised
-from workbench.agents import synthesizers
-from workbench.agents.analyzer import RoundsAnalyzer
+from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings
 from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.synthesizers import asking as synthesizers
 from workbench.models.base import ModelRequest
 from workbench.models.errors import ModelUnavailable
 from workbench.prompts import fingerprints, load, names

@@ -21,7 +21,7 @@ from workbench.propositions.edits import (
     edit_from_json,
     edit_to_json,
 )
-from workbench.propositions.scenarios import ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
 
 ids = st.sampled_from(["P0", "P1", "P1.2", "P10"])
 overrides = st.builds(Override, author=words, reason=words, at=words, expires=st.none() | words)

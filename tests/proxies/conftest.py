@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, BrokerSession, open_broker
-from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings, Retry
 from tests.fakes.upstream_fred import KEY, FredUpstream

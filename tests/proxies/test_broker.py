@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from proxies.catalogue import load_catalogue
-from proxies.clock import Cutoff
 from proxies.errors import (
     CutoffRefused,
     LedgerMismatch,
@@ -26,9 +26,9 @@ from proxies.errors import (
     SourceRejected,
     SourceUnavailable,
 )
+from proxies.fetch.transport import Courier, Limits, Outgoing, Reply, redact, retry_after
 from proxies.ledger import UNREAD, Address, MemoryLedger
 from proxies.settings import ProxySettings, Retry
-from proxies.transport import Courier, Limits, Outgoing, Reply, redact, retry_after
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.proxies.conftest import asker
 
@@ -289,7 +289,7 @@ class _Silent:
     calls = 0
 
     async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
-        from proxies.transport import WireError
+        from proxies.fetch.transport import WireError
 
         _Silent.calls += 1
         raise WireError("no answer in time")

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies import pipeline
+from proxies.asof import pipeline
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import Ask, Found
+from proxies.asof.policies.base import _last_day, by_stamp
+from proxies.asof.stamps import Stamp, known_from
 from proxies.catalogue import load_catalogue
-from proxies.clock import Cutoff
-from proxies.policies import Ask, Found
-from proxies.policies.base import _last_day, by_stamp
-from proxies.stamps import Stamp, known_from
 
 EOD = load_catalogue().resolve("fmp/chart/end-of-day/historical-price-eod/non-split-adjusted")
 DAYS = st.dates(date(1750, 1, 1), date(2450, 1, 1)).map(date.isoformat)

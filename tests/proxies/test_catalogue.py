@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import proxies.catalogue
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import POLICIES, Ask
 from proxies.catalogue import Endpoint, api_doc, api_map, api_search, directory, load_catalogue
 from proxies.catalogue.docs import MOST_FOUND, MOST_PATHS
 from proxies.catalogue.plain import read_yaml
-from proxies.clock import Cutoff
 from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
-from proxies.policies import POLICIES, Ask
 from proxies.request import check
 
 CATALOGUE = load_catalogue()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxies.clock import NEW_YORK, Cutoff, parse_day, parse_instant
+from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant
 from proxies.errors import CutoffRefused, Refused
 
 

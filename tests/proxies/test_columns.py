@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.columns import rows_of, to_columns
+from proxies.fetch.columns import rows_of, to_columns
 
 FILE = Path(__file__).resolve().parents[2] / "kernels" / "analyst" / "call_api.py"
 spec = importlib.util.spec_from_file_location("call_api_of_columns", FILE)

@@ -16,7 +16,7 @@ from proxies.errors import (
     SourceUnavailable,
     UnknownPath,
 )
-from proxies.sources.embedded import SERIES, coverage, known
+from proxies.vendors.embedded import SERIES, coverage, known
 from tests.proxies.conftest import asker
 
 PATH = "embedded/series/observations"
@@ -139,7 +139,7 @@ async def test_a_folder_without_the_data_says_so(broker_of: Callable[..., Broker
 
 
 def test_reading_the_series_does_not_run_the_package() -> None:
-    code = "import sys; from proxies.sources.embedded import coverage; coverage(); sys.exit('arch' in sys.modules)"
+    code = "import sys; from proxies.vendors.embedded import coverage; coverage(); sys.exit('arch' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode
         == 0

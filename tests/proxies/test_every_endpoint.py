@@ -15,13 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxies import pipeline
+from proxies.asof import pipeline
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import POLICIES
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.catalogue.loader import load_sources
 from proxies.catalogue.schema import GuardName, PolicyName
-from proxies.clock import Cutoff
 from proxies.errors import CatalogueError, CutoffRefused
-from proxies.policies import POLICIES
 from tests.fakes.upstream import Sent, Upstream
 from tests.fakes.upstream_world import JUNK, World
 from tests.proxies.worlds import (

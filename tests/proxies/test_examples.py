@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.catalogue import Endpoint, api_doc, load_catalogue
-from proxies.clock import Cutoff
 from proxies.errors import CutoffRefused
 from proxies.ledger import Address, Answer, MemoryLedger
 from tests.fakes.upstream_world import World

@@ -14,19 +14,19 @@ import orjson
 import pytest
 
 from proxies import broker as broker_module
-from proxies import helper as helper_module
-from proxies import raws as raws_module
+from proxies.asof.clock import Cutoff
+from proxies.asof.pipeline import plan
+from proxies.asof.policies import Ask
 from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
-from proxies.clock import Cutoff
-from proxies.columns import to_columns
 from proxies.errors import ProxyError, SourceRejected, SourceUnavailable
-from proxies.handling import Done, Handling, Job, More
-from proxies.helper import CannotStart, Helper
+from proxies.fetch import helper as helper_module
+from proxies.fetch import raws as raws_module
+from proxies.fetch.columns import to_columns
+from proxies.fetch.handling import Done, Handling, Job, More
+from proxies.fetch.helper import CannotStart, Helper
 from proxies.ledger import UNREAD, Answer, MemoryLedger
-from proxies.pipeline import plan
-from proxies.policies import Ask
-from proxies.sources import base as base_module
+from proxies.vendors import base as base_module
 from sandbox.record.verify import content_hash
 from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.conftest import asker

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies import paging
-from proxies.pipeline import Settled
-from proxies.stretches import MOST_STRETCHES, Stretches
+from proxies.asof.pipeline import Settled
+from proxies.fetch import paging
+from proxies.fetch.stretches import MOST_STRETCHES, Stretches
 from tests.fakes.upstream_fmp import Fmp, Share, weekdays
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import in_loop

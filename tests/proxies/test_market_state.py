@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies import readjust
+from proxies.asof import readjust
 from proxies.errors import NoSuch
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import in_loop

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxies.asof.policies import simple
+from proxies.asof.policies.base import by_stamp
 from proxies.errors import CutoffRefused, MissingKey
-from proxies.policies import simple
-from proxies.policies.base import by_stamp
-from proxies.sources.members import spells
+from proxies.vendors.fmp.members import spells
 from tests.fakes.upstream_fmp import Change, Fmp, Index
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import in_loop

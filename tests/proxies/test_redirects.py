@@ -3,8 +3,8 @@
 import pytest
 
 from proxies.catalogue.schema import Key
-from proxies.sources.yahoo import CurlWire
-from proxies.transport import HttpxWire, Outgoing, Wire
+from proxies.fetch.transport import HttpxWire, Outgoing, Wire
+from proxies.vendors.yahoo.source import CurlWire
 from tests.fakes.upstream import Sent, Upstream
 
 SECRET = "the-callers-own-key-0123456789"

@@ -14,10 +14,11 @@ from typing import Any
 import orjson
 import pytest
 
-from proxies import guards, handling, pipeline
+from proxies.asof import guards, pipeline
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import POLICIES
 from proxies.catalogue import Endpoint
-from proxies.clock import Cutoff
-from proxies.policies import POLICIES
+from proxies.fetch import handling
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import writer_of
 from tests.fakes.upstream_fmp import Change, Fmp, Index, Share, weekdays

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
-from proxies.clock import Cutoff
 from proxies.errors import ProxyError, QuotaExhausted, Refused, SourceError, SourceRejected, SourceUnavailable
 from proxies.settings import Retry
 from tests.fakes.upstream_world import World

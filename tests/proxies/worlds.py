@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import orjson
 from hypothesis import strategies as st
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from proxies.catalogue import Endpoint, load_catalogue
-from proxies.clock import Cutoff
 from proxies.errors import Refused, SourceError
+from proxies.fetch.transport import Outgoing, Reply
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings, Retry
-from proxies.sources.registry import open_sources
-from proxies.transport import Outgoing, Reply
+from proxies.vendors.registry import open_sources
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import JUNK, World
 

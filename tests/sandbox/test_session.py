@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from proxies.clock import Cutoff
+from proxies.asof.clock import Cutoff
 from proxies.errors import Refused, SourceUnavailable
 from proxies.ledger import Address
 from sandbox import Limits, Sandbox, SessionClosed, read_journal

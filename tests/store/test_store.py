@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.notebook import render_notebook, write_notebook
-from workbench.engine.files import write_atomically
-from workbench.engine.state import journal_name
+from workbench.engine.run.files import write_atomically
+from workbench.engine.run.state import journal_name
 from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
 from workbench.propositions.errors import IdMismatch
@@ -84,6 +84,7 @@ EVENTS = st.one_of(
         report=st.just(H),
         steps=st.integers(0, 20),
         failed_cells=st.integers(0, 20),
+        evidence=st.builds(ev.EvidenceRecord, kind=st.sampled_from(["notebook", "trace"])),
     ),
     st.builds(ev.RunStopped, why=st.sampled_from(["interrupt", "budget"]), detail=st.text(max_size=40)),
     st.builds(ev.NodeFailed, node=st.just("P2"), reason=st.text(max_size=40)),

@@ -258,7 +258,7 @@ def test_a_name_that_is_taken_is_refused_in_a_visible_line(home: Path, comms: li
 
 
 def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
-    from workbench.engine.scenarios import save_scenario
+    from workbench.engine.whatif.saved import save_scenario
     from workbench.propositions.edits import RemoveNode, SetValue
     from workbench.store import Store
 

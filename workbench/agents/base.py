@@ -1,21 +1,23 @@
-"""What an agent is given and what it hands back: the seams between reasoning and the engine.
+"""What an agent gets and what it returns: the plug points between reasoning and the engine.
 
 An agent never sees a model, a ledger or a price. It asks through an ``Asker``, which the engine supplies and which
-adds the address, answers from the ledger, counts cost and tells the event log. A grounder also gets one notebook
-session; it never starts or closes one.
+adds the address, answers from the ledger, counts cost and writes the event log. A grounder that wants a notebook
+calls ``LeafTask.open_notebook``; the engine closes it. One that does not ask for it costs no kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.agents.errors import BadSetting
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
+    from proxies.ledger import Answer
     from sandbox.types import CellResult, JournalCell
+    from workbench.agents.evidence.base import Evidence
     from workbench.models.base import ModelReply, ModelRequest, NodeRef
     from workbench.propositions import Belief, Proposition, Rule, Tree
 
@@ -116,6 +118,34 @@ class AgentSettings:
                 raise BadSetting(f"{name} must be in [0, 1], not {getattr(self, name)}")
 
 
+class DataGuide(Protocol):
+    """Documentation of the data that a leaf may call; grounders put it into prompts and answer a model's requests from it."""
+
+    @property
+    def overview(self) -> str:
+        """Short map of the sources."""
+        ...
+
+    def document(self, paths: list[str]) -> str:
+        """Return the documentation of 1 to 25 full endpoint paths as Markdown; raises ``proxies.errors.ProxyError``."""
+        ...
+
+    def search(self, words: str) -> str:
+        """Return the endpoints that match some words, a line each; raises ``proxies.errors.ProxyError``."""
+        ...
+
+
+class DataCaller(Protocol):
+    """Makes one date-clamped data call on behalf of a grounder that has no notebook.
+
+    Called with the last two parts of the call's ledger address: equal steps of a resumed leaf are answered from the ledger.
+    """
+
+    async def __call__(self, path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
+        """Return the broker's answer; raises ``proxies.errors.ProxyError``."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafTask:
     """All that a grounder may know of its leaf: nothing here names another leaf.
@@ -125,38 +155,46 @@ class LeafTask:
     node : NodeRef
         Id and statement of the leaf.
     cutoff : Cutoff
-        Knowledge cutoff; the session's broker enforces it, the prompts only say it.
+        Knowledge cutoff; the broker enforces it, the prompts only say it.
     ask : Asker
         The way to the model.
-    session : ProofSession
-        The leaf's notebook; on resume it holds the cells of the earlier process.
-    api_doc : callable
-        Documentation of 1 to 25 full endpoint paths as Markdown; raises ``proxies.errors.ProxyError``.
-    api_search : callable
-        The endpoints that match some words, a line each; raises ``proxies.errors.ProxyError``.
-    api_map : str
-        Short map of the data sources, for the prompt.
+    open_notebook : callable
+        Starts the leaf's sealed notebook at its first call and returns the same session after. On resume it holds the
+        cells of the earlier process. Raises ``sandbox.errors.KernelStartFailed``.
+    call_api : DataCaller
+        The way to data without a notebook.
+    data : DataGuide
+        Documentation of the data.
     settings : AgentSettings
-        Bounds.
+        Bounds that all agents share; a grounder's own settings went to its factory.
     """
 
     node: NodeRef
     cutoff: Cutoff
     ask: Asker
-    session: ProofSession
-    api_doc: Callable[[list[str]], str]
-    api_search: Callable[[str], str]
-    api_map: str
+    open_notebook: Callable[[], Awaitable[ProofSession]]
+    call_api: DataCaller
+    data: DataGuide
     settings: AgentSettings = AgentSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding:
-    """A leaf's finished proof: its belief (p, key factor, report), notebook steps taken and cells that failed."""
+    """A leaf's finished proof.
+
+    Parameters
+    ----------
+    belief : Belief
+        Probability, key factor, report.
+    evidence : Evidence
+        What the belief rests on; it can render itself as a proof notebook and verify itself later, offline.
+    trace : mapping
+        Counts for the log: ``steps`` taken and ``failed_cells`` are kept, 0 where absent.
+    """
 
     belief: Belief
-    steps: int
-    failed_cells: int
+    evidence: Evidence
+    trace: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,15 +219,29 @@ class Grounder(Protocol):
     """Scores one leaf."""
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
-        """Return the leaf's belief, or why there is none; only model errors and cancellation are raised."""
+        """Return the leaf's belief and its evidence, or why there is none; only model errors and cancellation are raised."""
         ...
 
 
 class Synthesizer(Protocol):
     """Combines the beliefs of direct children into their parent's."""
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Stages at which a model is asked; empty for a synthesizer that asks none. Cost forecasts and preflights read it."""
+        ...
+
+    @property
+    def needs_polarity(self) -> bool:
+        """Whether every child must come with a polarity; the analyzer is asked for them then."""
+        ...
+
     async def synthesize(
         self, node: Proposition, children: Sequence[Proposition], *, cutoff: Cutoff, ask: Asker
     ) -> tuple[Rule, Belief]:
-        """Return the rule and the belief it gives; every child must have a belief."""
+        """Return the rule and the belief it gives; every child must have a belief.
+
+        The rule must be registered in ``analyst_workbench.rules``: one that cannot be read back is refused before the
+        result is recorded.
+        """
         ...

@@ -15,22 +15,22 @@ from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, To
 from workbench.prompts import render
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings, Asker
 
 T = TypeVar("T")
 
 
-class Desk(Protocol):
-    """Answers a model's tool calls."""
+class ToolHost(Protocol):
+    """Answers a model's tool calls; one per dialogue."""
 
     @property
-    def tools(self) -> tuple[ToolSpec, ...]:
+    def specs(self) -> tuple[ToolSpec, ...]:
         """Tools on offer."""
         ...
 
     def answer(self, call: ToolCall) -> str:
-        """Text that goes back for this call, also when the call is wrong."""
+        """Return the text that goes back for this call, also when the call is wrong."""
         ...
 
 
@@ -43,7 +43,7 @@ class Dialogue:
         Text of the system message.
     nodes : sequence of NodeRef
         The propositions the dialogue is about; changed by the analyzer as its tree grows.
-    desk : Desk or None
+    tools : ToolHost or None
         Answers tool calls; None: no tools are offered and a call is an unusable reply.
     """
 
@@ -55,14 +55,14 @@ class Dialogue:
         cutoff: Cutoff,
         ask: Asker,
         settings: AgentSettings,
-        desk: Desk | None = None,
+        tools: ToolHost | None = None,
     ) -> None:
         self.messages = [Message(role="system", content=system)]
         self.nodes = tuple(nodes)
         self._cutoff = cutoff
         self._ask = ask
         self._settings = settings
-        self._desk = desk
+        self._tools = tools
         self._step = 0
 
     async def exchange(
@@ -122,32 +122,32 @@ class Dialogue:
             stage=stage,
             cutoff=self._cutoff.text,
             nodes=self.nodes,
-            tools=self._tools(stage),
+            tools=self._offered(stage),
             temperature=self._settings.temperature,
         )
         reply = await self._ask(request, stage=stage, step=self._step, retry=retry)
         self.messages.append(Message(role="assistant", content=reply.text, tool_calls=reply.tool_calls))
         return reply
 
-    def _tools(self, stage: str) -> tuple[ToolSpec, ...]:
-        if self._desk is None:
+    def _offered(self, stage: str) -> tuple[ToolSpec, ...]:
+        if self._tools is None:
             return ()
         # some providers refuse a dialogue that shows tool calls but offers no tool
         used = any(message.role == "tool" for message in self.messages)
-        return self._desk.tools if stage != "conclude" or used else ()
+        return self._tools.specs if stage != "conclude" or used else ()
 
     def _serve(self, reply: ModelReply, *, left: int) -> None:
         for call in reply.tool_calls:
-            if self._desk is None:
+            if self._tools is None:
                 answer = "There is no such tool here."
             elif left <= 0:
                 answer = "Not answered: you have used up the documentation requests of this turn."
             else:
-                answer = self._desk.answer(call)
+                answer = self._tools.answer(call)
             if "_cell>" in reply.text and call is reply.tool_calls[-1]:
                 answer += "\n\nThe cells that came with this call were not run. Send them again if you still want them."
             self.messages.append(Message(role="tool", content=answer, tool_call_id=call.id))
-        if self._desk is None:
+        if self._tools is None:
             raise MalformedReply("it called a tool, and there is none here; answer in text")
         if left <= 0:
             raise MalformedReply(

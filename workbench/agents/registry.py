@@ -1,70 +1,81 @@
-"""Agents by name. Built-ins come through entry points of the same groups as a stranger's, so nothing is special.
+"""Agents by name. Ours come through entry points of the same groups as a stranger's, so nothing is special.
 
-A package adds an agent with an entry point in one of the groups below; its value is a factory that takes
-``AgentSettings`` and gives an object with the Protocol's method.
+A package adds an agent with an entry point in ``analyst_workbench.analyzers``, ``.grounders`` or ``.synthesizers``. Its
+value is a factory that is called as ``factory(settings, options)`` with the bounds that all agents share
+(``AgentSettings``) and the agent's own settings, a mapping that the agent itself validates.
 """
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.errors import UnknownAgent
+from workbench.agents.base import AgentSettings
+from workbench.agents.errors import BadSetting, UnknownAgent
+from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, UnknownPlugin, load_plugin, plugin_names
 
 if TYPE_CHECKING:
-    from workbench.agents.base import AgentSettings, Analyzer, Grounder, Synthesizer
+    from workbench.agents.base import Analyzer, Grounder, Synthesizer
 
-ANALYZERS = "analyst_workbench.analyzers"
-GROUNDERS = "analyst_workbench.grounders"
-SYNTHESIZERS = "analyst_workbench.synthesizers"
-
-_BUILT_IN = tuple(
-    EntryPoint(name=name, value=value, group=group)
-    for group, name, value in (
-        (ANALYZERS, "rounds", "workbench.agents.analyzer:RoundsAnalyzer"),
-        (GROUNDERS, "notebook", "workbench.agents.grounders.notebook:NotebookGrounder"),
-        (SYNTHESIZERS, "linear", "workbench.agents.synthesizers:LinearSynthesizer"),
-        (SYNTHESIZERS, "vanilla", "workbench.agents.synthesizers:VanillaSynthesizer"),
-        (SYNTHESIZERS, "logic", "workbench.agents.synthesizers:LogicSynthesizer"),
-        (SYNTHESIZERS, "noisy-or", "workbench.agents.synthesizers:NoisyOrSynthesizer"),
-        (SYNTHESIZERS, "average", "workbench.agents.ablations:AverageSynthesizer"),
-        (SYNTHESIZERS, "random", "workbench.agents.ablations:RandomSynthesizer"),
-    )
-)
+__all__ = ["agent_names", "no_options", "open_analyzer", "open_grounder", "open_synthesizer"]
 
 
 def agent_names(group: str) -> tuple[str, ...]:
-    """Known names of a group, sorted."""
-    return tuple(sorted(_points(group)))
+    """Return the known names of a group, sorted."""
+    return plugin_names(group)
 
 
-def open_analyzer(name: str = "rounds", settings: AgentSettings | None = None) -> Analyzer:
-    """The analyzer of this name; raises `UnknownAgent`."""
-    analyzer: Analyzer = _make(ANALYZERS, name, settings)
+def open_analyzer(
+    name: str = "rounds",
+    settings: AgentSettings | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    package: str | None = None,
+) -> Analyzer:
+    """Return the analyzer of this name; raises `UnknownAgent`, or `BadSetting` for options it does not take."""
+    analyzer: Analyzer = _open(ANALYZERS, name, settings, options, package)
     return analyzer
 
 
-def open_grounder(name: str = "notebook", settings: AgentSettings | None = None) -> Grounder:
-    """The grounder of this name; raises `UnknownAgent`."""
-    grounder: Grounder = _make(GROUNDERS, name, settings)
+def open_grounder(
+    name: str = "notebook",
+    settings: AgentSettings | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    package: str | None = None,
+) -> Grounder:
+    """Return the grounder of this name; raises `UnknownAgent`, or `BadSetting` for options it does not take."""
+    grounder: Grounder = _open(GROUNDERS, name, settings, options, package)
     return grounder
 
 
-def open_synthesizer(name: str = "linear", settings: AgentSettings | None = None) -> Synthesizer:
-    """The synthesizer of this rule; raises `UnknownAgent`."""
-    synthesizer: Synthesizer = _make(SYNTHESIZERS, name, settings)
+def open_synthesizer(
+    name: str = "linear",
+    settings: AgentSettings | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    package: str | None = None,
+) -> Synthesizer:
+    """Return the synthesizer of this name; raises `UnknownAgent`, or `BadSetting` for options it does not take."""
+    synthesizer: Synthesizer = _open(SYNTHESIZERS, name, settings, options, package)
     return synthesizer
 
 
-def _make(group: str, name: str, settings: AgentSettings | None) -> Any:
-    points = _points(group)
-    if name not in points:
-        kind = group.rpartition(".")[2].removesuffix("s")
-        raise UnknownAgent(f"no {kind} named {name!r}; there are {', '.join(sorted(points))}")
-    return points[name].load()(settings)
+def no_options(agent: str, options: Mapping[str, Any] | None) -> None:
+    """Refuse options; called by agents that have no settings of their own. Raises `BadSetting`."""
+    if options:
+        raise BadSetting(f"{agent} takes no settings of its own, not {', '.join(sorted(options))}")
 
 
-def _points(group: str) -> dict[str, EntryPoint]:
-    found = {point.name: point for point in entry_points(group=group)}
-    found.update({point.name: point for point in _BUILT_IN if point.group == group})
-    return found
+def _open(
+    group: str,
+    name: str,
+    settings: AgentSettings | None,
+    options: Mapping[str, Any] | None,
+    package: str | None,
+) -> Any:
+    try:
+        factory = load_plugin(group, name, package=package)
+    except UnknownPlugin as error:
+        raise UnknownAgent(str(error)) from None
+    return factory(settings or AgentSettings(), dict(options or {}))

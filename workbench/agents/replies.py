@@ -14,8 +14,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.agents.cells import TERMINATE, Cell, find_cells
 from workbench.agents.errors import MalformedReply
+from workbench.agents.reply_cells import TERMINATE, Cell, find_cells
 from workbench.propositions import NodeId, Polarity
 
 END_OF_ANALYSIS = "<END_OF_ANALYSIS>"

@@ -81,8 +81,8 @@ def _params(pairs: list[str]) -> dict[str, Any]:
 
 
 async def _call(path: str, params: dict[str, Any], cutoff_text: str, *, strict: bool) -> Any:
+    from proxies.asof.clock import Cutoff
     from proxies.broker import open_broker
-    from proxies.clock import Cutoff
     from proxies.ledger import Address
     from proxies.settings import ProxySettings
     from workbench.cli.runs import open_store

@@ -25,11 +25,11 @@ def decide(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Turn the roots of runs into the probabilities of exclusive options and name the one to take."""
-    from workbench.engine.edits import require_grounded
-    from workbench.engine.state import load_state
+    from workbench.engine.run.state import load_state
+    from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.wording import percent
-    from workbench.synthesis.options import analyzed_options, option_probabilities
-    from workbench.synthesis.options import decide as taken_as_true
+    from workbench.synthesis.coherence.options import analyzed_options, option_probabilities
+    from workbench.synthesis.coherence.options import decide as taken_as_true
 
     store = open_store()
     states = [load_state(store, store.resolve_run(run)) for run in runs]

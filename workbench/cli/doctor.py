@@ -38,7 +38,7 @@ def _report() -> dict[str, Any]:
 
     from proxies.catalogue import load_catalogue
     from sandbox import Sandbox
-    from workbench.engine.manifest import packages
+    from workbench.engine.run.manifest import packages
     from workbench.settings import home_from
     from workbench.version import __version__
 

@@ -38,10 +38,10 @@ def sensitivity(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
-    from workbench.engine.edits import require_grounded
-    from workbench.engine.sensitivity import run_sensitivity
-    from workbench.engine.state import load_state
-    from workbench.synthesis.commands import sensitivity_rows
+    from workbench.engine.run.state import load_state
+    from workbench.engine.tree_documents import sensitivity_rows
+    from workbench.engine.whatif.edits import require_grounded
+    from workbench.engine.whatif.sensitivity import run_sensitivity
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
@@ -99,7 +99,7 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
-    from workbench.engine.audit import audit_run
+    from workbench.engine.evidence.audit import audit_run
 
     store = open_store()
     report = audit_run(store, store.resolve_run(run))
@@ -123,8 +123,8 @@ def verify(
 
     If the records already differ, no cell is run. The level that stands in the run's records is not used.
     """
-    from workbench.engine.settings import check_level
-    from workbench.engine.verification import verify_run
+    from workbench.engine.evidence.verification import verify_run
+    from workbench.engine.run.settings import check_level
 
     if isolation is not None:
         check_level(isolation)
@@ -183,7 +183,7 @@ def export(
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
     from sandbox.atomic import replace_file
-    from workbench.engine.package import export_run
+    from workbench.engine.evidence.package import export_run
 
     store = open_store()
     data, notes = export_run(store, store.resolve_run(run), to, misfit="project" if project else "refuse")
@@ -213,7 +213,7 @@ def import_file(
     what differs is listed), unless --anyway. Nothing of a package is run.
     """
     from workbench.cli.render import run_lines
-    from workbench.engine.package import PackageAltered, import_run
+    from workbench.engine.evidence.package import PackageAltered, import_run
     from workbench.engine.view import view
 
     store = open_store()

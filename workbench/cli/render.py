@@ -1,7 +1,7 @@
 """A run in plain text, for a terminal."""
 
 from workbench.engine.view import RunView
-from workbench.engine.wording import equation, percent
+from workbench.engine.wording import equation_with_values, percent
 from workbench.propositions import NodeId, Tree
 
 
@@ -19,7 +19,7 @@ def tree_lines(tree: Tree, *, equations: bool = True) -> list[str]:
             f"{prefix}{mark}{node}  {percent(belief.p if belief else None)}  {proposition.statement}"
         )
         below = prefix + ("" if last is None else ("   " if last else "│  "))
-        rule = equation(tree, node) if equations else None
+        rule = equation_with_values(tree, node) if equations else None
         if rule:
             lines.append(f"{below}│    = {rule}")
         children = proposition.children

@@ -20,8 +20,8 @@ from workbench.cli.common import (
     one_line,
     say,
 )
-from workbench.engine.settings import RunSettings
-from workbench.engine.state import RunState
+from workbench.engine.run.settings import RunSettings
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
@@ -92,7 +92,7 @@ def analyze(
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."""
-    from workbench.engine.settings import with_preset
+    from workbench.engine.run.settings import with_preset
 
     if workers != "local":
         raise UsageError(
@@ -121,7 +121,7 @@ def analyze(
 def _analyze(
     statement: str, cutoff_text: str, settings: RunSettings, *, plan_only: bool, as_json: bool
 ) -> str:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
 
     cutoff = Cutoff.parse(cutoff_text)
     store = open_store()
@@ -145,9 +145,9 @@ def resume(
 
     The level that the run was made at is not used: kernels start at the one asked for now, and the run's log says so.
     """
-    from workbench.engine.edits import adopt_tree_file
-    from workbench.engine.settings import check_level
-    from workbench.engine.state import load_state
+    from workbench.engine.run.settings import check_level
+    from workbench.engine.run.state import load_state
+    from workbench.engine.whatif.edits import adopt_tree_file
 
     if isolation is not None:
         check_level(isolation)
@@ -160,7 +160,7 @@ def resume(
 @command
 def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
     """List the runs of this home, the newest last."""
-    from workbench.engine.state import load_state
+    from workbench.engine.run.state import load_state
     from workbench.engine.wording import percent
 
     store = open_store()
@@ -217,7 +217,7 @@ def demo(
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
 ) -> None:
     """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
-    from workbench.engine.settings import with_preset
+    from workbench.engine.run.settings import with_preset
     from workbench.engine.view import view
     from workbench.engine.wording import percent
 
@@ -247,7 +247,7 @@ def demo(
 
 async def _known_outcome(statement: str, cutoff: str, p: float | None) -> str:
     """Say, from the embedded data after the cutoff, how the claim turned out; only a finished run is told this."""
-    from workbench.engine.outcome import known_outcome
+    from workbench.engine.run.outcome import known_outcome
 
     outcome = await known_outcome(statement, cutoff)
     if outcome is None or p is None:
@@ -295,7 +295,7 @@ def _work(
     elif error is None:
         typer.echo("\n".join(run_lines(found)))
     if plan_only and error is None:
-        from workbench.engine.forecast import cost_line
+        from workbench.engine.run.forecast import cost_line
 
         say(cost_line(found.state))
     if error is not None:
@@ -325,8 +325,8 @@ async def _drive(
     opening: tuple[str, Any] | None,
     plan_only: bool,
 ) -> None:
-    from workbench.engine.assembly import open_engine
-    from workbench.engine.runner import new_run
+    from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.opening import new_run
 
     task = asyncio.current_task()
     assert task is not None

@@ -38,11 +38,11 @@ def scenarios(
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Put the saved what-ifs side by side, with their probability-weighted mix; undo, redo or close one."""
-    from workbench.engine.scenarios import change_scenario
-    from workbench.engine.state import load_state
-    from workbench.propositions.scenarios import Action
+    from workbench.engine.run.state import load_state
+    from workbench.engine.tree_documents import scenario_table
+    from workbench.engine.whatif.saved import change_scenario
+    from workbench.propositions.scenario_book import Action
     from workbench.store import utc_now
-    from workbench.synthesis.commands import scenario_table
 
     store = open_store()
     run_id = store.resolve_run(run)
@@ -100,7 +100,7 @@ def coherence(
 
     What belongs together is read from the statements; only runs with the same cutoff are compared.
     """
-    from workbench.engine.coherence import check_runs
+    from workbench.engine.whatif.coherence import check_runs
     from workbench.engine.wording import percent
 
     store = open_store()
@@ -130,10 +130,10 @@ def refit(
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
-    from workbench.cli.whatif import open_desk
-    from workbench.engine.edits import price_line
-    from workbench.engine.refits import refit_nodes, refit_run
-    from workbench.engine.state import load_state
+    from workbench.cli.whatif import open_gateway
+    from workbench.engine.run.state import load_state
+    from workbench.engine.whatif.edits import price_line
+    from workbench.engine.whatif.refits import refit_nodes, refit_run
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
@@ -143,11 +143,11 @@ def refit(
     say(price_line(state, nodes, times=k))
     if not yes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
-    desk = open_desk(store, state)
-    found = asyncio.run(refit_run(store, state, nodes, k, desk))
+    gateway = open_gateway(store, state)
+    found = asyncio.run(refit_run(store, state, nodes, k, gateway))
     rows = [row.to_json() for row in found]
     if as_json:
-        emit_json({"run_id": state.run_id, "k": k, "nodes": rows, "model_calls": desk.asked})
+        emit_json({"run_id": state.run_id, "k": k, "nodes": rows, "model_calls": gateway.calls})
         return
     for row in rows:
         value = row["value"]
@@ -160,7 +160,7 @@ def refit(
             typer.echo(f"{'':10}{count:3} x {formula}")
         for warning in row["warnings"]:
             say(f"{row['id']}: {warning}")
-    typer.echo(f"{desk.asked} model calls; the run is unchanged")
+    typer.echo(f"{gateway.calls} model calls; the run is unchanged")
 
 
 def _spread(spread: dict[str, Any]) -> str:
@@ -180,10 +180,10 @@ def noise(
     as_json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Disturb the leaves and print the root's distribution; no model is asked."""
-    from workbench.engine.edits import require_grounded
-    from workbench.engine.state import load_state
+    from workbench.engine.run.state import load_state
+    from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.wording import percent
-    from workbench.synthesis.noise import noise_study
+    from workbench.synthesis.sensitivity.noise import noise_study
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))

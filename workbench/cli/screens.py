@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.common import command, say
 from workbench.cli.runs import ISOLATION_OPTION
-from workbench.engine.settings import check_level
+from workbench.engine.run.settings import check_level
 from workbench.errors import UsageError
 from workbench.settings import home_from
 from workbench.store.database import make_home

@@ -11,9 +11,9 @@ from workbench.cli.runs import open_store
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from workbench.engine.asking import ModelDesk
-    from workbench.engine.edits import WhatIfResult
-    from workbench.engine.state import RunState
+    from workbench.engine.run.asking import ModelGateway
+    from workbench.engine.run.state import RunState
+    from workbench.engine.whatif.edits import WhatIfResult
     from workbench.propositions.edits import Edit
     from workbench.store import Store
 
@@ -76,9 +76,9 @@ def whatif(
 
     The edits of one call are made in the order unpin, restate, add, remove, pin, set.
     """
-    from workbench.engine import edits as engine
-    from workbench.engine.scenarios import save_scenario
-    from workbench.engine.state import load_state
+    from workbench.engine.run.state import load_state
+    from workbench.engine.whatif import edits as engine
+    from workbench.engine.whatif.saved import save_scenario
     from workbench.store import utc_now
 
     store = open_store()
@@ -124,25 +124,25 @@ def whatif(
 
 
 def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
-    from workbench.engine import edits as engine
+    from workbench.engine.whatif import edits as engine
 
     plan, _ = engine.plan_full(state, edits)
     say(engine.price_line(state, plan.nodes))
     if not yes and plan.nodes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
-    return asyncio.run(engine.full_what_if(state, edits, open_desk(store, state)))
+    return asyncio.run(engine.full_what_if(state, edits, open_gateway(store, state)))
 
 
-def open_desk(store: "Store", state: "RunState") -> "ModelDesk":
+def open_gateway(store: "Store", state: "RunState") -> "ModelGateway":
     """Return the way to the run's model, within what its budget leaves."""
-    from workbench.engine.asking import Budget, ModelDesk
+    from workbench.engine.run.asking import Budget, ModelGateway
     from workbench.models.registry import open_model
     from workbench.store import ModelLedger
 
     state.require_own_server()
     model = open_model(state.settings.model, api_base=state.settings.api_base)
     ledger = ModelLedger(store)
-    return ModelDesk(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))
+    return ModelGateway(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))
 
 
 def _explain(result: "WhatIfResult") -> None:

@@ -83,9 +83,9 @@ def _handler(litellm: Any, model: Model | None) -> Any:
 
         async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
             if self.model is None:
-                from workbench.models.offline.model import open_offline
+                from workbench.models.registry import OFFLINE, open_model
 
-                self.model = open_offline()
+                self.model = open_model(OFFLINE)
             name = kwargs["model"]
             if name not in ("analyst", "offline/analyst"):
                 raise litellm.exceptions.NotFoundError(

@@ -1,10 +1,16 @@
-"""From a model's name to a model: ``offline/analyst`` in this process, everything else through LiteLLM."""
+"""From a model's name to a model: a provider that a package registers, everything else through LiteLLM.
+
+A name is ``<provider>/<model>``. A package adds a provider with an entry point in ``analyst_workbench.models`` whose name is
+the provider and whose value is a factory ``(model name, ModelOptions) -> Model``. ``offline``, the key-free analyst, is
+one of them. A registered provider wins over LiteLLM's of the same name.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.models.base import Model
 from workbench.models.errors import UnknownModel
+from workbench.plugins import MODELS, load_plugin, plugin_names
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
@@ -27,6 +33,28 @@ class RetrySettings:
     timeout: float = 300.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """How a model is reached, for the factory that opens it.
+
+    Parameters
+    ----------
+    api_base : str, optional
+        Base URL of an OpenAI-compatible (or the provider's own) endpoint instead of the provider's default.
+    api_key : str, optional
+        Key instead of the one in the provider's environment variable.
+    broker : Broker, optional
+        Date-clamped data, for a model that reads history itself, as the offline analyst does.
+    retries : RetrySettings
+        For remote models.
+    """
+
+    api_base: str | None = None
+    api_key: str | None = None
+    broker: "Broker | None" = None
+    retries: RetrySettings = RetrySettings()
+
+
 def open_model(
     name: str,
     *,
@@ -35,36 +63,30 @@ def open_model(
     broker: "Broker | None" = None,
     retries: RetrySettings | None = None,
 ) -> Model:
-    """The model that answers to ``name``.
-
-    Parameters
-    ----------
-    name : str
-        ``offline/analyst``, or ``<provider>/<model>`` as LiteLLM spells it (``openai/gpt-4o``, ...).
-    api_base : str, optional
-        Base URL of an OpenAI-compatible (or the provider's own) endpoint instead of the provider's default.
-    api_key : str, optional
-        Key instead of the one in the provider's environment variable.
-    broker : Broker, optional
-        Where the offline analyst reads history; one on the embedded data is opened when none is given.
-    retries : RetrySettings, optional
-        For remote models.
+    """Return the model that answers to ``name``; the arguments are those of :class:`ModelOptions`.
 
     Raises
     ------
     UnknownModel
-        The name has no provider prefix, or names an offline model that does not exist.
+        The name has no provider prefix, or its provider has no model of that name.
     """
-    if name == OFFLINE:
-        from workbench.models.offline.model import open_offline
-
-        return open_offline(broker)
     provider, slash, rest = name.partition("/")
-    if not slash or not provider or not rest or provider == "offline":
-        raise UnknownModel(
-            f"unknown model {name!r}: use {OFFLINE} (no key needed) or <provider>/<model> as LiteLLM spells it, "
-            "for example openai/gpt-4o, anthropic/claude-sonnet-4-5, or openai/<name> with --api-base URL"
-        )
+    if not slash or not provider or not rest:
+        raise UnknownModel(unknown_model(name))
+    options = ModelOptions(
+        api_base=api_base, api_key=api_key, broker=broker, retries=retries or RetrySettings()
+    )
+    if provider in plugin_names(MODELS):
+        model: Model = load_plugin(MODELS, provider)(name, options)
+        return model
     from workbench.models.litellm_client import LiteLLMModel
 
-    return LiteLLMModel(name, api_base=api_base, api_key=api_key, retries=retries or RetrySettings())
+    return LiteLLMModel(name, api_base=api_base, api_key=api_key, retries=options.retries)
+
+
+def unknown_model(name: str) -> str:
+    """Return the sentence for a model's name that leads nowhere."""
+    return (
+        f"unknown model {name!r}: use {OFFLINE} (no key needed) or <provider>/<model> as LiteLLM spells it, "
+        "for example openai/gpt-4o, anthropic/claude-sonnet-4-5, or openai/<name> with --api-base URL"
+    )

@@ -26,7 +26,6 @@ from workbench.propositions.errors import (
     TreeFormatError,
     UnknownNode,
 )
-from workbench.propositions.graft import branch_of, graft
 from workbench.propositions.growth import next_leaf, recursion_round, trim
 from workbench.propositions.ids import (
     ROOT,
@@ -42,8 +41,8 @@ from workbench.propositions.ids import (
     to_global,
     to_local,
 )
-from workbench.propositions.rule import Rule
-from workbench.propositions.scenarios import Scenario, ScenarioBook, ScenarioRecord
+from workbench.propositions.rule import Rule, RuleLimits
+from workbench.propositions.scenario_book import Scenario, ScenarioBook, ScenarioRecord
 from workbench.propositions.tree import Tree
 from workbench.propositions.values import Belief, Override, Polarity, Proposition, check_probability
 
@@ -68,6 +67,7 @@ __all__ = [
     "RemoveNode",
     "Restate",
     "Rule",
+    "RuleLimits",
     "Scenario",
     "ScenarioBook",
     "ScenarioRecord",
@@ -79,14 +79,12 @@ __all__ = [
     "TreeFormatError",
     "UnknownNode",
     "Unpin",
-    "branch_of",
     "check_probability",
     "child_id",
     "child_ids",
     "depth_of",
     "edit_from_json",
     "edit_to_json",
-    "graft",
     "is_id",
     "is_under",
     "natural_order",

@@ -1,21 +1,18 @@
-"""A tree as JSON and back, without loss."""
+"""Propositions as JSON and back, without loss; ``Tree.to_json`` and ``Tree.from_json`` call this."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.propositions.checks import check_parents
 from workbench.propositions.errors import DuplicateId, TreeFormatError
-from workbench.propositions.ids import parent_of
+from workbench.propositions.ids import NodeId, parent_of
 from workbench.propositions.rule import Rule
-from workbench.propositions.tree import Tree
-from workbench.propositions.values import Belief, Override, Polarity, Proposition, check_keys, check_kinds
+from workbench.propositions.strict_json import read_strict
+from workbench.propositions.values import Proposition
 
-_OPTIONAL = {
-    "parent", "children", "causality", "polarities", "belief", "model_belief", "override", "rule", "pinned", "stale",
-    "refit_due",
-}  # fmt: skip
+RuleReader = Callable[[Mapping[str, Any]], Rule]
 
 
 def proposition_to_json(node: Proposition) -> dict[str, Any]:
@@ -40,83 +37,41 @@ def proposition_to_json(node: Proposition) -> dict[str, Any]:
     return data
 
 
-def tree_to_json(tree: Tree) -> dict[str, Any]:
-    """The tree as one JSON object: ``{"nodes": [...]}``, depth first."""
-    return {"nodes": [proposition_to_json(node) for node in tree.propositions()]}
-
-
-def tree_from_json(
-    data: Mapping[str, Any], *, rule_from_json: Callable[[Mapping[str, Any]], Rule] | None
-) -> Tree:
-    """Read what :func:`tree_to_json` wrote.
+def rows_from_json(data: object, rule_from_json: RuleReader | None) -> list[Proposition]:
+    """The propositions of a stored tree ``{"nodes": [...]}``, in any order; whether they are one tree is for ``Tree``.
 
     Raises
     ------
     TreeFormatError
         Not in that shape.
     TreeError
-        In that shape, but not one tree: a cycle, an orphan, an id twice, ...
+        In that shape, but an id twice, a cycle, an orphan, ...
     """
-    check_keys(data, {"nodes"}, set(), what="a tree")
-    rows = data["nodes"]
-    if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
-        raise TreeFormatError("a tree's nodes must be a list of at least one node")
-    parents: dict[str, str | None] = {}
+    rows = data.get("nodes") if isinstance(data, Mapping) and data.keys() == {"nodes"} else None
+    if not isinstance(rows, list) or not rows:
+        raise TreeFormatError('a tree is {"nodes": [...]} with at least one node')
+    parents: dict[NodeId, NodeId | None] = {}
     for row in rows:
-        check_keys(row, {"id", "statement"}, _OPTIONAL, what="a node")
-        _check_row(row)
-        if row["id"] in parents:
-            raise DuplicateId(f"{row['id']} is in the tree twice")
-        parents[row["id"]] = row["parent"] if "parent" in row else parent_of(str(row["id"]))
+        if not isinstance(row, Mapping) or not isinstance(row.get("id"), str):
+            raise TreeFormatError("a node is an object with the id of a proposition")
+        node, parent = row["id"], row["parent"] if "parent" in row else parent_of(row["id"])
+        if not isinstance(parent, str | None):
+            raise TreeFormatError(f"parent of node {node[:40]} must be an id or null")
+        if node in parents:
+            raise DuplicateId(f"{node} is in the tree twice")
+        parents[node] = parent
     check_parents(parents)
-    listed: dict[str, list[str]] = {}
+    listed: dict[NodeId, list[NodeId]] = {}
     for node, parent in parents.items():
         if parent is not None:
             listed.setdefault(parent, []).append(node)
-    return Tree(_proposition(row, listed.get(row["id"], []), rule_from_json) for row in rows)
-
-
-def _check_row(row: Mapping[str, Any]) -> None:
-    check_kinds(row, str, "id", what="a node")
-    what = f"node {row['id'][:40]}"
-    check_kinds(row, str, "statement", what=what)
-    check_kinds(row, (str, type(None)), "parent", "causality", what=what)
-    check_kinds(row, (list, type(None)), "children", what=what)
-    check_kinds(row, (dict, type(None)), "polarities", what=what)
-    check_kinds(row, bool, "pinned", "stale", "refit_due", what=what)
-    if not all(isinstance(child, str) for child in row.get("children") or ()):
-        raise TreeFormatError(f"children of {what} must be ids, not {str(row['children'])[:80]!r}")
+    return [_proposition(row, listed.get(row["id"], []), rule_from_json) for row in rows]
 
 
 def _proposition(
-    row: Mapping[str, Any], children: list[str], rule_from_json: Callable[[Mapping[str, Any]], Rule] | None
+    row: Mapping[str, Any], listed: list[NodeId], rule_from_json: RuleReader | None
 ) -> Proposition:
-    node = row["id"]
-    rule = None
-    if row.get("rule") is not None:
-        if rule_from_json is None:
-            raise TreeFormatError(
-                f"{node} holds a rule: read this tree with workbench.synthesis.tree_from_json"
-            )
-        rule = rule_from_json(row["rule"])
-    try:
-        polarities = {child: Polarity(value) for child, value in (row.get("polarities") or {}).items()}
-    except ValueError:
-        raise TreeFormatError(
-            f"{node}: a polarity is Positive or Negative, not {row['polarities']!r}"
-        ) from None
-    belief, model = row.get("belief"), row.get("model_belief")
-    return Proposition(
-        id=node,
-        statement=row["statement"],
-        children=tuple(row["children"] if row.get("children") is not None else children),
-        causality=row.get("causality") or "",
-        polarities=polarities,
-        belief=Belief.from_json(belief) if belief is not None else None,
-        model_belief=Belief.from_json(model) if model is not None else None,
-        override=Override.from_json(row["override"]) if row.get("override") is not None else None,
-        rule=rule,
-        pinned=bool(row.get("pinned", False)),
-        stale=bool(row.get("stale", False)),
-        refit_due=bool(row.get("refit_due", False)),
-    )
+    # null and absent are the same in stored rows; children may be absent (CSV has none), then the parents say them
+    data = {key: value for key, value in row.items() if value is not None and key != "parent"}
+    data.setdefault("children", listed)
+    return read_strict(Proposition, data, what=f"node {row['id'][:40]}", context=rule_from_json)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from workbench.propositions.errors import TreeFormatError
-from workbench.propositions.ids import NodeId, require_id
-from workbench.propositions.values import Override, Polarity, check_keys, check_kinds, check_probability
+from workbench.propositions.strict_json import STRICT, StoredId, read_strict
+from workbench.propositions.values import Override, Polarity, check_probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetValue:
     """A soft truth value of the analyst's; ``override`` says whose, why and until when. An inner node is pinned."""
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "set"
-    node: NodeId
+    node: StoredId
     p: float
     override: Override | None = None
 
@@ -28,44 +30,60 @@ class SetValue:
 class Pin:
     """Hold an inner node at the value it has."""
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "pin"
-    node: NodeId
+    node: StoredId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpin:
     """Give a node back to the model: a leaf to its grounding, an inner node to its children."""
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "unpin"
-    node: NodeId
+    node: StoredId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddChild:
     """A new proposition under a node, with a value if there is one; it has no say until the rule gives it one."""
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "add"
-    node: NodeId
+    node: StoredId
     statement: str
     polarity: Polarity | None = None
-    child: NodeId | None = None
+    child: StoredId | None = None
     p: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.p is not None:
+            object.__setattr__(
+                self, "p", check_probability(self.p, of=f"p of the child added under {self.node}")
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveNode:
     """A branch taken out; the parent's rule keeps its other coefficients."""
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "remove"
-    node: NodeId
+    node: StoredId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restate:
     """Other words for a proposition; its value turns stale unless only the wording changed (``keep_belief``)."""
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "restate"
-    node: NodeId
+    node: StoredId
     statement: str
     keep_belief: bool = False
 
@@ -74,8 +92,10 @@ class Restate:
 class SetReport:
     """Another text and key factor at a proposition that has a value."""
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "report"
-    node: NodeId
+    node: StoredId
     report: str
     key_factor: str = ""
 
@@ -87,10 +107,16 @@ class SetRule:
     ``p`` is the value stated with a rule that has no function (vanilla); other rules compute theirs.
     """
 
+    __pydantic_config__ = STRICT
+
     kind: ClassVar[str] = "rule"
-    node: NodeId
-    rule: Mapping[str, Any] = field(default_factory=dict)
+    node: StoredId
+    rule: Mapping[str, Any]
     p: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.p is not None:
+            object.__setattr__(self, "p", check_probability(self.p, of=f"p of {self.node}"))
 
 
 Edit = SetValue | Pin | Unpin | AddChild | RemoveNode | Restate | SetReport | SetRule
@@ -131,26 +157,6 @@ def edit_from_json(data: Mapping[str, Any]) -> Edit:
     if not isinstance(data, Mapping) or not isinstance(data.get("kind"), str) or data["kind"] not in _KINDS:
         raise TreeFormatError(f"an edit is an object with a kind, one of {', '.join(_KINDS)}")
     kind = _KINDS[data["kind"]]
-    names = {entry.name for entry in fields(kind)}
-    needed = names & {"node", "p", "statement", "report", "rule"} - (
-        {"p"} if kind in (AddChild, SetRule) else set()
-    )
-    check_keys(data, needed | {"kind"}, names, what=f"a {data['kind']} edit")
-    what = f"a {data['kind']} edit"
-    check_kinds(data, str, "node", "statement", "report", "key_factor", what=what)
-    check_kinds(data, (str, type(None)), "child", "polarity", what=what)
-    check_kinds(data, bool, "keep_belief", what=what)
-    check_kinds(data, dict, "rule", what=what)
-    if data.get("p") is not None:
-        check_probability(data["p"])
-    values = {key: value for key, value in data.items() if key != "kind"}
-    require_id(values["node"])
-    if values.get("override") is not None:
-        values["override"] = Override.from_json(values["override"])
-    if values.get("polarity") is not None:
-        try:
-            values["polarity"] = Polarity(values["polarity"])
-        except ValueError:
-            raise TreeFormatError(f"a polarity is Positive or Negative, not {values['polarity']!r}") from None
-    made: Edit = kind(**values)
-    return made
+    body = {key: value for key, value in data.items() if key != "kind"}
+    edit: Edit = read_strict(kind, body, what=f"the {data['kind']} edit")
+    return edit

@@ -6,11 +6,12 @@ never a proposition it does not touch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from workbench.propositions import checks
+from workbench.propositions.codec import RuleReader, proposition_to_json, rows_from_json
 from workbench.propositions.errors import (
     DuplicateId,
     IdMismatch,
@@ -27,6 +28,7 @@ from workbench.propositions.ids import (
     natural_order,
     parent_of,
     require_id,
+    to_global,
 )
 from workbench.propositions.rule import Rule
 from workbench.propositions.values import Belief, Override, Polarity, Proposition
@@ -286,11 +288,34 @@ class Tree:
     def graft(self, node: NodeId, branch: Tree) -> Tree:
         """The tree with an ungrounded leaf replaced by an analysis of it, whose ids are local (P0 is the leaf).
 
-        The leaf keeps its statement; values, rules and notes of the branch come along (Analytica^n, paper A, section 4.4).
-        """
-        from workbench.propositions.graft import graft
+        The leaf keeps its statement; the branch's values and notes come along. A recursive analysis (Analytica^n, paper A,
+        section 4.4 and A.2) answers in ids of its own, so that it cannot see the rest of the tree.
 
-        return graft(self, node, branch)
+        Raises
+        ------
+        NotExpandable
+            The node has children or a value, or the branch's rules name local ids (graft before synthesis).
+        DuplicateStatement
+            The branch says what another proposition of the tree says already.
+        """
+        leaf = self[node]
+        if leaf.children or leaf.belief is not None:
+            raise NotExpandable(f"{node} must be an ungrounded leaf to hang an analysis under it")
+        if any(proposition.rule is not None for proposition in branch.propositions()):
+            raise NotExpandable(
+                f"graft the analysis of {node} before it is synthesized: its rules name its local ids"
+            )
+        top, *rest = [
+            replace(
+                proposition,
+                id=to_global(proposition.id, node),
+                children=tuple(to_global(child, node) for child in proposition.children),
+                polarities={to_global(child, node): value for child, value in proposition.polarities.items()},
+            )
+            for proposition in branch.propositions()
+        ]
+        others = (proposition for proposition in self.propositions() if proposition.id != node)
+        return Tree([*others, replace(top, statement=leaf.statement), *rest])
 
     def restate(self, node: NodeId, statement: str, *, keep_belief: bool = False) -> Tree:
         """The tree with other words at a node.
@@ -394,18 +419,12 @@ class Tree:
 
     def to_json(self) -> dict[str, Any]:
         """The tree as one JSON object; :meth:`from_json` gives back an equal tree."""
-        from workbench.propositions.codec import tree_to_json
-
-        return tree_to_json(self)
+        return {"nodes": [proposition_to_json(node) for node in self.propositions()]}
 
     @classmethod
-    def from_json(
-        cls, data: Mapping[str, Any], *, rule_from_json: Callable[[Mapping[str, Any]], Rule] | None = None
-    ) -> Tree:
+    def from_json(cls, data: Mapping[str, Any], *, rule_from_json: RuleReader | None = None) -> Tree:
         """Read a stored tree. One that holds rules needs their reader: ``workbench.synthesis.tree_from_json`` brings it."""
-        from workbench.propositions.codec import tree_from_json
-
-        return tree_from_json(data, rule_from_json=rule_from_json)
+        return cls(rows_from_json(data, rule_from_json))
 
 
 def _sibling_order(node: NodeId) -> tuple[int, NodeId]:

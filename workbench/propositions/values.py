@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from workbench.propositions.errors import ProbabilityOutOfRange, TreeFormatError
 from workbench.propositions.ids import NodeId
 from workbench.propositions.rule import Rule
+from workbench.propositions.strict_json import STRICT, ReadBy, read_strict
 
 Source = Literal["model", "analyst"]
 
@@ -53,6 +54,8 @@ class Belief:
         Who holds it.
     """
 
+    __pydantic_config__ = STRICT
+
     p: float
     key_factor: str = ""
     report: str = ""
@@ -69,10 +72,8 @@ class Belief:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Belief:
-        """Read what :meth:`to_json` wrote."""
-        check_keys(data, {"p"}, {"key_factor", "report", "source"}, what="a belief")
-        check_kinds(data, str, "key_factor", "report", "source", what="a belief")
-        return cls(**data)
+        """Read what :meth:`to_json` wrote; raises ``TreeFormatError`` or ``ProbabilityOutOfRange``."""
+        return read_strict(cls, data, what="a belief")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,8 @@ class Override:
     until it is withdrawn.
     """
 
+    __pydantic_config__ = STRICT
+
     author: str
     reason: str
     at: str
@@ -90,15 +93,16 @@ class Override:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return {"author": self.author, "reason": self.reason, "at": self.at, "expires": self.expires}
+        return asdict(self)
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Override:
-        """Read what :meth:`to_json` wrote."""
-        check_keys(data, {"author", "reason", "at"}, {"expires"}, what="an override")
-        check_kinds(data, str, "author", "reason", "at", what="an override")
-        check_kinds(data, (str, type(None)), "expires", what="an override")
-        return cls(**data)
+
+def _read_rule(data: Any, rule_from_json: Any) -> Rule | None:
+    if data is None:
+        return None
+    if rule_from_json is None:
+        raise TreeFormatError("a tree with rules is read with workbench.synthesis.tree_from_json")
+    rule: Rule = rule_from_json(data)
+    return rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +133,8 @@ class Proposition:
         The rule was made for other children or other words; it still computes, a full resynthesis would remake it.
     """
 
+    __pydantic_config__ = STRICT
+
     id: NodeId
     statement: str
     children: tuple[NodeId, ...] = ()
@@ -137,7 +143,7 @@ class Proposition:
     belief: Belief | None = None
     model_belief: Belief | None = None
     override: Override | None = None
-    rule: Rule | None = None
+    rule: Annotated[Rule | None, ReadBy(_read_rule)] = None
     pinned: bool = False
     stale: bool = False
     refit_due: bool = False
@@ -151,40 +157,3 @@ class Proposition:
     def p(self) -> float | None:
         """The soft truth value in effect; None where there is none or it is stale."""
         return None if self.belief is None or self.stale else self.belief.p
-
-
-def check_keys(data: object, required: set[str], optional: set[str], *, what: str) -> None:
-    """Refuse foreign data that lacks a key or brings one that nobody knows.
-
-    Raises
-    ------
-    TreeFormatError
-        Not an object, a key missing, or an unknown key.
-    """
-    if not isinstance(data, Mapping):
-        raise TreeFormatError(f"{what} must be a JSON object, not {type(data).__name__}")
-    missing = required - data.keys()
-    if missing:
-        raise TreeFormatError(f"{what} lacks {', '.join(sorted(missing))}")
-    unknown = data.keys() - required - optional
-    if unknown:
-        raise TreeFormatError(f"{what} has unknown keys: {', '.join(sorted(map(str, unknown)))}")
-
-
-_KIND_NAMES = {str: "text", bool: "true or false", list: "a list", dict: "an object", int: "a whole number"}
-
-
-def check_kinds(data: Mapping[str, Any], kinds: type | tuple[type, ...], *keys: str, what: str) -> None:
-    """Refuse foreign data whose entries under these keys, where present, are of another kind.
-
-    Raises
-    ------
-    TreeFormatError
-    """
-    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-    for key in keys:
-        if key in data and (
-            not isinstance(data[key], wanted) or (isinstance(data[key], bool) and bool not in wanted)
-        ):
-            names = " or ".join(_KIND_NAMES.get(kind, "null") for kind in wanted)
-            raise TreeFormatError(f"{key} of {what} must be {names}, not {str(data[key])[:80]!r}")

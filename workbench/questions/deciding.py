@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.forecasting.leaf_models import (
+from workbench.questions.claims import Claim, amount, settled
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series import SERIES, data_end
+from workbench.science.leaf_models import (
     LeafEstimate,
     LeafSpec,
     TooLittleHistory,
@@ -16,10 +19,7 @@ from workbench.forecasting.leaf_models import (
     estimate,
     trading_days,
 )
-from workbench.forecasting.leaf_models.daily import AVERAGE_DAYS
-from workbench.questions.claims import Claim, amount, settled
-from workbench.questions.errors import ClaimRefused
-from workbench.questions.series import SERIES, data_end
+from workbench.science.leaf_models.daily import AVERAGE_DAYS
 
 Rows = Sequence[Mapping[str, Any]]
 

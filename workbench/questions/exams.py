@@ -12,13 +12,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.errors import UsageError
-from workbench.evaluation.tables import Events
-from workbench.forecasting.arrays import IntArray
+from workbench.science.arrays import IntArray
+from workbench.science.tables import Events
 
 _FORMAT = "analyst-workbench/exam/1"
 
@@ -84,6 +85,41 @@ class Exam:
             "digest": self.digest,
             "event_ids": list(self.event_ids),
         }
+
+    def summary(self) -> dict[str, Any]:
+        """What a document of scores says about the exam behind its numbers."""
+        return {
+            "name": self.rules.name,
+            "events": len(self.event_ids),
+            "questions": self.questions,
+            "digest": self.digest,
+        }
+
+    def rows(self, events: Events) -> IntArray:
+        """Rows of a file of events that are this exam's, in the order of the file.
+
+        `score`, `compare` and `returns` call this; they need outcomes, so every event must have one.
+
+        Raises
+        ------
+        ExamError
+            An event of the exam is not in the file, or has not resolved yet.
+        """
+        place = {str(event): row for row, event in enumerate(events.event_id)}
+        missing = [event for event in self.event_ids if event not in place]
+        if missing:
+            raise ExamError(
+                f"{events.path} lacks {len(missing)} of the {len(self.event_ids)} events of exam "
+                f"{self.rules.name!r}, the first is {missing[0]!r}: give the file it was built from"
+            )
+        rows = np.sort([place[event] for event in self.event_ids]).astype(np.int64)
+        unresolved = rows[np.isnan(events.outcome[rows])]
+        if len(unresolved):
+            raise ExamError(
+                f"{len(unresolved)} of the {len(rows)} events of exam {self.rules.name!r} have no outcome in "
+                f"{events.path}, the first is {str(events.event_id[unresolved[0]])!r}"
+            )
+        return rows
 
     @classmethod
     def from_json(cls, document: Any) -> "Exam":
@@ -324,3 +360,48 @@ def load_exam(text: str) -> Exam:
         return Exam.from_json(json.loads(text))
     except json.JSONDecodeError as wrong:
         raise ExamError(f"not JSON: {wrong}") from wrong
+
+
+def saved_exams(folder: Path) -> tuple[list[Exam], dict[str, str]]:
+    """Exams saved in a folder, in the order of their names, and what is wrong with each file that is none."""
+    saved, broken = [], {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            saved.append(load_exam(path.read_text(encoding="utf-8")))
+        except (ExamError, OSError, UnicodeDecodeError) as error:
+            broken[str(path)] = " ".join(str(error).split())
+    return saved, broken
+
+
+def exams_document(saved: Sequence[Exam], broken: dict[str, str]) -> dict[str, Any]:
+    """The document that `exam list` prints, from what `saved_exams` gives; lists of events are left out."""
+    return {
+        "exams": [
+            {key: value for key, value in exam.to_json().items() if key != "event_ids"} for exam in saved
+        ],
+        "broken": [{"file": file, "problem": problem} for file, problem in broken.items()],
+    }
+
+
+def find_exam(folder: Path, name: str) -> Exam:
+    """The exam of that name, as `exam build` saved it.
+
+    Raises
+    ------
+    ExamError
+        There is none (the line lists those there are), or its file is broken.
+    """
+    known = sorted(path.stem for path in folder.glob("*.json"))
+    # Looked up in the list, not joined to the folder: a name such as "../x" never becomes a path.
+    if name not in known:
+        listing = ", ".join(known) if known else "none; `exam build` makes one"
+        raise ExamError(f"there is no exam {name!r} in {folder}; there is: {listing}")
+    path = folder / f"{name}.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExamError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    try:
+        return load_exam(text)
+    except ExamError as error:
+        raise ExamError(f"{path}: {error}") from error

@@ -19,6 +19,7 @@ import orjson
 
 from workbench.store.errors import StoreCorrupt, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
+from workbench.store.migrations import SCHEMA_VERSION, migrate, upcast
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -120,6 +121,9 @@ class Store:
         # WAL and NORMAL survive a killed process; a power cut may cost the last commits
         self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
         self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
+        with self.transaction() as db:
+            if db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+                migrate(db)
         self._db.executescript(_SCHEMA)
 
     def close(self) -> None:
@@ -212,19 +216,16 @@ class Store:
         rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after))
         if not rows and after == 0:
             raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
-        found = []
+        stored = []
         for row in rows:
-            if row["v"] != VERSION:
-                raise StoreCorrupt(
-                    f"event {row['seq']} has version {row['v']}, this workbench reads {VERSION}"
-                )
             data = orjson.loads(row["data"]) | {
                 "kind": row["kind"],
                 "node": row["node"],
                 "trial": row["trial"],
             }
-            found.append(StoredEvent(row["seq"], row["run_id"], row["at_utc"], parse_event(data)))
-        return found
+            event = parse_event(upcast(data, row["v"], name=f"event {row['seq']}"))
+            stored.append(StoredEvent(row["seq"], row["run_id"], row["at_utc"], event))
+        return stored
 
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""

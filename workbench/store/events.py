@@ -75,6 +75,19 @@ class TreeEdited(_Event):
     base_seq: int
 
 
+class EvidenceRecord(BaseModel):
+    """What a grounding rests on: the kind of evidence, the package that brings the kind (None: ours), and its stored form.
+
+    ``body`` is None in records of the first version, whose notebook evidence has nothing to store.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    package: str | None = None
+    body: Hash | None = None
+
+
 class LeafStarted(_Event):
     """An attempt at grounding a leaf began."""
 
@@ -96,6 +109,7 @@ class LeafGrounded(_Event):
     report: Hash
     steps: int
     failed_cells: int
+    evidence: EvidenceRecord
 
 
 class LeafVerified(_Event):
@@ -131,11 +145,12 @@ class LeafPooled(_Event):
 
 
 class NodeSynthesized(_Event):
-    """An inner node was combined from its children."""
+    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours."""
 
     kind: Literal["node.synthesized"] = "node.synthesized"
     node: str
     rule: dict[str, Any]
+    package: str | None = None
     p: Probability
     key_factor: str
     report: Hash
@@ -206,8 +221,11 @@ Event = Annotated[
     Field(discriminator="kind"),
 ]
 
-#: Version of the shapes above; an event of another version is refused, not guessed at.
-VERSION = 1
+#: Events of one trial of a leaf that move its state.
+LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed
+
+#: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
+VERSION = 2
 
 _adapter: TypeAdapter[Event] = TypeAdapter(Event)
 

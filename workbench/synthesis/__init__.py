@@ -1,8 +1,7 @@
 """How a proposition's soft truth value follows from its children's, and what that implies: pure functions of a tree."""
 
-from workbench.synthesis.ablations import AverageRule, RandomRule, average_rule, random_rule
-from workbench.synthesis.bayes_net import BayesNet, Variable, bayes_net
-from workbench.synthesis.coherence import (
+from workbench.propositions import Rule, RuleLimits
+from workbench.synthesis.coherence.findings import (
     Finding,
     Nested,
     check_exclusive,
@@ -25,36 +24,36 @@ from workbench.synthesis.errors import (
     UnknownRule,
     WeightOutOfRange,
 )
-from workbench.synthesis.evaluation import Evaluation, evaluate, settle
-from workbench.synthesis.export import Export, export_tree, import_tree
-from workbench.synthesis.information import InformationRow, ground_next, value_of_information
-from workbench.synthesis.linear import INTERCEPT_MAX, LinearRule, check_unit
-from workbench.synthesis.logic import Assumption, LogicRule
-from workbench.synthesis.noise import inject_noise, noisy_values
-from workbench.synthesis.noisy_or import NoisyOrRule
-from workbench.synthesis.normalise import greatest_gap, strict
-from workbench.synthesis.paths import Swing, TornadoRow, path_weights, swings, tornado
-from workbench.synthesis.ranges import reachable_ranges
-from workbench.synthesis.refits import RefitSpread, refit_spread, weight_uncertainty
-from workbench.synthesis.registry import checked_value, rule_from_json, rule_names, tree_from_json
-from workbench.synthesis.resynthesis import Change, WhatIf, refresh, resynthesize
-from workbench.synthesis.scenarios import (
-    FullPlan,
-    Mixture,
-    compare,
-    expire_overrides,
-    full_plan,
-    mix,
-    play,
-    scenario_tree,
+from workbench.synthesis.exchange.bayes_net import BayesNet, Variable, bayes_net
+from workbench.synthesis.exchange.export import Export, export_tree, import_tree
+from workbench.synthesis.rules.ablations import AverageRule, RandomRule, average_rule, random_rule
+from workbench.synthesis.rules.linear import INTERCEPT_MAX, LinearRule, check_unit, greatest_gap, strict
+from workbench.synthesis.rules.logic import Assumption, LogicRule
+from workbench.synthesis.rules.noisy_or import NoisyOrRule
+from workbench.synthesis.rules.registry import (
+    UninstalledRule,
+    checked_value,
+    rule_class,
+    rule_from_json,
+    rule_names,
+    tree_from_json,
 )
-from workbench.synthesis.uncertainty import (
+from workbench.synthesis.rules.vanilla import VanillaRule
+from workbench.synthesis.sensitivity.information import InformationRow, ground_next, value_of_information
+from workbench.synthesis.sensitivity.noise import inject_noise, noisy_values
+from workbench.synthesis.sensitivity.paths import Swing, TornadoRow, path_weights, swings, tornado
+from workbench.synthesis.sensitivity.refits import RefitSpread, refit_spread, weight_uncertainty
+from workbench.synthesis.sensitivity.uncertainty import (
     RootUncertainty,
     root_uncertainty,
     source_correlation,
     trial_moments,
 )
-from workbench.synthesis.vanilla import VanillaRule
+from workbench.synthesis.whatif.apply_edits import FullPlan, expire_overrides, full_plan, play, scenario_tree
+from workbench.synthesis.whatif.compare_scenarios import Mixture, compare, mix
+from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, settle
+from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.resynthesis import Change, WhatIf, refresh, resynthesize
 
 __all__ = [
     "INTERCEPT_MAX",
@@ -82,11 +81,14 @@ __all__ = [
     "RandomRule",
     "RefitSpread",
     "RootUncertainty",
+    "Rule",
     "RuleError",
     "RuleFormatError",
+    "RuleLimits",
     "SensitivityError",
     "Swing",
     "TornadoRow",
+    "UninstalledRule",
     "UnknownChild",
     "UnknownRule",
     "VanillaRule",
@@ -120,6 +122,7 @@ __all__ = [
     "refresh",
     "resynthesize",
     "root_uncertainty",
+    "rule_class",
     "rule_from_json",
     "rule_names",
     "scenario_tree",

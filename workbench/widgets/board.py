@@ -5,7 +5,7 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.engine.scenarios import Shelf
+from workbench.engine.whatif.saved import Shelf
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import NodeId
 from workbench.propositions.edits import SetValue

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from workbench.propositions import NodeId, Proposition, Tree
+from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.synthesis import TornadoRow, WhatIf
-from workbench.widgets.wording import MINUS, equation, percent, points, signed
+from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.widgets.wording import MINUS, percent, points, signed
 
 ISOLATION_WORDS = {
     "namespaces": "sealed by namespaces",
@@ -250,7 +251,7 @@ def selected(node: NodeId, tree: Tree, base: Tree) -> str:
 def combination(node: NodeId, tree: Tree) -> str:
     """Return how an inner proposition's value comes about: its rule, and for a linear one the sum term by term."""
     proposition = tree[node]
-    rule = proposition.rule.to_json() if proposition.rule is not None else None
+    rule = proposition.rule
     if rule is None:
         return '<div class="wb-combination"><p class="wb-empty">Not synthesized yet.</p></div>'
     pinned = (
@@ -258,8 +259,8 @@ def combination(node: NodeId, tree: Tree) -> str:
         if proposition.pinned
         else ""
     )
-    formula = f'<p class="wb-rule"><code>{node} = {escape(equation(rule, exact=True))}</code></p>'
-    terms = _sum(node, rule, tree) if rule["name"] == "linear" else ""
+    formula = f'<p class="wb-rule"><code>{node} = {escape(rule.equation())}</code></p>'
+    terms = _sum(node, rule, tree) if rule.affine else ""
     return f'<div class="wb-combination">{pinned}{formula}{terms}</div>'
 
 
@@ -276,11 +277,14 @@ def synthesis_text(proposition: Proposition) -> str:
     return "\n\n".join(parts)
 
 
-def _sum(node: NodeId, rule: Mapping[str, Any], tree: Tree) -> str:
-    total = rule["intercept"]
+def _sum(node: NodeId, rule: Rule, tree: Tree) -> str:
+    values = {child: tree[child].p for child in tree[node].children}
+    # an affine rule has the same coefficients at every point, so any value stands in for a missing one
+    coefficients = rule.coefficients({child: 0.5 if p is None else p for child, p in values.items()})
+    total: float | None = coefficients.get(INTERCEPT, 0.0)
     lines = [f"<tr><td>Intercept</td><td></td><td></td><td>{_share(total)}</td></tr>"]
-    for child, weight in rule["weights"].items():
-        p = tree[child].p
+    for child in natural_order(coefficients.keys() & values.keys()):
+        weight, p = coefficients[child], values[child]
         share = None if p is None else weight * p
         total = None if share is None or total is None else total + share
         lines.append(

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Proposition, Tree, depth_of
 from workbench.synthesis import WhatIf, resynthesize
-from workbench.widgets.wording import equation, number, percent
+from workbench.widgets.wording import number, percent
 
 
 class Mark(TypedDict):
@@ -170,7 +170,7 @@ class WhatIfSession:
         polarity = None if parent is None else self.base[parent].polarities.get(node.id)
         edited = node.id in self._edits
         key_factor = node.belief.key_factor if node.belief is not None else ""
-        rule = equation(node.rule.to_json()) if node.rule is not None else ""
+        rule = node.rule.equation() if node.rule is not None else ""
         return Row(
             id=node.id,
             parent=parent,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
-from proxies.clock import Cutoff
 from proxies.ledger import Address, Answer, MemoryLedger
 from tests.fakes.upstream import Seen, Sent
 from tests.proxies.worlds import NOW, WorldWire, settings

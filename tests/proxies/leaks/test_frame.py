@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.catalogue import load_catalogue
-from proxies.clock import Cutoff
 from proxies.errors import (
     CutoffRefused,
     NoCutoff,

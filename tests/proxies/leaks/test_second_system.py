@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.catalogue import load_catalogue
-from proxies.clock import Cutoff
 from proxies.errors import (
     CutoffRefused,
     ParameterInvalid,
@@ -27,8 +27,8 @@ async def test_b1_when_every_result_goes_the_answer_is_empty_not_unfiltered() ->
 async def test_b2_a_policy_that_errs_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import MappingProxyType
 
-    from proxies import pipeline
-    from proxies.policies import POLICIES, Policy
+    from proxies.asof import pipeline
+    from proxies.asof.policies import POLICIES, Policy
 
     def broken(*args: Any) -> Any:
         raise ZeroDivisionError

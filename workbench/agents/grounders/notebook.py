@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import JournalBroken, KernelDied, KernelStartFailed
-from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
+from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask, ProofSession
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp
-from workbench.agents.grounders.docs import DocDesk
-from workbench.agents.grounders.record import Record, RecordMismatch
+from workbench.agents.evidence.notebook import NotebookEvidence
+from workbench.agents.grounders.documentation import DocumentationTool
+from workbench.agents.grounders.proof_log import ProofLog, ProofLogMismatch
+from workbench.agents.registry import no_options
 from workbench.agents.replies import Conclusion, Step, parse_conclusion, parse_debug, parse_step
 from workbench.prompts import render
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
-    from proxies.clock import Cutoff
+    from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult
 
 MAX_IMAGES = 8
@@ -30,9 +33,14 @@ class NotebookGrounder:
     ----------
     settings : AgentSettings
         Not used: a leaf's task carries its own. Accepted because every agent is made from settings.
+    options : mapping
+        This grounder has no settings of its own.
     """
 
-    def __init__(self, settings: AgentSettings | None = None) -> None:
+    def __init__(
+        self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        no_options("the notebook grounder", options)
         self.settings = settings
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
@@ -43,17 +51,21 @@ class NotebookGrounder:
         workbench.models.errors.ModelError
             From the asker; also cancellation passes.
         """
-        proof = _Proof(task)
         try:
+            proof = _Proof(task, await task.open_notebook())
             conclusion = await proof.run()
-        except AgentGaveUp as error:
+        except (AgentGaveUp, _CellStaysBroken, ProofLogMismatch) as error:
             return GroundingFailure(reason=str(error), retryable=True)
-        except (_CellStaysBroken, RecordMismatch) as error:
+        except KernelStartFailed as error:
             return GroundingFailure(reason=str(error), retryable=True)
-        except (KernelDied, KernelStartFailed, JournalBroken) as error:
+        except (KernelDied, JournalBroken) as error:
             return GroundingFailure(reason=f"the sandbox failed: {error}", retryable=True)
         belief = Belief(p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
-        return Grounding(belief=belief, steps=proof.steps, failed_cells=proof.failed_cells)
+        return Grounding(
+            belief=belief,
+            evidence=NotebookEvidence(),
+            trace={"steps": proof.steps, "failed_cells": proof.failed_cells},
+        )
 
 
 class _CellStaysBroken(Exception):
@@ -72,10 +84,10 @@ class _Shown:
         text = result.text(limit).strip("\n")
         self.outputs.append(f"{label} gave:\n{text}" if text else f"{label} gave no output.")
         images = result.images()
-        kept = images[: MAX_IMAGES - len(self.images)]
-        self.images.extend(kept)
-        if len(kept) < len(images):
-            self.outputs.append(f"({len(images) - len(kept)} more pictures of {label} are not shown here.)")
+        shown = images[: MAX_IMAGES - len(self.images)]
+        self.images.extend(shown)
+        if len(shown) < len(images):
+            self.outputs.append(f"({len(images) - len(shown)} more pictures of {label} are not shown here.)")
 
     def text(self) -> str:
         return "\n\n".join(self.outputs) or "(no Python cell in this step)"
@@ -87,18 +99,18 @@ class _Shown:
 class _Proof:
     """One leaf on its way: the dialogue, the notebook, the counters."""
 
-    def __init__(self, task: LeafTask) -> None:
+    def __init__(self, task: LeafTask, session: ProofSession) -> None:
         self.task = task
         self.settings = task.settings
         self.steps = 0
         self.failed_cells = 0
         self.proposition = f"{task.node.id}: {task.node.statement}"
-        self.record = Record(task.session)
+        self.log = ProofLog(session)
         system = render(
             "notebook_system",
             cutoff=task.cutoff.text,
             last_day=_last_day(task.cutoff),
-            api_map=task.api_map.strip(),
+            api_map=task.data.overview.strip(),
             output_chars=task.settings.output_chars,
         )
         self.dialogue = Dialogue(
@@ -107,7 +119,7 @@ class _Proof:
             cutoff=task.cutoff,
             ask=task.ask,
             settings=task.settings,
-            desk=DocDesk(task.api_doc, task.api_search),
+            tools=DocumentationTool(task.data),
         )
 
     async def run(self) -> Conclusion:
@@ -117,7 +129,7 @@ class _Proof:
             shown = _Shown()
             for cell in step.cells:
                 if cell.kind == "markdown":
-                    await self.record.markdown(cell.source)
+                    await self.log.markdown(cell.source)
                 else:
                     await self._run_cell(cell.source, shown)
             if step.end:
@@ -166,8 +178,8 @@ class _Proof:
 
     async def _run_cell(self, source: str, shown: _Shown) -> None:
         before = len(self.dialogue.messages)
-        result = await self.record.execute(source)
-        first = number = self.record.code_cells
+        result = await self.log.execute(source)
+        first = number = self.log.code_cells
         corrections = 0
         fault = ""
         while result.status != "ok":
@@ -177,8 +189,8 @@ class _Proof:
                 raise _CellStaysBroken(f"a Python cell still failed after {corrections} corrections: {fault}")
             source = await self._ask_for_correction(number, source, result, corrections)
             corrections += 1
-            result = await self.record.execute(source, fixes=result.cell_id)
-            number = self.record.code_cells
+            result = await self.log.execute(source, fixes=result.cell_id)
+            number = self.log.code_cells
         label = f"Python cell {number}"
         if corrections:
             shown.notes.append(f"Python cell {first} failed; its correction, cell {number}, works.")

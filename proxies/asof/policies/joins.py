@@ -1,0 +1,130 @@
+"""publication_join: a row counts once the report of its period was out, looked up where the report's day stands.
+
+Without a match the lag on the period end applies. A day of publication that lies before the period it reports is
+no match: such rows exist, and believing them would leak.
+"""
+
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
+from proxies.asof.policies.base import LATE, Ask, Found, Judge, Lookup, Plan, Policy, stamp_of
+from proxies.asof.policies.lags import anchor_day, known_after_lag, lag_of, why_undated
+from proxies.asof.policies.windows import clamp
+from proxies.asof.rows import get
+from proxies.asof.stamps import known_from
+from proxies.catalogue.schema import StampRow
+
+_PUBLISHED = stamp_of(StampRow(zone="America/New_York"), "instant")
+_WIDE = 1000
+
+
+def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
+    """The clamped request, with the lookups of the reports."""
+    made = clamp(ask, cutoff)
+    join = ask.endpoint.as_of.join
+    assert join is not None, "the loader checks that publication_join has a join"
+    if cutoff.live or made.nothing:
+        return made
+    symbols = ask.params.get(join.symbol)
+    if isinstance(symbols, list):
+        # rows of several companies do not say whose they are: the lag alone dates them
+        symbols = symbols[0] if len(symbols) == 1 else None
+    if not symbols:
+        return made
+    periods = _periods(ask)
+    lookups = tuple(
+        Lookup(
+            name=f"reports:{period}",
+            path=join.endpoint,
+            params={"symbol": symbols, "limit": _WIDE, "period": period},
+        )
+        for period in periods
+    )
+    return Plan(params=made.params, clamped=made.clamped, lookups=lookups, notes=made.notes)
+
+
+def _periods(ask: Ask) -> tuple[str, ...]:
+    """Which reports to look up: those of the asked periods."""
+    asked = str(ask.params.get("period") or ask.params.get("freq") or "")
+    if asked.lower().startswith("annual") or asked == "FY":
+        return ("annual",)
+    if asked.lower().startswith("quarter") or asked in ("Q1", "Q2", "Q3", "Q4"):
+        return ("quarter",)
+    return ("annual", "quarter")
+
+
+def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+    """A judge by the report's publication, else by the lag."""
+    as_of = ask.endpoint.as_of
+    join = as_of.join
+    assert join is not None, "the loader checks that publication_join has a join"
+    published: dict[tuple[str, ...], list[tuple[date | None, datetime]]] = defaultdict(list)
+    ends: list[tuple[date, datetime]] = []
+    for rows in found.lookups.values():
+        for report in rows if isinstance(rows, list) else ():
+            known = known_from(get(report, join.field) or get(report, "filingDate"), _PUBLISHED)
+            end = _day(get(report, "date"))
+            if known is None or (end is not None and known <= _end(end)):
+                continue
+            key = _key(report, join.on)
+            if key is not None:
+                published[key].append((end, known))
+            if end is not None:
+                ends.append((end, known))
+
+    def known_by_report(row: Any) -> datetime | None:
+        if join.nearest_days:
+            day, _ = anchor_day(ask, row)
+            near = [(abs((end - day).days), known) for end, known in ends] if day else []
+            close = [item for item in near if item[0] <= join.nearest_days]
+            if not close:
+                return None
+            best = min(item[0] for item in close)
+            return max(known for gap, known in close if gap == best)
+        key = _key(row, join.on)
+        hits = published.get(key, []) if key is not None else []
+        own = _day(get(row, "date"))
+        if own is not None:
+            # the same label on another period is not a match
+            hits = [(end, known) for end, known in hits if end is None or abs((end - own).days) <= 7]
+        # the later of two filings for one period: the row may hold the amended figures
+        return max((known for _, known in hits), default=None)
+
+    def one(row: Any) -> str | None:
+        known = known_by_report(row)
+        day, kind = anchor_day(ask, row)
+        days = lag_of(as_of.lag_days, kind)
+        undated = day is None or days is None
+        if known is None:
+            if day is None or days is None:
+                return why_undated(ask, row)
+            try:
+                known = known_after_lag(day, days, ask)
+            except OverflowError:
+                return LATE
+        if cutoff.admits(known):
+            return None
+        # a row that bears no date of its own is undated before its report comes out, so it must be so after
+        return why_undated(ask, row) if undated else LATE
+
+    return one
+
+
+def _key(row: Any, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    values = [get(row, name) for name in names]
+    if any(value is None or value == "" for value in values):
+        return None
+    return tuple(str(value) for value in values)
+
+
+def _day(value: Any) -> date | None:
+    return parse_day(value[:10]) if isinstance(value, str) else None
+
+
+def _end(day: date) -> datetime:
+    return datetime.combine(day, datetime.min.time(), tzinfo=NEW_YORK) + timedelta(days=1)
+
+
+PUBLICATION_JOIN = Policy(prepare=prepare, judge=judge)

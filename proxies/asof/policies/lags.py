@@ -1,0 +1,115 @@
+"""publication_lag: a row is known a stated number of days after the end of its period."""
+
+from datetime import date, timedelta
+from typing import Any
+
+from proxies.asof.clock import TICK, Cutoff, start_of_day
+from proxies.asof.policies.base import LATE, UNDATED, Ask, Found, Judge, Policy, stamp_for
+from proxies.asof.policies.windows import clamp
+from proxies.asof.rows import get
+from proxies.asof.stamps import month_end, quarter_end, read
+
+UNENDED = "a period of unknown length"
+_MONTHS = {"monthly": 1, "bi-monthly": 2, "quarterly": 3, "bi-annual": 6, "annual": 12}
+
+
+def period_end(start: date, frequency: str) -> date | None:
+    """The last day of the period that starts on a day, or None for an unknown frequency."""
+    word = frequency.lower()
+    if word == "daily":
+        return start
+    if word == "weekly":
+        return start + timedelta(days=6)
+    if word not in _MONTHS:
+        return None
+    ahead = start.month - 1 + _MONTHS[word] - 1
+    return month_end(start.year + ahead // 12, ahead % 12 + 1)
+
+
+def lag_of(lags: Any, kind: str) -> int | None:
+    """The lag of a kind of period: one number for all, or by name; the longest where the kind is unknown."""
+    if isinstance(lags, int):
+        return lags
+    if kind in lags:
+        return int(lags[kind])
+    if kind.upper().startswith("Q") and "Q" in lags:
+        return int(lags["Q"])
+    return max(int(days) for days in lags.values())
+
+
+def anchor_day(ask: Ask, row: Any) -> tuple[date | None, str]:
+    """The day the lag counts from, and the kind of period it ends."""
+    as_of = ask.endpoint.as_of
+    assert as_of.stamp is not None, "the loader checks that a lag has a stamp"
+    if as_of.anchor == "quarter_end":
+        year, quarter = (get(row, name) for name in as_of.stamp.field.split("+"))
+        try:
+            return quarter_end(int(year), int(str(quarter).upper().removeprefix("Q"))), "Q"
+        except (TypeError, ValueError):
+            return None, "Q"
+    value = get(row, as_of.stamp.field)
+    moment = read(value, stamp_for(ask, as_of.stamp))
+    day = moment.date() if hasattr(moment, "hour") else moment  # type: ignore[union-attr]
+    if day is None:
+        return None, ""
+    kind = period_kind(row)
+    if as_of.anchor == "period_end":
+        return period_end(day, kind), kind
+    return day, kind
+
+
+def why_undated(ask: Ask, row: Any) -> str:
+    """Why the lag has no day to count from: no date, or a period of unknown length, which may be one that comes later."""
+    as_of = ask.endpoint.as_of
+    assert as_of.stamp is not None, "the loader checks that a lag has a stamp"
+    if (
+        as_of.anchor == "period_end"
+        and read(get(row, as_of.stamp.field), stamp_for(ask, as_of.stamp)) is not None
+    ):
+        return UNENDED
+    return UNDATED
+
+
+def period_kind(row: Any) -> str:
+    """What kind of period a row is about, as far as it says: FY, Q, or a frequency's name."""
+    if not isinstance(row, dict):
+        return ""
+    for name in ("@frequency", "period", "periodType"):
+        word = row.get(name)
+        if isinstance(word, str) and word:
+            upper = word.upper()
+            # the fourth quarter comes out with the annual report
+            if upper in ("FY", "Q4", "ANNUAL", "12M") and name != "@frequency":
+                return "FY"
+            if upper in ("Q1", "Q2", "Q3", "3M", "QUARTER"):
+                return "Q"
+            return word.lower()
+    return ""
+
+
+def known_after_lag(day: date, days: int, ask: Ask) -> Any:
+    """The instant from which a row may be used: the lagged day has begun, strictly before the cutoff."""
+    stamp = ask.endpoint.as_of.stamp
+    assert stamp is not None, "the loader checks that a lag has a stamp"
+    return start_of_day(day + timedelta(days=days), stamp_for(ask, stamp).zone) + TICK
+
+
+def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+    """A judge by period end plus lag."""
+    lags = ask.endpoint.as_of.lag_days
+
+    def one(row: Any) -> str | None:
+        day, kind = anchor_day(ask, row)
+        days = lag_of(lags, kind)
+        if day is None or days is None:
+            return why_undated(ask, row)
+        try:
+            known = known_after_lag(day, days, ask)
+        except OverflowError:
+            return LATE
+        return None if cutoff.admits(known) else LATE
+
+    return one
+
+
+PUBLICATION_LAG = Policy(prepare=clamp, judge=judge)

@@ -1,0 +1,147 @@
+"""window_end: the window is rewritten to end before the cutoff and asked again; it is never trimmed afterwards.
+
+Values run from 0 to 100 within the window, so that a peak after the cutoff would shrink everything before it. Long
+windows come in weeks or months, whose last bucket must end before the cutoff too: the window ends on the edge of one,
+and an answer whose last bucket still overruns is asked again with an earlier end.
+"""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from proxies.asof.clock import Cutoff, parse_day
+from proxies.asof.policies.base import Ask, AskAgain, Found, Judge, Plan, Policy
+from proxies.asof.rows import get
+from proxies.asof.stamps import month_end
+from proxies.errors import CutoffRefused, ParameterInvalid
+
+_RELATIVE = re.compile(r"(?:now (\d+)-(H|d)|today (\d+)-(d|m|y))\Z")
+_EXPLICIT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T\d{2})? (\d{4}-\d{2}-\d{2})(?:T\d{2})?\Z")
+_FIRST = date(2004, 1, 1)
+# up to nine months come by day, up to about five years by week, longer by month
+_DAILY, _WEEKLY = 269, 1890
+
+
+def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
+    """The request with an explicit window that ends on the last visible day or before.
+
+    Raises
+    ------
+    ParameterInvalid
+        The window is written in no known form.
+    """
+    window = ask.endpoint.as_of.window
+    assert window is not None, "the loader checks that window_end has a window"
+    name = window.text
+    asked = str(ask.params.get(name) or ask.endpoint.params[name].default)
+    if cutoff.live:
+        return Plan(params=dict(ask.params))
+    last = cutoff.last_visible_day
+    start, end = bounds(asked, last)
+    if start > end:
+        return Plan(
+            params=dict(ask.params),
+            nothing=True,
+            clamped=(f"{name}: the whole window lies after the cutoff",),
+        )
+    end = edge(start, end, last)
+    sent = f"{start.isoformat()} {end.isoformat()}"
+    clamped = () if sent == asked else (f"{name}: {asked} -> {sent}",)
+    return Plan(params={**ask.params, name: sent}, clamped=clamped)
+
+
+def bounds(text: str, last: date) -> tuple[date, date]:
+    """The first and last day a window means, ending on ``last`` at the latest; relative ones keep their length.
+
+    Raises
+    ------
+    ParameterInvalid
+        No known form.
+    """
+    if text == "all":
+        return _FIRST, last
+    found = _RELATIVE.match(text)
+    if found:
+        number, unit = int(found[1] or found[3]), found[2] or found[4]
+        if number > 10_000:
+            raise ParameterInvalid(f"the window {text!r} is too long")
+        return max(_FIRST, back(last, number, unit)), last
+    found = _EXPLICIT.match(text)
+    days = [parse_day(part) for part in found.groups()] if found else [None, None]
+    if days[0] is None or days[1] is None:
+        raise ParameterInvalid(
+            f"the window {text!r} is neither 'today 12-m' and its like nor two dates with a space between"
+        )
+    if days[0] > days[1]:
+        raise ParameterInvalid(f"the window {text!r} ends before it starts")
+    return max(_FIRST, days[0]), min(days[1], last)
+
+
+def back(last: date, number: int, unit: str) -> date:
+    """The day some days, months or years before; hours become the last day alone, whose hours are all that is known.
+
+    Examples
+    --------
+    >>> back(date(2024, 5, 31), 3, "m").isoformat()
+    '2024-02-29'
+    """
+    if unit in ("H", "d"):
+        return last - timedelta(days=number if unit == "d" else 0)
+    months = last.year * 12 + last.month - 1 - number * (12 if unit == "y" else 1)
+    if months < 12:
+        return _FIRST
+    end = month_end(months // 12, months % 12 + 1)
+    assert end is not None, "the month exists"
+    return end.replace(day=min(last.day, end.day))
+
+
+def edge(start: date, end: date, last: date) -> date:
+    """The end moved back so that the last week or month of a long window is whole; short ones stay."""
+    days = (end - start).days
+    if days <= _DAILY:
+        return end
+    if days <= _WEEKLY:
+        # weeks run from Sunday to Saturday
+        back = (end.weekday() - 5) % 7
+        saturday = end - timedelta(days=back)
+        return end if saturday + timedelta(days=7) <= last else saturday
+    whole = month_end(end.year, end.month)
+    if whole is not None and whole <= last:
+        return end
+    return end.replace(day=1) - timedelta(days=1)
+
+
+def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+    """A judge that lets whole answers through, and otherwise asks again with an earlier end."""
+    stamp = ask.endpoint.as_of.stamp
+    if stamp is None:
+        return lambda row: None
+    window = ask.endpoint.as_of.window
+    assert window is not None, "the loader checks that window_end has a window"
+    name = window.text
+    before: list[datetime] = []
+
+    def one(row: Any) -> str | None:
+        value = get(row, stamp.field)
+        seconds = float(value) if isinstance(value, (int, float)) or str(value).isdigit() else None
+        if seconds is None or isinstance(value, bool):
+            raise CutoffRefused(
+                f"{ask.endpoint.path} answered with a bucket that cannot be dated: nothing is told"
+            )
+        start = datetime.fromtimestamp(seconds, tz=UTC)
+        width = start - before[-1] if before and start > before[-1] else timedelta(0)
+        before.append(start)
+        if start + width > cutoff.instant:
+            sent = bounds(str(found.sent[name]), cutoff.last_visible_day)
+            earlier = min(start.date(), sent[1]) - timedelta(days=1)
+            if earlier <= sent[0]:
+                raise CutoffRefused(
+                    f"{ask.endpoint.path} has no bucket that ends before the cutoff: ask for a longer window"
+                )
+            raise AskAgain({**found.sent, name: f"{sent[0].isoformat()} {earlier.isoformat()}"})
+        return None
+
+    return one
+
+
+WINDOW_END = Policy(prepare=prepare, judge=judge)

@@ -1,0 +1,116 @@
+"""Policies that bound the request in time: request_range, request_point, and the clamp they share."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
+from proxies.asof.policies.base import Ask, Found, Judge, Plan, Policy, by_stamp
+from proxies.catalogue.schema import Window
+from proxies.errors import CutoffRefused, ParameterInvalid
+
+
+def clamp(ask: Ask, cutoff: Cutoff) -> Plan:
+    """The request with every bound of its window pulled back to the cutoff.
+
+    A missing end is set to the cutoff without notice; a start on or after the cutoff makes the answer empty; a start after its
+    own end is the caller's mistake. The length of the window is never shifted.
+
+    Raises
+    ------
+    ParameterInvalid
+        The window ends before it starts.
+    """
+    window = ask.endpoint.as_of.window
+    if window is None or cutoff.live:
+        return Plan(params=dict(ask.params))
+    if window.at:
+        return _clamp_day(ask, cutoff, window.at)
+    params: dict[str, Any] = dict(ask.params)
+    clamped: list[str] = []
+    last = last_bound(cutoff, window)
+    asked_end = [params[name] for name in window.end if params.get(name) is not None]
+    for start in window.start:
+        value = params.get(start)
+        if value is None:
+            continue
+        if any(_moment(value, window) > _moment(end, window) for end in asked_end):
+            raise ParameterInvalid(f"{start} ({value}) lies after the end of the window ({asked_end[0]})")
+        if _moment(value, window) > _moment(last, window):
+            return Plan(
+                params=params, nothing=True, clamped=(f"{start}: the whole window lies after the cutoff",)
+            )
+    for end in window.end:
+        value = params.get(end)
+        if value is None:
+            if window.always:
+                params[end] = last
+        elif _moment(value, window) > _moment(last, window):
+            params[end] = last
+            clamped.append(f"{end}: {value} -> {last}")
+    return Plan(params=params, clamped=tuple(clamped))
+
+
+def _clamp_day(ask: Ask, cutoff: Cutoff, name: str) -> Plan:
+    """A single day that may be absent: the last visible one stands in, a later one gives nothing."""
+    last = cutoff.last_moment_day.isoformat()
+    value = ask.params.get(name)
+    if value is None:
+        return Plan(params={**ask.params, name: last})
+    if value > last:
+        return Plan(params=dict(ask.params), nothing=True, clamped=(f"{name}: lies after the cutoff",))
+    return Plan(params=dict(ask.params))
+
+
+def last_bound(cutoff: Cutoff, window: Window) -> Any:
+    """The latest end a window may have, written in the window's unit."""
+    if window.unit == "epoch":
+        return int(cutoff.instant.timestamp())
+    if window.unit == "instant":
+        return cutoff.instant.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    day = cutoff.last_moment_day
+    return day.strftime("%Y%m%d") if window.unit == "compact" else day.isoformat()
+
+
+def _moment(value: Any, window: Window) -> datetime:
+    """A bound as an instant, to compare bounds as times and never as text."""
+    if window.unit == "epoch":
+        return datetime.fromtimestamp(min(float(value), 2e11), tz=UTC)
+    if window.unit == "compact":
+        text = str(value)
+        value = f"{text[:4]}-{text[4:6]}-{text[6:8]}"
+    day: date | None = parse_day(str(value))
+    if day is not None:
+        return start_of_day(day, NEW_YORK if window.unit == "day" else UTC)  # type: ignore[arg-type]
+    stamp = parse_instant(str(value), NEW_YORK)
+    if stamp is None:
+        raise ParameterInvalid(f"{value!r} is not a time this endpoint understands")
+    return stamp
+
+
+def at_point(ask: Ask, cutoff: Cutoff) -> Plan:
+    """The request for one day, refused unless the day lies before the cutoff.
+
+    Raises
+    ------
+    CutoffRefused
+        The day is not before the cutoff.
+    """
+    window = ask.endpoint.as_of.window
+    assert window is not None, "the loader checks that request_point has a window"
+    if cutoff.live:
+        return Plan(params=dict(ask.params))
+    value = ask.params.get(window.at)
+    if value is not None and value > cutoff.last_moment_day.isoformat():
+        raise CutoffRefused(
+            f"{window.at}={value} is not before the cutoff {cutoff.text}: ask for an earlier day"
+        )
+    return Plan(params=dict(ask.params))
+
+
+def _by_stamp_if_any(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+    """Some answers date only the rows inside their rows, which the pipeline judges."""
+    return by_stamp(ask, cutoff) if ask.endpoint.as_of.stamp else lambda row: None
+
+
+REQUEST_RANGE = Policy(prepare=clamp, judge=_by_stamp_if_any)
+REQUEST_POINT = Policy(prepare=at_point, judge=lambda ask, cutoff, found: by_stamp(ask, cutoff))

@@ -1,0 +1,157 @@
+"""Fetching more pages than asked for, so that filtering does not leave the caller with nothing (overfetch).
+
+An old cutoff and newest-first rows would otherwise give few rows or none. The pager asks until as many rows have
+survived as were wanted, within bounds, and then hands out exactly the page that was asked.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from proxies.asof.pipeline import Settled
+from proxies.asof.policies import Ask, Plan
+from proxies.fetch.stretches import Stretches
+
+MOST_PAGES = 25
+_WIDE = 1000
+
+
+@dataclass(slots=True)
+class Single:
+    """One page, as planned."""
+
+    params: Mapping[str, Any]
+    _asked: bool = False
+    _settled: Settled | None = None
+
+    def next(self) -> Mapping[str, Any] | None:
+        """The parameters of the next page, or None when there is enough."""
+        if self._asked:
+            return None
+        self._asked = True
+        return self.params
+
+    def take(self, payload: Any, settled: Settled) -> None:
+        """Take in a page."""
+        self._settled = settled
+
+    def result(self) -> Settled:
+        """The whole answer."""
+        assert self._settled is not None, "a page was taken"
+        return self._settled
+
+
+@dataclass(slots=True)
+class Wide:
+    """A list endpoint with a size only: ask for many, hand out as many as were wanted."""
+
+    params: Mapping[str, Any]
+    size: str
+    wanted: int
+    most: int
+    _asked: int = 0
+    _settled: Settled | None = None
+    _full: bool = True
+
+    def next(self) -> Mapping[str, Any] | None:
+        """The parameters of the next try: a size that grows until enough rows survive."""
+        if self._settled is not None and (len(self._settled.data) >= self.wanted or not self._full):
+            return None
+        if self._asked >= self.most:
+            return None
+        self._asked = min(self.most, max(self.wanted, self._asked * 10 or min(self.wanted * 4, _WIDE)))
+        return {**self.params, self.size: self._asked}
+
+    def take(self, payload: Any, settled: Settled) -> None:
+        """Take in a try; fewer rows than asked means that there are no more."""
+        self._settled = settled
+        self._full = isinstance(payload, list) and len(payload) >= self._asked
+
+    def result(self) -> Settled:
+        """The first rows, as many as wanted."""
+        assert self._settled is not None, "a page was taken"
+        # a larger try holds undated rows beyond the last one handed out; how large it was follows from late rows
+        undated = tuple(place for place in self._settled.undated if place < self.wanted)
+        return replace(self._settled, data=self._settled.data[: self.wanted], undated=undated)
+
+
+@dataclass(slots=True)
+class Pages:
+    """A paged list: go on until the asked page of the surviving rows is full."""
+
+    params: Mapping[str, Any]
+    param: str
+    size: str
+    first: int
+    wanted: int
+    skip: int
+    step: int
+    _page: int = 0
+    _rows: list[Any] = field(default_factory=list)
+    _dropped: Counter[str] = field(default_factory=Counter)
+    _undated: list[int] = field(default_factory=list)
+    _notes: tuple[str, ...] = ()
+    _ended: bool = False
+    _last: Any = None
+
+    def next(self) -> Mapping[str, Any] | None:
+        """The parameters of the next page, or None when the asked rows are there."""
+        if self._ended or len(self._rows) >= self.skip + self.wanted or self._page >= MOST_PAGES:
+            return None
+        params = {**self.params, self.param: self.first + self._page * self.step}
+        if self.size:
+            params[self.size] = self.wanted
+        self._page += 1
+        return params
+
+    def take(self, payload: Any, settled: Settled) -> None:
+        """Take in a page; an empty one ends the search, and so does one that repeats (the upstream has no pages)."""
+        if payload == self._last and self._page > 1:
+            self._ended = True
+            return
+        self._last = payload
+        self._ended = not isinstance(payload, list) or not payload
+        self._undated += [len(self._rows) + place for place in settled.undated]
+        self._rows += settled.data if isinstance(settled.data, list) else []
+        self._dropped += settled.dropped
+        self._notes = settled.notes
+
+    def result(self) -> Settled:
+        """The asked page of the surviving rows."""
+        notes = self._notes
+        if not self._ended and len(self._rows) < self.skip + self.wanted:
+            notes = (*notes, "not every page was looked through: there may be more rows")
+        end = self.skip + self.wanted
+        return Settled(
+            data=self._rows[self.skip : end],
+            dropped=self._dropped,
+            # where pages end follows from late rows, so that only what lies before the last row handed out counts
+            undated=tuple(place for place in self._undated if self.skip <= place < end),
+            notes=notes,
+        )
+
+
+def pager(ask: Ask, cutoff: Cutoff, plan: Plan) -> Single | Wide | Pages | Stretches:
+    """How the pages of a request are fetched."""
+    endpoint, page = ask.endpoint, ask.endpoint.page
+    listed = endpoint.rows == "[]"
+    window, stamp = endpoint.as_of.window, endpoint.as_of.stamp
+    if listed and page.style == "window" and window is not None and stamp is not None:
+        bounds = (*window.start, *window.end)
+        if len(bounds) == 2 and all(plan.params.get(name) for name in bounds):
+            return Stretches(plan.params, *bounds, stamp.field)
+    if cutoff.live or "overfetch" not in endpoint.as_of.guards or not listed:
+        return Single(plan.params)
+    if page.style == "limit" and page.size and ask.params.get(page.size) is not None:
+        wanted = max(0, int(ask.params[page.size]))
+        return Wide(plan.params, page.size, wanted, max(wanted, page.most or _WIDE))
+    if page.style in ("page", "offset") and page.param:
+        default = endpoint.params[page.size].default if page.size in endpoint.params else None
+        wanted = max(1, int(ask.params.get(page.size) or default or 100))
+        at = max(0, int(ask.params.get(page.param) or 0))
+        skip = at * wanted if page.style == "page" else at
+        step = 1 if page.style == "page" else wanted
+        return Pages(plan.params, page.param, page.size, 0, wanted, skip, step)
+    return Single(plan.params)

@@ -1,1 +1,0 @@
-"""Where data come from: one file per source."""

@@ -1,0 +1,189 @@
+"""What a source is, and the source that most are: JSON over HTTP."""
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+
+import orjson
+
+from proxies.catalogue.loader import Endpoint, SourceInfo
+from proxies.errors import MissingKey, ProxyError, SourceRejected, no_answer
+from proxies.fetch.cache import LARGE, Raw
+from proxies.fetch.transport import Courier, HttpxWire, Outgoing, Reply, Wire, redact
+from proxies.ledger import UNREAD
+from proxies.settings import ProxySettings
+
+AGENT = "analyst-workbench/0.1 (research client; contact: set by the operator)"
+
+
+class Source(Protocol):
+    """Answers checked requests with raw JSON."""
+
+    name: str
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer, or a ProxyError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back what is open."""
+        ...
+
+
+class HttpSource:
+    """A source of JSON over HTTP. Subclasses say how it complains.
+
+    Parameters
+    ----------
+    info : SourceInfo
+    settings : ProxySettings
+    wire : Wire, optional
+        Instead of httpx.
+    """
+
+    also_retry: frozenset[int] = frozenset()
+    # what an answer without a body stands for
+    empty: bytes = b""
+
+    def __init__(self, info: SourceInfo, settings: ProxySettings, wire: Wire | None = None) -> None:
+        self.name = info.name
+        self.info = info
+        self._settings = settings
+        self._secret = settings.keys.get(info.name, "")
+        self._courier = Courier(
+            source=info.name,
+            wire=wire or self.wire(),
+            limits=info.limits,
+            retry=settings.retry,
+            quota=self.quota,
+            busy=self.busy,
+            sleep=settings.sleep,
+        )
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer to a request.
+
+        Raises
+        ------
+        MissingKey
+            The source needs a key and none is set.
+        SourceError, Refused
+            The upstream failed, or says that there is no such thing.
+        """
+        self.need_key()
+        payload, body = await self.ask(endpoint, self.outgoing(endpoint, params), unread=LARGE)
+        return Raw(body=body, fetched_at=self._settings.now(), read=payload is not UNREAD)
+
+    def need_key(self) -> None:
+        """Raise MissingKey where a key is wanted and none is set."""
+        if self.info.key and not self._secret:
+            raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
+
+    async def ask(self, endpoint: Endpoint, outgoing: Outgoing, *, unread: float = inf) -> tuple[Any, bytes]:
+        """One exchange: the parsed answer and its bytes, or the error it stands for.
+
+        A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
+        """
+        reply = await self._courier.send(outgoing)
+        if len(reply.body) >= unread and 200 <= reply.status < 300:
+            return UNREAD, reply.body
+        body = reply.body if reply.body.strip() else self.empty
+        payload, broken = _parse(body)
+        problem = self.complaint(endpoint, reply, payload)
+        if problem is not None:
+            raise problem
+        if broken:
+            raise SourceRejected(f"{self.name} answered with something that is not JSON")
+        return payload, body
+
+    def wire(self) -> Wire:
+        """The wire this source speaks over."""
+        return HttpxWire(key=self.info.key, secret=self._secret, agent=self.info.agent or AGENT)
+
+    def outgoing(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Outgoing:
+        """The HTTP request of a call, without its key."""
+        return self.build(endpoint, params)
+
+    def build(self, endpoint: Endpoint, params: Mapping[str, Any], *, url: str | None = None) -> Outgoing:
+        """A request with its parameters in their places; ``url`` stands in for the endpoint's own."""
+        url = endpoint.url if url is None else url
+        query: dict[str, str] = {}
+        body: dict[str, Any] = {}
+        for name, value in params.items():
+            param = endpoint.params.get(name)
+            place = param.place if param else ("json" if endpoint.method == "POST" else "query")
+            if place == "path":
+                url = url.replace("{" + name + "}", quote(str(value), safe=""))
+            elif place == "json":
+                body[name] = value
+            else:
+                query[name] = _query_text(value)
+        fixed = {**self.info.always, **endpoint.fixed}
+        if endpoint.method == "POST":
+            body = {**body, **fixed}
+        else:
+            query = {**query, **{k: _query_text(v) for k, v in fixed.items()}}
+        address = "/".join(part for part in (self.base(endpoint.host), url.strip("/")) if part)
+        return Outgoing(
+            method=endpoint.method, url=address, query=query, json=body if endpoint.method == "POST" else None
+        )
+
+    def base(self, host: str) -> str:
+        """The base address of a host, or its stand-in: several hosts share one, by their first label."""
+        vendor = self.info.hosts[host].rstrip("/")
+        override = self._settings.upstreams.get(self.name)
+        if override is None:
+            return vendor
+        if len(self.info.hosts) == 1:
+            return override
+        parts = urlsplit(vendor)
+        return f"{override}/{(parts.hostname or host).split('.')[0]}{parts.path}"
+
+    def quota(self, reply: Reply) -> bool:
+        """Whether a reply says that the plan is used up."""
+        return reply.status == 402
+
+    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+        """The error a reply stands for, or None. Says nothing of what the upstream wrote: that may be of today."""
+        if reply.status in (401, 403):
+            variable = self.info.key.variable if self.info.key else ""
+            return SourceRejected(
+                f"{self.name} refuses the key or the plan (HTTP {reply.status})"
+                + (f": check {variable}" if variable else "")
+            )
+        if not 200 <= reply.status < 300:
+            return no_answer(self.name, endpoint.path)
+        return None
+
+    def busy(self, reply: Reply) -> bool:
+        """Whether a reply of another status than 429 and 5xx asks to come back later."""
+        return reply.status in self.also_retry
+
+    def clean(self, text: str) -> str:
+        """A text without this source's key."""
+        return redact(text, (self._secret,))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._courier.wire.aclose()
+
+
+def _query_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(str(item) for item in value)
+    return str(value)
+
+
+def _parse(body: bytes) -> tuple[Any, bool]:
+    if not body.strip():
+        return None, True
+    try:
+        return orjson.loads(body), False
+    except orjson.JSONDecodeError:
+        return None, True
+
+
+__all__ = ["HttpSource", "Source"]

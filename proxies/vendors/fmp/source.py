@@ -1,0 +1,46 @@
+"""Financial Modeling Prep: lists of rows; complaints come as an object, with any status."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import ProxyError, QuotaExhausted, SourceRejected
+from proxies.fetch.cache import Raw
+from proxies.fetch.transport import Reply
+from proxies.vendors.base import HttpSource
+from proxies.vendors.fmp.members import spells
+
+
+class FmpSource(HttpSource):
+    """FMP over HTTP. An empty body means no rows."""
+
+    empty = b"[]"
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer; an index's members come with those that were members before."""
+        if endpoint.codec != "members":
+            return await super().fetch(endpoint, params)
+        self.need_key()
+        members, _ = await self.ask(endpoint, self.outgoing(endpoint, params))
+        changes, _ = await self.ask(endpoint, self.build(endpoint, {}, url=f"historical-{endpoint.url}"))
+        return Raw(body=orjson.dumps(spells(members, changes)), fetched_at=self._settings.now())
+
+    def quota(self, reply: Reply) -> bool:
+        """The daily plan answers 429 with its own words; a rate limit does not."""
+        return reply.status == 402 or (reply.status == 429 and b"limit reach" in reply.body[:2000].lower())
+
+    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+        """An object with ``Error Message`` where a list is due is a complaint, also under status 200."""
+        if isinstance(payload, dict) and {"Error Message", "error", "Error"} & payload.keys():
+            words = orjson.dumps(payload).lower()
+            if b"limit reach" in words:
+                return QuotaExhausted("fmp says that the plan's calls are used up: wait, or use another key")
+            if b"api key" in words or b"apikey" in words:
+                return SourceRejected("fmp does not accept the key: check FMP_API_KEY")
+            if reply.status == 200:
+                return SourceRejected(
+                    f"fmp answered with a complaint instead of rows: check the parameters of {endpoint.path}"
+                )
+        return super().complaint(endpoint, reply, payload)

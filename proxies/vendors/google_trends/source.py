@@ -1,0 +1,56 @@
+"""Google Trends through SearchApi, and the two tables that ship with the workbench."""
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import orjson
+import yaml
+
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import ProxyError, QuotaExhausted, SourceRejected, no_answer
+from proxies.fetch.cache import Raw
+from proxies.fetch.transport import Reply
+from proxies.vendors.base import HttpSource
+
+
+class SearchApiSource(HttpSource):
+    """SearchApi over HTTP; category and place codes from local tables."""
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer; local tables need no key."""
+        if endpoint.method == "LOCAL":
+            table = endpoint.path.rpartition("_")[2]
+            return Raw(body=orjson.dumps(_table(table)), fetched_at=self._settings.now())
+        return await super().fetch(endpoint, params)
+
+    def quota(self, reply: Reply) -> bool:
+        """A used-up plan answers 429 with its own words; asking again would not help."""
+        words = reply.body[:2000].lower()
+        return reply.status == 402 or (reply.status == 429 and (b"run out" in words or b"monthly" in words))
+
+    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+        """Complaints are a text under ``error``; "no results" is one of them."""
+        if isinstance(payload, dict) and isinstance(payload.get("error"), str):
+            words = payload["error"].lower()
+            if "any results" in words or "no results" in words:
+                return no_answer(self.name, endpoint.path)
+            if "run out" in words or "monthly" in words or "credits" in words:
+                return QuotaExhausted("gt (SearchApi) says that the plan's searches are used up")
+            if reply.status == 200:
+                return SourceRejected(
+                    f"gt (SearchApi) refused the search: check the parameters of {endpoint.path}"
+                )
+        return super().complaint(endpoint, reply, payload)
+
+
+def _table(name: str) -> list[dict[str, str]]:
+    text = (resources.files("proxies.vendors.google_trends") / "trends_tables.yml").read_text(
+        encoding="utf-8"
+    )
+    tables: dict[str, dict[str, str]] = yaml.safe_load(text)
+    if name == "geo":
+        return [{"geo_id": code, "geo_description": place} for code, place in tables["geo"].items()]
+    return [
+        {"category_id": code, "category_description": words} for code, words in tables["categories"].items()
+    ]

@@ -1,0 +1,118 @@
+"""Yahoo Finance: an undocumented service that wants a browser's handshake, a cookie and, in places, a crumb."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import ProxyError, SourceError, SourceUnavailable, no_answer
+from proxies.fetch.cache import Raw
+from proxies.fetch.transport import MOST_BYTES, Outgoing, Reply, Wire, WireError
+from proxies.vendors.base import HttpSource
+
+_CRUMBED = (
+    "yfinance/upgrades-downgrades",
+    "yfinance/earnings-dates",
+    "yfinance/quote",
+    "yfinance/quote-summary",
+    "yfinance/options",
+)
+
+
+class CurlWire:
+    """The wire of Yahoo: curl with a browser's TLS handshake, opened at the first call."""
+
+    def __init__(self) -> None:
+        self._session: Any = None
+
+    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
+        """One HTTP exchange."""
+        from curl_cffi import requests
+
+        if self._session is None:
+            self._session = requests.AsyncSession(impersonate="chrome", trust_env=False)
+        try:
+            response = await self._session.request(
+                outgoing.method,
+                outgoing.url,
+                params=dict(outgoing.query) or None,
+                json=dict(outgoing.json) if outgoing.json is not None else None,
+                timeout=timeout,
+                allow_redirects=False,
+            )
+        except requests.exceptions.RequestException as error:
+            raise WireError(
+                "no answer in time" if "timed out" in str(error).lower() else "no connection"
+            ) from None
+        if len(response.content) > MOST_BYTES:
+            raise WireError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
+        headers = {str(k).lower(): str(v) for k, v in response.headers.items()}
+        return Reply(status=response.status_code, headers=headers, body=response.content)
+
+    async def aclose(self) -> None:
+        """Close the session."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+class YahooSource(HttpSource):
+    """Yahoo over curl."""
+
+    _crumb: str | None = None
+
+    def wire(self) -> Wire:
+        """Curl, as a browser."""
+        return CurlWire()
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+        """The raw answer; the crumb is fetched where one is wanted."""
+        if endpoint.path in _CRUMBED and self._crumb is None:
+            self._crumb = await self._new_crumb()
+        return await super().fetch(endpoint, params)
+
+    async def _new_crumb(self) -> str:
+        try:
+            reply = await self._courier.send(
+                Outgoing(method="GET", url=f"{self.base('query1')}/v1/test/getcrumb", query={})
+            )
+        except SourceError:
+            return ""
+        text = reply.body.decode("utf-8", "replace").strip()
+        return text if reply.status == 200 and len(text) < 40 and "<" not in text else ""
+
+    def outgoing(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Outgoing:
+        """The request, with the bodies that two of the paths want."""
+        if endpoint.path.endswith("/earnings-dates"):
+            body: dict[str, Any] = {
+                "sortType": "DESC", "entityIdType": "earnings", "sortField": "startdatetime", "offset": 0, "size": 100,
+                "includeFields": ["startdatetime", "epsestimate", "epsactual", "epssurprisepct"],
+                "query": {"operator": "eq", "operands": ["ticker", params["symbol"]]},
+            }  # fmt: skip
+            made = Outgoing(
+                method="POST",
+                url=self.build(endpoint, {}).url,
+                query={"lang": "en-US", "region": "US"},
+                json=body,
+            )
+        elif endpoint.path.endswith("/news"):
+            body = {"serviceConfig": {"snippetCount": params.get("count", 10), "s": [params["symbol"]]}}
+            query = {"queryRef": "latestNews", "serviceKey": "ncp_fin"}
+            made = Outgoing(method="POST", url=self.build(endpoint, {}).url, query=query, json=body)
+        else:
+            made = self.build(endpoint, params)
+        if endpoint.path in _CRUMBED and self._crumb:
+            return Outgoing(
+                method=made.method, url=made.url, query={**made.query, "crumb": self._crumb}, json=made.json
+            )
+        return made
+
+    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+        """Complaints come under the answer's own name, with a code; what they say may be of today."""
+        if reply.status == 401:
+            self._crumb = None
+            return SourceUnavailable("yfinance refuses its crumb: try again later")
+        for name in ("chart", "timeseries", "quoteSummary", "finance"):
+            part = payload.get(name) if isinstance(payload, dict) else None
+            if isinstance(part, dict) and part.get("error") and not part.get("result"):
+                return no_answer(self.name, endpoint.path)
+        return super().complaint(endpoint, reply, payload)

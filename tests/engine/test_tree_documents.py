@@ -1,0 +1,81 @@
+import json
+
+import pytest
+
+from tests.synthesis.whatif.test_scenarios import three_levels
+from workbench.engine.tree_documents import (
+    scenario_table,
+    sensitivity_report,
+    sensitivity_rows,
+)
+from workbench.propositions.edits import SetValue
+from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
+from workbench.synthesis import VanillaRule
+
+
+def test_sensitivity_rows_are_those_of_the_contract() -> None:
+    rows = json.loads(json.dumps(sensitivity_rows(three_levels())))
+    assert [row["id"] for row in rows] == ["P1", "P2.1", "P2.2"]
+    assert all(row.keys() == {"id", "path_weight", "p", "low", "high", "contribution"} for row in rows)
+    assert rows[0] == {
+        "id": "P1",
+        "path_weight": 0.5,
+        "p": 0.9,
+        "low": pytest.approx(0.24),
+        "high": pytest.approx(0.74),
+        "contribution": pytest.approx(0.45),
+    }
+    assert sum(row["contribution"] for row in rows) == pytest.approx(0.69)
+
+
+def test_below_a_node_without_a_function_the_rows_are_null() -> None:
+    rows = {row["id"]: row for row in sensitivity_rows(three_levels(VanillaRule()))}
+    assert rows["P2.1"] == {
+        "id": "P2.1",
+        "path_weight": None,
+        "p": 0.5,
+        "low": None,
+        "high": None,
+        "contribution": None,
+    }
+    assert next(iter(rows)) == "P1" and rows["P1"]["contribution"] == pytest.approx(0.45)
+
+
+def test_the_report_holds_what_the_page_shows() -> None:
+    report = sensitivity_report(
+        three_levels(),
+        {"P1": [0.85, 0.95], "P2.1": [0.4, 0.6]},
+        {"P1": 1.0, "P2.1": 1.0, "P2.2": 1.0},
+        {"P1": ["FRED"], "P2.1": ["FRED"]},
+    )
+    assert json.loads(json.dumps(report)) == report
+    assert report["reachable"] == pytest.approx([0.0, 0.9]) and report["uncertainty"]["method"] == "exact"
+    # variances of the means .0025 and .01, path weights .5 and .2, correlation 1
+    assert report["uncertainty"]["variance"] == pytest.approx((0.5 * 0.05 + 0.2 * 0.1) ** 2)
+    assert report["ground_next"][0]["id"] == "P1"
+    assert sensitivity_report(three_levels())["uncertainty"] is None
+
+
+def test_the_scenario_table_compares_and_mixes() -> None:
+    def record(action: str, name: str, base: int | None = None, **more: object) -> ScenarioRecord:
+        return ScenarioRecord(action=action, scenario=name, author="Ann", at="t", base_seq=base, **more)  # type: ignore[arg-type]
+
+    book = ScenarioBook.fold(
+        [
+            (1, record("open", "hard", rationale="a recession", probability=0.25)),
+            (2, record("edit", "hard", 1, edit=SetValue(node="P2.1", p=1.0))),
+            (3, record("open", "soft")),
+        ]
+    )
+    table = scenario_table(three_levels(), book)
+    assert json.loads(json.dumps(table)) == table
+    assert [(s["name"], s["root"], s["can_undo"]) for s in table["scenarios"]] == [
+        ("hard", pytest.approx(0.79), True),
+        ("soft", pytest.approx(0.69), False),
+    ]
+    assert table["mix"] == {
+        "root": pytest.approx(0.25 * 0.79 + 0.75 * 0.69),
+        "weights": {"hard": 0.25, "base": 0.75},
+    }
+    assert [row["id"] for row in table["nodes"]] == ["P0", "P2", "P2.1"]
+    assert scenario_table(three_levels(), book, ["soft"])["mix"] is None

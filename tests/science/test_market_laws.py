@@ -1,0 +1,188 @@
+"""Laws of bets, returns, consistency and schedules."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.science.errors import DomainError
+from workbench.science.scoring.consistency import chain_score, logical_chain_score, mutual_exclusion
+from workbench.science.scoring.market import (
+    crra_allocation,
+    edge,
+    implied_probability,
+    market_returns,
+    payoffs,
+    position_log,
+    sharpe,
+    ties,
+)
+from workbench.science.scoring.schedule import halving_schedule
+
+INSIDE = st.floats(0.02, 0.98)
+
+
+def utility(share: np.ndarray, p: float, q: float, gamma: float) -> np.ndarray:
+    wealth_yes, wealth_no = share / q, (1 - share) / (1 - q)
+    with np.errstate(divide="ignore"):
+        if gamma == 1:
+            return p * np.log(wealth_yes) + (1 - p) * np.log(wealth_no)
+        return (p * wealth_yes ** (1 - gamma) + (1 - p) * wealth_no ** (1 - gamma)) / (1 - gamma)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize(("p", "q"), [(0.7, 0.5), (0.1, 0.3), (0.95, 0.2), (0.45, 0.44)])
+def test_no_other_allocation_does_better(p: float, q: float, gamma: float) -> None:
+    """The optimum beats 10,000 random allocations in expected utility."""
+    best = crra_allocation([p], [q], gamma)
+    others = np.random.default_rng(0).random(10_000)
+    top = utility(best, p, q, gamma)[0]
+    assert (utility(others, p, q, gamma) <= top + 1e-12).all()
+
+
+@given(INSIDE, INSIDE)
+def test_ever_less_risk_aversion_goes_all_in(p: float, q: float) -> None:
+    if abs(p - q) < 0.02:
+        return
+    limit = crra_allocation([p], [q], 0.0)[0]
+    assert limit == float(p > q)
+    assert crra_allocation([p], [q], 1e-3)[0] == pytest.approx(limit, abs=1e-6)
+    assert crra_allocation([p], [q], 1e-300)[0] == limit  # stable however small
+
+
+@given(INSIDE, INSIDE, st.floats(0.05, 1.0))
+def test_sides_mirror_and_the_price_itself_is_bet_at_the_price(p: float, q: float, gamma: float) -> None:
+    share = crra_allocation([p], [q], gamma)[0]
+    assert 0 <= share <= 1
+    assert crra_allocation([1 - p], [1 - q], gamma)[0] == pytest.approx(1 - share, abs=1e-9)
+    assert crra_allocation([q], [q], gamma)[0] == pytest.approx(q, abs=1e-9)
+    assert crra_allocation([p], [q], 1.0)[0] == pytest.approx(p, abs=1e-12)
+    assert (share >= q - 1e-12) == (p >= q - 1e-12) or abs(p - q) < 1e-9
+    # at the price, either outcome pays back the dollar
+    for outcome in (0, 1):
+        assert payoffs([q], [q], [outcome])[0] == pytest.approx(1)
+
+
+@given(INSIDE, INSIDE, st.sampled_from([0.0, 0.5, 1.0]))
+def test_a_fair_price_gives_no_free_lunch(truth: float, p: float, gamma: float) -> None:
+    """Betting against a price that is the truth returns the dollar on average, whatever is bet."""
+    share = crra_allocation([p], [truth], gamma, tie="half")
+    expected = truth * payoffs(share, [truth], [1])[0] + (1 - truth) * payoffs(share, [truth], [0])[0]
+    assert expected == pytest.approx(1, abs=1e-9)
+
+
+def test_certain_forecasts_are_not_clipped() -> None:
+    assert crra_allocation([0.0, 1.0], [0.5, 0.5], 0.5).tolist() == [0.0, 1.0]
+    assert crra_allocation([0.0, 1.0], [0.5, 0.5], 1.0).tolist() == [0.0, 1.0]
+
+
+def test_ties_by_all_four_rules() -> None:
+    p, q, o = [0.36500000000000005, 0.6], [0.365, 0.5], [1, 1]
+    assert ties(p, q).tolist() == [True, False]
+    found = {tie: market_returns(p, q, o, 0.0, tie=tie) for tie in ("no", "yes", "half", "abstain")}  # type: ignore[arg-type]
+    first = {tie: r.total - 2.0 for tie, r in found.items()}
+    assert first == pytest.approx({"no": 0.0, "yes": 1 / 0.365, "half": 0.5 / 0.365, "abstain": 1.0})
+    with pytest.raises(DomainError):
+        crra_allocation(p, q, 0.0, tie="maybe")  # type: ignore[arg-type]
+
+
+def test_sharpe_ratio() -> None:
+    payoff = np.array([2.0, 0.5, 1.2])
+    assert sharpe(payoff) == pytest.approx((payoff.mean() - 1) / payoff.std(ddof=1))
+    assert sharpe(payoff, ddof=0) == pytest.approx((payoff.mean() - 1) / payoff.std())
+    assert sharpe([1.0]) is None and sharpe([1.3, 1.3]) is None
+    assert sharpe([1.0, 1.0 + 2e-16]) == 0.0
+
+
+def test_a_long_shot_can_dominate() -> None:
+    result = market_returns([0.01, 0.5], [0.0005, 0.6], [1, 0], 0.0)
+    assert result.largest == pytest.approx(2000) and result.average_return == pytest.approx((2000 + 2.5) / 2)
+
+
+def test_the_position_log_adds_up() -> None:
+    rng = np.random.default_rng(4)
+    p, q, o = rng.uniform(0.1, 0.9, 30), rng.uniform(0.1, 0.9, 30), rng.integers(0, 2, 30)
+    p[3] = q[3]
+    log = position_log([f"e{i}" for i in range(30)], p, q, o, 0.0, tie="abstain")
+    result = market_returns(p, q, o, 0.0, tie="abstain")
+    assert log[-1].running_total == pytest.approx(result.total - 30)
+    assert log[3].side == "none" and log[3].on_yes is None and log[3].payoff == 1
+    assert {entry.side for entry in position_log(["a"], [0.6], [0.5], [1], 0.5)} == {"both"}
+    assert np.allclose([entry.edge for entry in log], edge(p, q))
+
+
+def test_prices_and_the_market_as_forecaster() -> None:
+    assert implied_probability([0.6], [0.6])[0] == 0.5
+    assert implied_probability([0.3])[0] == pytest.approx(0.3)
+    for bad in ([0.0], [1.0], [float("nan")]):
+        with pytest.raises(DomainError, match="strictly between"):
+            market_returns([0.5], bad, [1], 0.5)
+    with pytest.raises(DomainError):
+        implied_probability([0.0], [0.0])
+
+
+def test_worse_brier_can_earn_more() -> None:
+    """Prophet Arena, App. C.5: truth 0.6, price 0.5, forecasts 0.45 and 0.9."""
+
+    def expected(p: float) -> tuple[float, float]:
+        share = crra_allocation([p], [0.5], 0.0)
+        gain = 0.6 * payoffs(share, [0.5], [1])[0] + 0.4 * payoffs(share, [0.5], [0])[0]
+        return 0.6 * (1 - p) ** 2 + 0.4 * p**2, gain
+
+    (brier_a, gain_a), (brier_b, gain_b) = expected(0.45), expected(0.9)
+    assert (brier_a, brier_b) == pytest.approx((0.2625, 0.33))
+    assert brier_a < brier_b and (gain_a, gain_b) == pytest.approx((0.8, 1.2))
+
+
+def test_logical_chains() -> None:
+    beliefs = {"above 240": 0.1, "above 220": 0.2, "above 200": 0.2, "rain": 0.0}
+    chain = ["above 240", "above 220", "above 200"]
+    assert chain_score(beliefs, chain) == 1 and chain_score(beliefs, chain[::-1]) == 0.5
+    assert logical_chain_score(beliefs, [chain, ["above 240", "rain"]]) == 0.5
+    for bad in (["rain"], ["rain", "snow"]):
+        with pytest.raises(DomainError):
+            chain_score(beliefs, bad)
+    with pytest.raises(DomainError):
+        logical_chain_score(beliefs, [])
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=8))
+def test_sorted_beliefs_are_a_consistent_chain(values: list[float]) -> None:
+    names = [str(i) for i in range(len(values))]
+    assert chain_score(dict(zip(names, sorted(values), strict=True)), names) == 1
+
+
+def test_mutual_exclusion() -> None:
+    assert mutual_exclusion({"a": 0.6, "b": 0.41}, ["a", "b"]).consistent
+    low = mutual_exclusion({"a": 0.6, "b": 0.3}, ["a", "b"])
+    assert not low.consistent and low.gap == pytest.approx(-0.1)
+    assert mutual_exclusion({"a": 0.6, "b": 0.3}, ["a", "b"], tolerance=0.1).consistent
+
+
+@given(st.floats(0.1, 5000), st.floats(0.05, 100), st.integers(1, 12))
+def test_forecast_times_halve_what_is_left(hours: float, gap: float, most: int) -> None:
+    first = datetime(2025, 1, 1, tzinfo=UTC)
+    close = first + timedelta(hours=hours)
+    times = halving_schedule(first, close, minimum_gap=timedelta(hours=gap), most=most)
+    assert len(times) <= most and times == sorted(times)
+    assert all(close - t >= timedelta(hours=gap) for t in times)
+    if times:
+        assert times[0] == first
+        for a, b in pairwise(times):
+            assert abs((b - a) - (close - a) / 2) < timedelta(milliseconds=1)
+        if len(times) < most:
+            assert (close - times[-1]) / 2 < timedelta(hours=gap)
+    else:
+        assert hours < gap + 1e-6
+
+
+def test_schedule_refusals() -> None:
+    first = datetime(2025, 1, 1, tzinfo=UTC)
+    for bad in ((first, first), (first, first - timedelta(hours=1)), (first.replace(tzinfo=None), first)):
+        with pytest.raises(DomainError):
+            halving_schedule(*bad)
+    with pytest.raises(DomainError):
+        halving_schedule(first, first + timedelta(days=1), most=0)

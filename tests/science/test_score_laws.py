@@ -1,0 +1,291 @@
+"""Laws of the scores, cross-checks against other libraries, and the worked numbers of the papers."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from workbench.science.errors import DomainError
+from workbench.science.scoring.adjusted import (
+    adjusted_brier,
+    market_difficulty,
+    question_difficulty,
+)
+from workbench.science.scoring.breakdown import by_category, lead_time_curve, rebalance
+from workbench.science.scoring.calibration_error import (
+    bin_of,
+    calibration_error,
+    reliability,
+)
+from workbench.science.scoring.scores import (
+    accuracy,
+    brier,
+    brier_index,
+    confidence,
+    event_weighted_brier,
+    event_weights,
+    index_of,
+    log_loss,
+    metaculus_baseline,
+    metaculus_scores,
+)
+from workbench.science.scoring.utility import run_variance, utility_scores
+
+PAIRS = st.integers(1, 40).flatmap(
+    lambda n: st.tuples(
+        hnp.arrays(float, n, elements=st.integers(0, 1000).map(lambda k: k / 1000)),
+        hnp.arrays(float, n, elements=st.sampled_from([0.0, 1.0])),
+    )
+)
+SCORES = [brier, log_loss, lambda p, o: -metaculus_baseline(p, o), lambda p, o: -brier_index(p, o)]
+
+
+@given(PAIRS)
+def test_ranges_and_the_flip_of_yes_and_no(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    p, o = pair
+    assert 0 <= brier(p, o) <= 1 and 0 <= brier_index(p, o) <= 100 and 0 <= accuracy(p, o) <= 1
+    assert metaculus_baseline(p, o) <= 100 and log_loss(p, o) >= 0
+    for score in (brier, brier_index, log_loss, accuracy):
+        assert score(1 - p, 1 - o) == pytest.approx(score(p, o), rel=1e-6, abs=1e-9)
+    assert 0.5 <= confidence(p) <= 1
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("truth", [0.05, 0.3, 0.5, 0.8])
+def test_expected_scores_are_best_at_the_truth(score: object, truth: float) -> None:
+    """Properness: over many outcomes no other forecast does better than the truth."""
+    rng = np.random.default_rng(int(truth * 100))
+    o = (rng.random(100_000) < truth).astype(float)
+    grid = np.unique(np.r_[truth, np.linspace(0.01, 0.99, 50)])
+    found = [score(np.full(len(o), p), o) for p in grid]  # type: ignore[operator]
+    assert abs(grid[int(np.argmin(found))] - truth) <= 0.02
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_the_brier_score_is_proper_exactly(truth: float, other: float) -> None:
+    def expected(p: float) -> float:
+        return truth * brier([p], [1]) + (1 - truth) * brier([p], [0])
+
+    assert expected(truth) <= expected(other) + 1e-12
+
+
+def test_perfect_and_hopeless() -> None:
+    assert (brier([1, 0], [1, 0]), brier_index([1, 0], [1, 0]), accuracy([1, 0], [1, 0])) == (0, 100, 1)
+    assert brier_index([0, 1], [1, 0]) == 0
+    assert brier_index([0.5] * 3, [1, 0, 1]) == 50 and metaculus_baseline([0.5] * 3, [1, 0, 1]) == 0
+    assert accuracy([0.5, 0.5], [1, 0]) == 0.5  # deciding nothing is right half the time
+    assert accuracy([0.6], [1], threshold=0.7) == 0
+    assert metaculus_scores([0.0], [1])[0] == pytest.approx(100 * (1 + np.log2(1e-3)))
+    assert np.isfinite(log_loss([0.0], [1]))
+
+
+def test_the_root_is_taken_once_after_the_mean() -> None:
+    p, o = [0.9, 0.1], [1, 1]
+    assert brier_index(p, o) == pytest.approx(100 * (1 - np.sqrt((0.01 + 0.81) / 2)))
+
+
+def test_against_scikit_learn_and_scoringrules() -> None:
+    import scoringrules
+    from sklearn.calibration import calibration_curve
+    from sklearn.metrics import accuracy_score, brier_score_loss
+    from sklearn.metrics import log_loss as sk_log_loss
+
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    o = (rng.random(500) < p).astype(float)
+    assert brier(p, o) == pytest.approx(brier_score_loss(o, p), abs=1e-12)
+    assert brier(p, o) == pytest.approx(float(np.mean(scoringrules.brier_score(o, p))), abs=1e-12)
+    assert log_loss(p, o) == pytest.approx(sk_log_loss(o, p), abs=1e-12)
+    assert log_loss(p, o) == pytest.approx(float(np.mean(scoringrules.log_score(o, p))), abs=1e-9)
+    assert accuracy(p, o) == pytest.approx(accuracy_score(o, p > 0.5))
+    weights = rng.random(500)
+    assert brier(p, o, weights) == pytest.approx(brier_score_loss(o, p, sample_weight=weights), abs=1e-12)
+    observed, forecast = calibration_curve(o, p, n_bins=10, strategy="uniform")
+    ours = reliability(p, o)
+    assert np.allclose(ours.observed, observed) and np.allclose(ours.forecast, forecast)
+    assert calibration_error(p, o) == pytest.approx(
+        float((ours.count * abs(observed - forecast)).sum() / 500)
+    )
+
+
+@given(PAIRS)
+def test_events_count_once_whatever_their_size(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    p, o = pair
+    single = np.arange(len(p))
+    assert event_weighted_brier(p, o, single) == pytest.approx(brier(p, o))
+    assert event_weighted_brier(np.r_[p, p], np.r_[o, o], np.r_[single, single]) == pytest.approx(brier(p, o))
+    assert event_weights(np.r_[single, single]).sum() == pytest.approx(len(p))
+
+
+@given(PAIRS, st.sampled_from(["width", "quantile"]), st.sampled_from(["left", "right"]), st.integers(1, 12))
+def test_calibration_error_and_the_diagram(
+    pair: tuple[np.ndarray, np.ndarray], how: str, closed: str, bins: int
+) -> None:
+    p, o = pair
+    options = {"how": how, "closed": closed, "bins": bins}
+    error = calibration_error(p, o, **options)  # type: ignore[arg-type]
+    assert 0 <= error <= 1
+    assert error >= abs(p.mean() - o.mean()) - 1e-12  # merging bins can only cancel
+    diagram = reliability(p, o, **options)  # type: ignore[arg-type]
+    assert diagram.count.sum() == len(p)
+    assert (diagram.low <= diagram.observed + 1e-12).all() and (
+        diagram.observed <= diagram.high + 1e-12
+    ).all()
+
+
+def test_one_bin_is_the_gap_of_the_means() -> None:
+    assert calibration_error([0.2, 0.6], [1, 0], bins=1) == pytest.approx(abs(0.4 - 0.5))
+
+
+def test_a_perfect_forecaster_has_no_calibration_error_in_the_long_run() -> None:
+    rng = np.random.default_rng(1)
+    found = []
+    for n in (200, 5_000, 500_000):
+        p = rng.random(n)
+        found.append(calibration_error(p, (rng.random(n) < p).astype(float)))
+    assert found[0] > found[1] > found[2] and found[2] < 0.003
+
+
+def test_the_edges_of_bins() -> None:
+    edges = [0.0, 0.1, 0.2, 0.3, 0.6, 0.7, 0.9, 1.0]  # 0.3 * 10 and 0.7 * 10 are not exact in floats
+    assert bin_of(edges).tolist() == [0, 1, 2, 3, 6, 7, 9, 9]
+    assert bin_of(edges, closed="right").tolist() == [0, 0, 1, 2, 5, 6, 8, 9]
+    assert bin_of([0.4, 0.1, 0.1, 0.2, 0.9], bins=2, how="quantile").tolist() == [1, 0, 0, 0, 1]
+
+
+def test_better_calibrated_can_still_be_worse() -> None:
+    """Prophet Arena, App. C.4: Alice at 1 and 0 beats Bob at 0.5 in Brier score, not in calibration."""
+    o = np.r_[np.repeat([1, 0], [9, 1]), np.repeat([1, 0], [1, 9])]
+    alice, bob = np.repeat([1.0, 0.0], 10), np.full(20, 0.5)
+    assert brier(alice, o) < brier(bob, o)
+    assert calibration_error(alice, o) == pytest.approx(0.1) and calibration_error(bob, o) == pytest.approx(
+        0.0
+    )
+
+
+@pytest.mark.parametrize("bins", [*range(1, 21), 100])
+def test_a_decimal_on_an_edge_is_in_the_bin_that_exact_arithmetic_says(bins: int) -> None:
+    exact = [Fraction(k, 1000) * bins for k in range(1001)]
+    decimals = np.arange(1001) / 1000
+    left = [min(math.floor(x), bins - 1) for x in exact]
+    right = [max(math.ceil(x) - 1, 0) for x in exact]
+    assert bin_of(decimals, bins=bins).tolist() == left
+    assert bin_of(decimals, bins=bins, closed="right").tolist() == right
+
+
+def test_a_computed_forecast_beside_an_edge_counts_as_on_it() -> None:
+    p = [0.1 + 0.2, 0.7 + 0.1, 1.0 - 0.9]  # 0.30000000000000004, 0.7999999999999999, 0.09999999999999998
+    assert bin_of(p).tolist() == [3, 8, 1]
+    assert bin_of(p, closed="right").tolist() == [2, 7, 0]
+
+
+def test_calibration_error_on_the_edges_by_hand() -> None:
+    # 0.3 opens a bin or closes one: with 0.35 it shares [0.3, 0.4), with 0.25 it shares (0.2, 0.3]
+    p, o = [0.25, 0.3, 0.35], [0, 1, 0]
+    assert calibration_error(p, o) == pytest.approx((0.25 + abs(1 - 0.65)) / 3)
+    assert calibration_error(p, o, closed="right") == pytest.approx((abs(1 - 0.55) + 0.35) / 3)
+    # 1.0 has no bin to open: it belongs to the last one either way, as 0.0 belongs to the first
+    for closed in ("left", "right"):
+        error = calibration_error([0.95, 1.0, 0.0, 0.05], [1, 0, 0, 0], closed=closed)  # type: ignore[arg-type]
+        assert error == pytest.approx((0.95 + 0.05) / 4)
+
+
+def test_the_diagram_has_wilson_intervals_of_the_level_wanted() -> None:
+    r = reliability([0.81] * 10, [1] * 5 + [0] * 5)
+    assert (r.low[0], r.high[0]) == pytest.approx((0.2366, 0.7634), abs=5e-5)  # Wilson (1927) by hand
+    r = reliability([0.81] * 10, [1] * 5 + [0] * 5, level=0.8)
+    assert 0.2366 < r.low[0] < r.high[0] < 0.7634
+    for level in (0.0, 1.0):
+        with pytest.raises(DomainError, match="level"):
+            reliability([0.81], [1], level=level)
+
+
+def test_forecaster_a_of_the_paper_has_calibration_error_eps() -> None:
+    """Prophet Arena, App. C.4, prints 0.5 eps ** 2 for it; it is eps (docs/papers.md)."""
+    o = np.r_[np.ones(95), np.zeros(5), np.zeros(95), np.ones(5)]
+    p = np.repeat([1.0, 0.0], 100)
+    assert calibration_error(p, o) == pytest.approx(0.05) and brier(p, o) == pytest.approx(0.05)
+
+
+def test_adjusted_scores_keep_the_level_of_a_method_that_answered_everything() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.random((4, 50)) * 0.5
+    difficulty = question_difficulty(scores)
+    assert difficulty.mean() == pytest.approx(0, abs=1e-12)
+    for row in scores:
+        assert adjusted_brier(row, difficulty) == pytest.approx(row.mean())
+    hard = np.argsort(difficulty)[-25:]
+    assert adjusted_brier(scores[0][hard], difficulty[hard], difficulty) < scores[0][hard].mean()
+    below = adjusted_brier([0.0], [0.5], [0.1])
+    assert below < 0 and index_of(below) == 100  # an adjusted score may be negative, its index stops at 100
+    assert market_difficulty([0.25], [1])[0] == pytest.approx(0.5625)
+
+
+def test_utility_of_choices() -> None:
+    one = utility_scores([[0.7, 0.2, 0.1]], [[1.1, 0.9, 1.3]])
+    assert one.accuracy == 0 and one.hard == pytest.approx(0.5)
+    assert one.soft == pytest.approx((0.7 * 1.1 + 0.2 * 0.9 + 0.1 * 1.3 - 0.9) / 0.4)
+    assert one.brier == pytest.approx((0.49 + 0.04 + 0.81) / 3) and one.confidence == pytest.approx(0.7)
+    # two tasks with unlike stakes: the pooled form weighs the larger one more
+    p, u = [[0.9, 0.1], [0.9, 0.1]], [[2.0, 0.0], [1.0, 1.1]]
+    assert utility_scores(p, u).hard == pytest.approx(0.5)
+    assert utility_scores(p, u, normalise="pooled").hard == pytest.approx(2.0 / 2.1)
+    # with two options the per-task hard score is the accuracy
+    rng = np.random.default_rng(0)
+    a, b = rng.random((30, 2)), rng.random((30, 2))
+    many = utility_scores(list(a), list(b))
+    assert many.hard == pytest.approx(many.accuracy)
+    with pytest.raises(DomainError, match="pays the same"):
+        utility_scores([[0.5, 0.5]], [[1.0, 1.0]])
+    assert run_variance([[1, 0, 1], [1, 1, 1]]) == pytest.approx((1 / 3 + 0) / 2)
+
+
+def test_breakdowns_add_up() -> None:
+    rng = np.random.default_rng(3)
+    p, o = rng.random(300), rng.integers(0, 2, 300).astype(float)
+    label = rng.choice(["a", "b", "c"], 300)
+    groups = by_category(p, o, label)
+    assert sum(g.n for g in groups) == 300
+    assert sum(g.n * g.brier for g in groups) / 300 == pytest.approx(brier(p, o))
+    assert groups[0].brier_index == pytest.approx(brier_index(p[label == "a"], o[label == "a"]))
+    lead = rng.uniform(0, 100, 300)
+    curve = lead_time_curve(p, o, lead, [0, 10, 50])
+    assert curve.n.sum() == 300 and np.isinf(curve.high[-1])
+    assert (curve.n * curve.brier).sum() / 300 == pytest.approx(brier(p, o))
+    weighted = lead_time_curve(p, o, np.zeros(300), [0], label)
+    assert weighted.brier[0] == pytest.approx(event_weighted_brier(p, o, label)) and weighted.n[0] == 3
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.5, 0.25, 0.1]))
+def test_rebalanced_subsets_have_their_shares(seed: int, share: float) -> None:
+    label = np.array(["sports"] * 80 + ["politics"] * 12 + ["x"] * 5 + ["y"] * 5)
+    shares = {"sports": share, "politics": (1 - share) / 2, "other": (1 - share) / 2}
+    rows = rebalance(label, shares, seed=seed)
+    assert len(set(rows.tolist())) == len(rows) and (rebalance(label, shares, seed=seed) == rows).all()
+    counts = {"sports": (label[rows] == "sports").sum(), "politics": (label[rows] == "politics").sum()}
+    for name, count in counts.items():
+        assert abs(count - len(rows) * shares[name]) < 1
+    with pytest.raises(DomainError, match="needs more events"):
+        rebalance(label, shares, seed=seed, size=100)
+
+
+@pytest.mark.parametrize(
+    ("p", "o"),
+    [([], []), ([0.5], [1, 0]), ([1.5], [1]), ([0.5], [0.5]), ([float("nan")], [1]), ([[0.5]], [[1]])],
+)
+def test_what_is_no_forecast_is_refused(p: object, o: object) -> None:
+    for score in (
+        brier,
+        brier_index,
+        metaculus_baseline,
+        log_loss,
+        accuracy,
+        calibration_error,
+        reliability,
+    ):
+        with pytest.raises(DomainError):
+            score(p, o)

@@ -1,0 +1,243 @@
+"""Time-series models: recovery of simulated processes, laws of exceedance, and the paper's formulas by hand."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from workbench.science.errors import DomainError, NotMonotone, TooFewError, UnknownName
+from workbench.science.series.exceedance import exceedance, make_model, model_names
+from workbench.science.series.history import History
+from workbench.science.series.seasonal import Knn, PriorYear, cyclic_distance, day_of_year
+from workbench.science.series.series_class import SeriesClass, classify
+from workbench.science.series.stochastic import BaseRate, MeanReverting, RandomWalk
+from workbench.science.series.trend import Hybrid, Linear, SafeLinear, for_source
+from workbench.science.series.volatility import Volatility
+
+START = np.datetime64("2010-01-04")
+
+
+def daily(values: np.ndarray) -> History:
+    return History.of(START + np.arange(len(values)), values)
+
+
+def ask(model: object, history: History, ahead: list[int], levels: list[float]) -> np.ndarray:
+    end = history.days[-1]
+    days = [end + step for step in ahead]
+    return exceedance(model, history, cutoff=str(end + 1), targets=days, levels=levels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_random_walk_is_recovered(seed: int) -> None:
+    """Exceedance by the model against the truth of the simulated walk, within 0.02."""
+    rng = np.random.default_rng(seed)
+    history = daily(np.cumsum(rng.normal(0, 2.0, 8000)))
+    last, ahead = history.values[-1], [1, 5, 20, 60]
+    levels = [last - 6, last - 1, last, last + 3, last + 12]
+    truth = norm.sf((np.array(levels)[None, :] - last) / (2.0 * np.sqrt(np.array(ahead))[:, None]))
+    assert np.abs(ask(RandomWalk(), history, ahead, levels) - truth).max() < 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_autoregression_is_recovered(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    phi, mean, noise = 0.8, 10.0, 1.5
+    values = [mean]
+    for shock in rng.normal(0, noise, 40_000):
+        values.append(mean + phi * (values[-1] - mean) + shock)
+    history = daily(np.array(values))
+    last, ahead = history.values[-1], np.array([1, 3, 10, 50])
+    levels = np.array([7.0, 9.0, 10.0, 11.5, 13.0])
+    centre = mean + phi**ahead * (last - mean)
+    spread = noise * np.sqrt((1 - phi ** (2 * ahead)) / (1 - phi**2))
+    truth = norm.sf((levels[None, :] - centre[:, None]) / spread[:, None])
+    assert np.abs(ask(MeanReverting(), history, ahead.tolist(), levels.tolist()) - truth).max() < 0.02
+    assert classify(history) is SeriesClass.MEAN_REVERTING
+
+
+def test_drift_and_logarithms() -> None:
+    rng = np.random.default_rng(7)
+    steps = rng.normal(0.01, 0.05, 20_000) * 0.1
+    history = daily(100 * np.exp(np.cumsum(steps)))
+    last = history.values[-1]
+    p = ask(RandomWalk(drift=True, log=True), history, [100], [last, last * 1.1])
+    truth = norm.sf((np.array([0.0, np.log(1.1)]) - 100 * 0.001) / (0.005 * 10))
+    assert np.abs(p[0] - truth).max() < 0.03
+    assert ask(RandomWalk(log=True), history, [5], [-1.0])[0, 0] == 1.0
+
+
+def test_garch_knows_the_spread_of_a_calm_walk() -> None:
+    rng = np.random.default_rng(3)
+    history = daily(50 * np.exp(np.cumsum(rng.normal(0, 0.01, 1500))))
+    last = history.values[-1]
+    for kind in ("garch", "gjr-garch", "constant"):
+        p = ask(Volatility(kind=kind, drift=False), history, [1, 20], [last * 0.97, last, last * 1.05])  # type: ignore[arg-type]
+        truth = norm.sf(np.log([0.97, 1, 1.05])[None, :] / (0.01 * np.sqrt([1, 20]))[:, None])
+        assert np.abs(p - truth).max() < 0.05, kind
+    again = ask(Volatility(kind="garch", drift=False), history, [20], [last])
+    assert again[0, 0] == ask(Volatility(kind="garch", drift=False), history, [20], [last])[0, 0]
+    assert 0 < ask(Volatility(kind="egarch"), history, [5], [last])[0, 0] < 1
+
+
+MODELS: list[Callable[[], object]] = [
+    Knn,
+    PriorYear,
+    Linear,
+    SafeLinear,
+    Hybrid,
+    RandomWalk,
+    lambda: RandomWalk(drift=True),
+    MeanReverting,
+    BaseRate,
+    lambda: BaseRate(relative=True),
+]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(range(len(MODELS))),
+    st.lists(st.floats(-50, 250), min_size=1, max_size=6),
+    st.lists(st.integers(1, 400), min_size=1, max_size=4),
+)
+def test_chances_never_rise_with_the_level_and_ignore_what_comes_after_the_cutoff(
+    seed: int, which: int, levels: list[float], ahead: list[int]
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.abs(100 + np.cumsum(rng.normal(0, 1, 900))) + 1
+    model = MODELS[which]()
+    full = daily(values)
+    cutoff = full.days[600]
+    targets = [cutoff + step - 1 for step in ahead]
+    p = exceedance(model, full, cutoff=str(cutoff), targets=targets, levels=levels)  # type: ignore[arg-type]
+    assert p.shape == (len(ahead), len(levels)) and ((p >= 0) & (p <= 1)).all()
+    order = np.argsort(levels)
+    assert (np.diff(p[:, order], axis=1) <= 1e-12).all()
+    changed = values.copy()
+    changed[600:] = 1e6
+    again = exceedance(model, daily(changed), cutoff=str(cutoff), targets=targets, levels=levels)  # type: ignore[arg-type]
+    assert (p == again).all()
+    one = exceedance(model, full, cutoff=str(cutoff), targets=targets[:1], levels=levels[:1])  # type: ignore[arg-type]
+    assert one[0, 0] == pytest.approx(p[0, 0], abs=1e-12)  # many horizons at once are the single ones
+
+
+def test_seasonal_neighbours_by_hand() -> None:
+    days = ["2017-07-10", "2018-07-01", "2018-07-22", "2019-07-08", "2019-12-31", "2020-01-02"]
+    history = History.of(days, [20.0, 30.0, 99.0, 10.0, 0.0, 0.0])
+    # 12 July +- 10 days: 20, 30, 99 and 10 qualify (1 July is 11 days off: not)
+    p = exceedance(Knn(), history, cutoff="2020-01-03", targets=["2020-07-12"], levels=[15.0])
+    assert p[0, 0] == (2 + 1) / (3 + 2)
+    # New Year: 31 December and 2 January are 2 apart
+    near = exceedance(Knn(window=2), history, cutoff="2020-01-03", targets=["2021-01-01"], levels=[-1.0])
+    assert near[0, 0] == (2 + 1) / (2 + 2)
+    assert (
+        exceedance(Knn(window=2), history, cutoff="2020-01-03", targets=["2020-04-01"], levels=[0.0])[0, 0]
+        == 0.5
+    )
+
+
+def test_leap_days_are_the_day_before() -> None:
+    leap = np.array(
+        ["2020-02-28", "2020-02-29", "2020-03-01", "2019-03-01", "2020-12-31"], dtype="datetime64[D]"
+    )
+    assert day_of_year(leap).tolist() == [59, 59, 60, 60, 365]
+    assert cyclic_distance(np.array([1, 365, 100]), np.array([365, 1, 300])).tolist() == [1, 1, 165]
+    history = daily(np.arange(1000.0))
+    assert exceedance(
+        PriorYear(), history, cutoff="2012-09-30", targets=["2016-02-29"], levels=[0.0]
+    ).shape == (1, 1)
+
+
+def test_prior_years_reach_back_five_years_only() -> None:
+    history = History.of(["2010-06-01", "2016-06-01", "2019-12-31"], [100.0, 0.0, 0.0])
+    p = exceedance(PriorYear(), history, cutoff="2020-01-01", targets=["2020-06-03"], levels=[50.0])
+    assert p[0, 0] == 1 / 3  # only the 0 of 2016 counts
+    assert exceedance(Knn(), history, cutoff="2020-01-01", targets=["2020-06-03"], levels=[50.0])[0, 0] == 0.5
+
+
+def test_the_line_and_its_safe_form_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    values = 5 + 0.3 * np.arange(40) + rng.normal(0, 1, 40)
+    history = daily(values)
+    x = np.arange(30) - 29.0
+    slope, level = np.polyfit(x, values[-30:], 1)
+    sigma = (values[-30:] - level - slope * x).std()
+    wanted = norm.sf((20.0 - (level + slope * 7)) / sigma)
+    line = ask(Linear(), history, [7], [20.0])[0, 0]
+    assert line == pytest.approx(wanted, abs=1e-12)
+    assert ask(SafeLinear(trust=0.1), history, [7], [20.0])[0, 0] == pytest.approx(0.1 * wanted + 0.45)
+    assert ask(Hybrid(), history, [7], [20.0])[0, 0] == pytest.approx(
+        0.5 * wanted + 0.25
+    )  # no prior year: safe alone
+    assert for_source("yfinance").safe == SafeLinear(trust=0.1, window=60)
+
+
+def test_the_hybrid_is_half_and_half_where_there_are_prior_years() -> None:
+    rng = np.random.default_rng(1)
+    history = daily(10 + np.sin(np.arange(1500) / 58.1) + rng.normal(0, 0.1, 1500))
+    days, levels = [40], [10.2]
+    safe, season = ask(SafeLinear(), history, days, levels), ask(PriorYear(), history, days, levels)
+    assert ask(Hybrid(), history, days, levels)[0, 0] == pytest.approx(0.5 * (safe + season)[0, 0])
+
+
+def test_classes_of_series() -> None:
+    rng = np.random.default_rng(5)
+    walk, trend = np.cumsum(rng.normal(size=400)), np.cumsum(rng.normal(0.3, 1, size=400))
+    assert classify(daily(walk - walk.mean())) in (SeriesClass.WALK, SeriesClass.MEAN_REVERTING)
+    assert classify(daily(trend)) is SeriesClass.TREND
+    assert classify(daily(np.arange(50.0))) is SeriesClass.TREND
+    assert classify(daily(np.ones(50))) is SeriesClass.WALK
+    found = [classify(daily(np.cumsum(np.random.default_rng(s).normal(size=400)))) for s in range(40)]
+    assert found.count(SeriesClass.WALK) >= 30  # two tests at 5 %: about 1 in 10 goes wrong
+
+
+@pytest.mark.soak
+def test_the_class_of_a_walk_is_wrong_as_often_as_the_tests_say() -> None:
+    found = [classify(daily(np.cumsum(np.random.default_rng(s).normal(size=500)))) for s in range(1500)]
+    assert 0.87 < found.count(SeriesClass.WALK) / 1500 < 0.95
+
+
+def test_steps_follow_the_calendar_of_the_series() -> None:
+    business = np.arange("2020-01-01", "2020-06-01", dtype="datetime64[D]")
+    business = business[np.is_busday(business)]
+    weekly = History.of(business, np.zeros(len(business)))
+    assert weekly.steps_to(np.array(["2020-06-05"], dtype="datetime64[D]")).tolist() == [5]
+    monthly = np.arange("2015-01", "2020-01", dtype="datetime64[M]").astype("datetime64[D]")
+    assert History.of(monthly, np.zeros(60)).steps_to(
+        np.array(["2020-03-20"], dtype="datetime64[D]")
+    ).tolist() == [3]
+    quarterly = monthly[::3]
+    assert History.of(quarterly, np.zeros(20)).steps_to(
+        np.array(["2020-04-01"], dtype="datetime64[D]")
+    ).tolist() == [2]
+
+
+def test_refusals() -> None:
+    history = daily(np.arange(10.0))
+    with pytest.raises(UnknownName):
+        make_model("oracle")
+    assert [make_model(name).name for name in model_names()][:2] == ["knn", "linear"]
+    with pytest.raises(DomainError, match="two values"):
+        History.of(["2020-01-01", "2020-01-01"], [1, 2])
+    with pytest.raises(DomainError):
+        History.of(["2020-01-01"], [float("nan")])
+    with pytest.raises(TooFewError, match="no value before"):
+        exceedance(Linear(), history, cutoff="2000-01-01", targets=["2000-01-02"], levels=[1])
+    with pytest.raises(TooFewError, match="needs at least 251"):
+        ask(Volatility(), history, [1], [1.0])
+    with pytest.raises(DomainError):
+        ask(Linear(), history, [1], [float("nan")])
+    with pytest.raises(DomainError, match="lies before the cutoff"):
+        exceedance(Linear(), history, cutoff="2010-01-10", targets=["2010-01-09"], levels=[1])
+
+    class Broken:
+        name = "broken"
+
+        def chances(self, history: History, targets: object, levels: np.ndarray) -> np.ndarray:
+            return np.linspace(0, 1, len(levels))[None, :]
+
+    with pytest.raises(NotMonotone, match="easier to pass"):
+        ask(Broken(), history, [1], [1.0, 2.0])

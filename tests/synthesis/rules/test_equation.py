@@ -1,0 +1,160 @@
+"""The printed equation of every rule, recomputed by a reader who has nothing but the line and the children's values."""
+
+import re
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.propositions import Polarity, Rule
+from workbench.synthesis import (
+    Assumption,
+    AverageRule,
+    LinearRule,
+    LogicRule,
+    NoisyOrRule,
+    VanillaRule,
+    average_rule,
+    random_rule,
+    rule_names,
+    strict,
+)
+
+CHILDREN = ("P1", "P2", "P10", "P1.2")
+PRINTED = 0.0005  # a p is printed to a tenth of a percent
+
+unit = st.floats(0, 1)
+weights = st.lists(st.floats(-1, 1), min_size=4, max_size=4).map(
+    lambda x: dict(zip(CHILDREN, x, strict=True))
+)
+shares = st.lists(unit, min_size=4, max_size=4)
+signs = st.fixed_dictionaries({child: st.sampled_from(Polarity) for child in CHILDREN})
+formulas = st.recursive(
+    st.sampled_from([*CHILDREN, "PA"]),
+    lambda inner: st.one_of(
+        inner.map("NOT ({})".format),
+        st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(" ".join).map("({})".format),
+    ),
+    max_leaves=8,
+)
+linear = st.builds(LinearRule, st.floats(-0.1, 0.1), weights)
+RULES: dict[str, st.SearchStrategy[Rule]] = {
+    "linear": linear | linear.map(strict),
+    "logic": st.builds(
+        lambda text, q, norm, naive: LogicRule(text, Assumption(detail="rest", probability=q), norm, naive),
+        formulas,
+        unit,
+        st.sampled_from(["product", "minmax"]),
+        st.booleans(),
+    ),
+    "noisy-or": st.builds(
+        lambda leak, w, cut: NoisyOrRule(
+            leak,
+            dict(list(zip(CHILDREN, w, strict=True))[:cut]),
+            dict(list(zip(CHILDREN, w, strict=True))[cut:]),
+        ),
+        unit,
+        shares,
+        st.integers(0, 4),
+    ),
+    "average": st.builds(
+        lambda s, aware: average_rule(CHILDREN, s, polarity_aware=aware), signs, st.booleans()
+    ),
+    "random": st.builds(
+        lambda s, seed, aware: random_rule(CHILDREN, s, seed=seed, polarity_aware=aware),
+        signs,
+        st.integers(0, 10**6),
+        st.booleans(),
+    ),
+}
+
+ID = re.compile(r"P[0-9]+(?:\.[0-9]+)*|PA")
+
+
+def recomputed(line: str, p: dict[str, float]) -> float:
+    """What the line comes to; AND, OR and NOT are probabilities of independent propositions unless it says otherwise."""
+    sum_of_products = re.sub(r" \([a-z].*\)$", "", line)  # a remark at the end
+    if not re.search(r"AND|OR|NOT|PA|^P[\d.]+$|, ", line):
+        python = sum_of_products.replace("×", "*").replace("−", "-")
+        assert re.fullmatch(r"[P0-9.+*/() -]*", python), line
+        return float(eval(ID.sub(lambda match: repr(p[match[0]]), python)))
+    formula, *remarks = line.split(", ")
+    values = dict(p)
+    for remark in remarks:
+        if remark.startswith("with PA = "):
+            values["PA"] = float(remark.removeprefix("with PA = "))
+    if "AND as the least" in remarks:
+        return by_operators(formula, values, lambda a, b: min(a, b), lambda a, b: max(a, b))
+    if "copies of a proposition counted as independent" in remarks:
+        return by_operators(formula, values, lambda a, b: a * b, lambda a, b: a + b - a * b)
+    names = sorted(set(ID.findall(formula)))
+    total = 0.0
+    for world in product((0.0, 1.0), repeat=len(names)):
+        truth = dict(zip(names, world, strict=True))
+        chance = 1.0
+        for name, bit in truth.items():
+            chance *= values[name] if bit else 1 - values[name]
+        total += chance * by_operators(formula, truth, lambda a, b: a * b, lambda a, b: a + b - a * b)
+    return total
+
+
+class Number(float):
+    """Lets Python's parser read the formula: & for AND, | for OR, ~ for NOT."""
+
+    both: object
+    either: object
+
+    def __and__(self, other: float) -> "Number":
+        return Number(type(self).both(self, other))  # type: ignore[operator]
+
+    def __or__(self, other: float) -> "Number":
+        return Number(type(self).either(self, other))  # type: ignore[operator]
+
+    def __invert__(self) -> "Number":
+        return Number(1 - self)
+
+
+def by_operators(formula: str, values: dict[str, float], both: object, either: object) -> float:
+    Number.both, Number.either = staticmethod(both), staticmethod(either)  # type: ignore[arg-type]
+    python = ID.sub(lambda match: f"N({values[match[0]]!r})", formula)
+    python = python.replace("AND", "&").replace("OR", "|").replace("NOT", "~")
+    return float(eval(python, {"N": Number}))
+
+
+def test_every_installed_rule_with_a_number_is_recomputed() -> None:
+    assert set(rule_names()) == {*RULES, "vanilla"}
+    assert VanillaRule().equation() == "judged by the model, no formula"
+
+
+@pytest.mark.parametrize("kind", RULES)
+@given(data=st.data())
+def test_the_printed_equation_gives_the_value(kind: str, data: st.DataObject) -> None:
+    rule = data.draw(RULES[kind])
+    p = dict(zip(CHILDREN, data.draw(shares), strict=True))
+    line = rule.equation()
+    assert "\n" not in line
+    assert recomputed(line, p) == pytest.approx(rule.evaluate(p), abs=PRINTED)
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        (LinearRule(0.02, {"P10": -0.25, "P2": 0.5}), "0.02 + 0.50 × P2 − 0.25 × P10"),
+        (LinearRule(-0.05, {"P1": 0.1578}), "−0.05 + 0.1578 × P1"),
+        (LogicRule("P1 AND PA", Assumption(detail="calm", probability=0.9)), "P1 AND PA, with PA = 0.90"),
+        (LogicRule("P1 OR P2", norm="minmax"), "P1 OR P2, AND as the least, OR as the greatest"),
+        (LogicRule("P1 OR P1", naive=True), "P1 OR P1, copies of a proposition counted as independent"),
+        (LogicRule("P1 OR P2", naive=True), "P1 OR P2"),
+        (NoisyOrRule(0.05, {"P1": 0.6}, {"P2": 0.3}), "(1 − 0.95 × (1 − 0.60 × P1)) × (1 − 0.30 × P2)"),
+        (NoisyOrRule(0.0, {"P1": 0.6}), "1 − 1.00 × (1 − 0.60 × P1)"),
+        (AverageRule(("P1", "P2")), "(P1 + P2) / 2"),
+        (AverageRule(("P10", "P2"), ("P2",)), "((1 − P2) + P10) / 2"),
+        (
+            random_rule(("P1", "P2"), seed=7),
+            "0.00 + 0.71091 × P1 + 0.28909 × P2 (weights drawn with seed 7)",
+        ),
+    ],
+)
+def test_equations_as_they_are_printed(rule: Rule, line: str) -> None:
+    assert rule.equation() == line

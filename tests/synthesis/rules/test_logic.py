@@ -1,0 +1,324 @@
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.synthesis import (
+    FormulaError,
+    MissingWeight,
+    RuleError,
+    RuleFormatError,
+    RuleLimits,
+    UnknownChild,
+    rule_from_json,
+)
+from workbench.synthesis.rules import exact_logic
+from workbench.synthesis.rules.formula import fold, occurrences, parse_formula, render, without_variable
+from workbench.synthesis.rules.logic import Assumption, LogicRule, frechet
+
+names = st.sampled_from(["P1", "P2", "P10", "P1.1", "P1.10", "PA"])
+formulas = st.recursive(
+    names,
+    lambda inner: st.one_of(
+        inner.map("NOT {}".format),
+        inner.map("NOT ({})".format),
+        st.tuples(inner, st.sampled_from(["AND", "OR", "and", "|", "∧"]), inner).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
+    ),
+    max_leaves=10,
+)
+unit = st.floats(0, 1)
+inside = st.floats(0.05, 0.95)
+
+
+@st.composite
+def entangled(draw: st.DrawFn) -> str:
+    """Formulas of three variables with four to eight copies."""
+    literals = draw(
+        st.lists(st.sampled_from(["P1", "P2", "P10", "NOT P1", "NOT P10"]), min_size=4, max_size=8)
+    )
+    text = literals[0]
+    for literal in literals[1:]:
+        joined = f"{text} {draw(st.sampled_from(['AND', 'OR']))} {literal}"
+        text = draw(st.sampled_from([f"({joined})", f"({literal} OR {text})", f"(NOT ({joined}) AND P2)"]))
+    return text
+
+
+def rule_of(text: str, q: float = 0.5, **how: Any) -> LogicRule:
+    return LogicRule(text, Assumption(detail="the rest", probability=q) if "PA" in text else None, **how)
+
+
+def holds(text: str, world: dict[str, bool]) -> bool:
+    """The formula in one world, by Python's own operators."""
+    python = text.replace("|", " or ").replace("∧", " and ")
+    for word in ("AND", "OR", "NOT"):
+        python = python.replace(word, f" {word.lower()} ")
+    renamed = {name: "v" + name.replace(".", "_") for name in sorted(world, key=len, reverse=True)}
+    for name, variable in renamed.items():
+        python = python.replace(name, variable.replace("P", "Q"))
+    return bool(
+        eval(python, {}, {variable.replace("P", "Q"): world[name] for name, variable in renamed.items()})
+    )
+
+
+def by_enumeration(text: str, p: dict[str, float]) -> float:
+    total = 0.0
+    used = [name for name in p if name in parse_formula(text).variables]
+    for bits in product((False, True), repeat=len(used)):
+        if holds(text, dict(zip(used, bits, strict=True))):
+            weight = 1.0
+            for name, bit in zip(used, bits, strict=True):
+                weight *= p[name] if bit else 1 - p[name]
+            total += weight
+    return total
+
+
+@given(formulas, st.lists(unit, min_size=6, max_size=6))
+def test_the_value_equals_brute_force_enumeration(text: str, values: list[float]) -> None:
+    p = dict(zip(["P1", "P2", "P10", "P1.1", "P1.10", "PA"], values, strict=True))
+    rule = rule_of(text, p["PA"])
+    assert rule.evaluate(p) == pytest.approx(by_enumeration(text, p), abs=1e-12)
+
+
+@given(entangled(), inside, inside, inside)
+def test_entangled_formulas_too_value_and_derivative(text: str, a: float, b: float, c: float) -> None:
+    p = {"P1": a, "P2": b, "P10": c}
+    rule = rule_of(text)
+    assert rule.evaluate(p) == pytest.approx(by_enumeration(text, p), abs=1e-12)
+    for child, slope in rule.derivative(p).items():
+        ends = [by_enumeration(text, {**p, child: end}) for end in (0.0, 1.0)]
+        assert slope == pytest.approx(ends[1] - ends[0], abs=1e-12)
+
+
+@given(formulas, st.lists(unit, min_size=6, max_size=6))
+def test_the_derivative_is_the_difference_between_true_and_false(text: str, values: list[float]) -> None:
+    p = dict(zip(["P1", "P2", "P10", "P1.1", "P1.10", "PA"], values, strict=True))
+    rule = rule_of(text, p["PA"])
+    slopes = rule.derivative(p)
+    assert set(slopes) == set(rule.children)
+    for child, slope in slopes.items():
+        assert slope == pytest.approx(
+            rule.evaluate({**p, child: 1.0}) - rule.evaluate({**p, child: 0.0}), abs=1e-12
+        )
+
+
+@given(
+    formulas, st.sampled_from(["product", "minmax"]), st.lists(st.floats(0.01, 0.99), min_size=6, max_size=6)
+)
+def test_naive_and_minmax_derivatives_match_finite_differences(
+    text: str, norm: Any, values: list[float]
+) -> None:
+    p = dict(zip(["P1", "P2", "P10", "P1.1", "P1.10", "PA"], values, strict=True))
+    gaps = [abs(a - b) for a in [*values, *(1 - v for v in values)] for b in values if a != b]
+    rule = rule_of(text, p["PA"], norm=norm, naive=True)
+    step = 1e-6
+    for child, slope in rule.derivative(p).items():
+        left = (rule.evaluate(p) - rule.evaluate({**p, child: p[child] - step})) / step
+        right = (rule.evaluate({**p, child: p[child] + step}) - rule.evaluate(p)) / step
+        if norm == "product" or (min(gaps, default=0.0) > 1e-4 and len(set(values)) == 6):
+            slack = 1e-4 if norm == "product" else 1e-6
+            assert min(left, right) - slack <= slope <= max(left, right) + slack
+
+
+@given(formulas, st.data())
+def test_the_reachable_range_is_that_of_the_corners(text: str, data: st.DataObject) -> None:
+    rule = rule_of(text, data.draw(unit))
+    box = {child: tuple(sorted((data.draw(unit), data.draw(unit)))) for child in rule.children}
+    corners = [
+        rule.evaluate(dict(zip(rule.children, point, strict=True)))
+        for point in product(*(box[c] for c in rule.children))
+    ]
+    assert rule.reachable(box) == pytest.approx((min(corners), max(corners)), abs=1e-12)  # type: ignore[arg-type]
+
+
+@given(formulas)
+def test_rendering_keeps_the_meaning(text: str) -> None:
+    program = parse_formula(text).program
+    again = render(program)
+    assert render(parse_formula(again).program) == again
+    p = {"P1": 0.1, "P2": 0.3, "P10": 0.5, "P1.1": 0.7, "P1.10": 0.9}
+    assert rule_of(again).evaluate(p) == pytest.approx(rule_of(text).evaluate(p), abs=1e-12)
+    for name in parse_formula(text).variables:
+        left = without_variable(program, name)
+        assert left is None or name not in left
+
+
+@given(formulas, st.dictionaries(names, unit, min_size=6, max_size=6))
+def test_frechet_bounds_hold_the_independent_value(text: str, p: dict[str, float]) -> None:
+    low, high = frechet(parse_formula(text), {name: (value, value) for name, value in p.items()})
+    assert low - 1e-12 <= by_enumeration(text, p) <= high + 1e-12
+
+
+# paper A, Table 14, with P(PA) as printed; every child at 0.6; the right-hand sides are worked by hand:
+# 1 - (1 - .6)(1 - .6(1 - .4 * .35)) = .8064; .6^3 .8 = .1728; .216 + .784 * .05 = .2552; .216 * .85 = .1836;
+# .6^4 .4 = .05184, .05184 + .94816 * .7 = .715552; .216 * (1 - .4 * .25) = .1944; .36 * .8 = .288;
+# 1 - .64 * .64 * (1 - .18) = .664128; .6 * (1 - .4 * .9) = .384
+TABLE_14 = [
+    ("(P1.1.1) OR (P1.1.2 AND P1.1.3) OR (P1.1.2 AND PA)", 0.65, 0.8064),
+    ("(P1 AND P2 AND P3 AND PA)", 0.8, 0.1728),
+    ("(P1 AND P2 AND P3) OR PA", 0.05, 0.2552),
+    ("(P1 AND P2 AND P3 AND PA)", 0.85, 0.1836),
+    ("(P1.1 AND P1.2 AND P1.3 AND P1.5 AND NOT P1.4) OR PA", 0.7, 0.715552),
+    ("(P1.1 AND P1.3 AND P1.4 AND (P1.2 OR PA))", 0.75, 0.1944),
+    ("(P1 AND P2) AND PA", 0.8, 0.288),
+    ("(P1.1 AND P1.2) OR (P1.5 AND P1.6) OR (P1.3 AND P1.4 AND PA)", 0.5, 0.664128),
+    ("P1 AND (P2 OR PA)", 0.1, 0.384),
+    ("(P1 AND P2 AND PA)", 0.85, 0.306),
+]
+
+
+@pytest.mark.parametrize(("text", "q", "expected"), TABLE_14)
+def test_the_formulas_of_table_14(text: str, q: float, expected: float) -> None:
+    rule = rule_of(text, q)
+    rule.validate(rule.children, limits=RuleLimits(require_pa=True))
+    assert rule.evaluate(dict.fromkeys(rule.children, 0.6)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_copies_of_a_variable_are_one_variable_unless_naive() -> None:
+    text, p = "(P1 AND P2) OR (P1 AND PA)", {"P1": 0.8, "P2": 0.5}
+    assert rule_of(text, 0.9).evaluate(p) == pytest.approx(0.76)
+    assert rule_of(text, 0.9, naive=True).evaluate(p) == pytest.approx(0.832)
+    assert rule_of("P1 AND NOT P1").evaluate({"P1": 0.5}) == 0.0
+    assert rule_of("P1 AND NOT P1", naive=True).evaluate({"P1": 0.5}) == 0.25
+    assert rule_of("P1 AND NOT P2", norm="minmax").evaluate({"P1": 0.7, "P2": 0.4}) == 0.6
+    assert rule_of("P1 OR P1", naive=True).warnings()[0].startswith("copies of a variable")
+    assert not rule_of("P1 OR P1", naive=True).multilinear and rule_of("P1 OR P2", naive=True).multilinear
+
+
+def test_p1_and_p10_are_different_and_not_not_is_nothing() -> None:
+    assert rule_of("P1 AND P10 AND P1.10").children == ("P1", "P10", "P1.10")
+    assert rule_of("P1 OR P10").evaluate({"P1": 0.0, "P10": 0.3}) == pytest.approx(0.3)
+    assert rule_of("NOT NOT P1").evaluate({"P1": 0.3}) == pytest.approx(0.3)
+    assert rule_of("not (NOT P1)").evaluate({"P1": 0.3}) == pytest.approx(0.3)
+
+
+def test_not_binds_before_and_before_or() -> None:
+    assert parse_formula("NOT P1 AND P2 OR P3").program == parse_formula("((NOT P1) AND P2) OR P3").program
+    assert parse_formula("P1 OR P2 AND P3").program == parse_formula("P1 OR (P2 AND P3)").program
+    assert parse_formula("P1 && !P2 || ~P3").program == parse_formula("(P1 AND NOT P2) OR NOT P3").program
+    assert occurrences(parse_formula("P1 AND NOT (P2 OR NOT P1)").program) == {"P1": {1}, "P2": {-1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "ends too early"),
+        ("P1 AND", "ends too early"),
+        ("P1 P2", "AND, OR or \\)"),
+        ("AND P1", "a proposition, NOT or \\("),
+        ("(P1", "never closed"),
+        ("P1)", "nothing opened"),
+        ("()", "a proposition"),
+        ("P1 XOR P2", "neither a proposition"),
+        ("P01 AND P2", "neither"),
+        ("P1.0", "neither"),
+        ("P1NOT", "neither"),
+        ("P1 NOT P2", "AND, OR"),
+        ("P1 AND __import__('os')", "neither"),
+    ],
+)
+def test_what_is_no_formula_is_refused_with_its_place(text: str, why: str) -> None:
+    with pytest.raises(FormulaError, match=why) as caught:
+        parse_formula(text)
+    assert "character" in str(caught.value)
+
+
+def test_a_formula_must_fit_its_node() -> None:
+    rule = rule_of("P1 AND P2")
+    with pytest.raises(UnknownChild):
+        rule.validate(("P1",))
+    with pytest.raises(MissingWeight, match="P10"):
+        rule.validate(("P1", "P2", "P10"))
+    with pytest.raises(RuleFormatError, match="must name PA"):
+        rule.validate(("P1", "P2"), limits=RuleLimits(require_pa=True))
+    with pytest.raises(RuleFormatError, match="needs an assumption"):
+        LogicRule("P1 AND PA")
+
+
+@given(formulas, unit, st.booleans(), st.sampled_from(["product", "minmax"]))
+def test_json_gives_back_the_rule(text: str, q: float, naive: bool, norm: Any) -> None:
+    rule = rule_of(text, q, naive=naive, norm=norm)
+    assert rule_from_json(rule.to_json()) == rule
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"name": "logic"},
+        {"name": "logic", "formula": 3},
+        {"name": "logic", "formula": "P1 AND"},
+        {"name": "logic", "formula": "PA", "assumption": {"probability": 0.5}},
+        {"name": "logic", "formula": "PA", "assumption": {"detail": "", "probability": 1.5}},
+        {"name": "logic", "formula": "P1", "norm": "lukasiewicz"},
+        {"name": "logic", "formula": "P1", "naive": "yes"},
+    ],
+)
+def test_a_rule_that_cannot_be_read_says_why(data: Any) -> None:
+    from workbench.errors import UsageError
+
+    with pytest.raises(UsageError):
+        rule_from_json(data)
+
+
+def test_a_removed_child_leaves_its_and_or_or() -> None:
+    rule = rule_of("(P1 AND NOT P2) OR (P2 AND PA)", 0.3)
+    left = rule.without("P2")
+    assert left is not None and left.formula == "P1 OR PA" and left.without("P1") is None
+    gone = rule_of("P1 AND (P2 OR P3)").without("P1")
+    assert gone is not None and gone.formula == "P2 OR P3"
+    assert rule.with_child("P3") == rule == rule.without("P3")
+
+
+def test_twenty_distinct_variables_and_a_wide_entangled_formula() -> None:
+    wide = " OR ".join(f"(P{i} AND P{i + 1})" for i in range(1, 20))
+    rule = rule_of(wide)
+    p = {f"P{i}": 0.3 for i in range(1, 21)}
+    # P(no two neighbours both true) for a chain, by its own recurrence
+    free, held = 0.7, 0.3
+    for _ in range(19):
+        free, held = 0.7 * (free + held), 0.3 * free
+    assert rule.evaluate(p) == pytest.approx(1 - free - held, abs=1e-12)
+    deep = "NOT (" * 5_000 + "P1 AND P2" + ")" * 5_000
+    assert rule_of(deep).evaluate({"P1": 0.5, "P2": 0.5}) == 0.25
+    long = " AND ".join(f"P{i}" for i in range(1, 3_001))
+    assert rule_of(long).evaluate({f"P{i}": 1.0 for i in range(1, 3_001)}) == 1.0
+
+
+def test_twenty_variables_each_twice_leave_few_rests_and_are_exact() -> None:
+    ring = " OR ".join(f"(P{i} AND NOT P{i % 20 + 1})" for i in range(1, 21))
+    p = {f"P{i}": i / 21 for i in range(1, 21)}
+    # false only where all are equal
+    together, none = 1.0, 1.0
+    for value in p.values():
+        together, none = together * value, none * (1 - value)
+    assert rule_of(ring).evaluate(p) == pytest.approx(1 - together - none, abs=1e-12)
+    levels, _ = exact_logic.expand(parse_formula(ring).program)
+    assert sum(len(edges) for _, edges in levels) < 120  # of 2^20 worlds
+
+
+def test_only_repeated_variables_are_expanded() -> None:
+    long = " AND ".join(f"P{i}" for i in range(1, 1_001)) + " AND (P1 OR P2000)"
+    p = {f"P{i}": 1.0 for i in range(1, 1_001)} | {"P1": 0.5, "P2000": 0.5}
+    assert [name for name, _ in exact_logic.expand(parse_formula(long).program)[0]] == ["P1"]
+    assert rule_of(long).evaluate(p) == 0.5
+    assert rule_of(long).derivative(p)["P2000"] == 0.0 and rule_of(long).derivative(p)["P2"] == 0.5
+
+
+def test_a_formula_too_entangled_for_an_exact_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # every variable twice, its copies far apart: after ten variables there are 2^10 different rests
+    apart = " AND ".join(f"(P{i} OR P{(7 * i) % 23 + 1})" for i in range(1, 23))
+    monkeypatch.setattr(exact_logic, "MAX_TOKENS", 5_000)
+    p = {f"P{i}": 0.5 for i in range(1, 24)}
+    with pytest.raises(FormulaError, match="too entangled"):
+        exact_logic.probability(parse_formula(apart).program, p)
+    monkeypatch.undo()
+    assert 0 < exact_logic.probability(parse_formula(apart).program, p) < 1
+
+
+def test_fold_gives_text_of_its_own() -> None:
+    program = parse_formula("P1 AND NOT P2").program
+    assert fold(program, str, lambda a: f"-{a}", lambda op, a, b: f"{op}({a},{b})") == "AND(P1,-P2)"
+    assert isinstance(RuleError("x"), ValueError)

@@ -1,0 +1,138 @@
+"""Stored JSON: what the first format wrote is read and written again byte for byte; everything else is one clear line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.errors import UsageError
+from workbench.propositions import ScenarioRecord, Tree, TreeFormatError, edit_from_json, edit_to_json
+from workbench.synthesis import evaluate, rule_from_json, tree_from_json
+
+#: Written by the code before rules and trees were read by pydantic: every rule, every kind of edit, every mark.
+FIRST = json.loads((Path(__file__).parent / "stored" / "first_format.json").read_text(encoding="utf-8"))
+
+
+def test_a_tree_of_the_first_format_comes_back_with_its_values() -> None:
+    tree = tree_from_json(FIRST["tree"])
+    assert json.dumps(tree.to_json()) == json.dumps(FIRST["tree"])
+    assert evaluate(tree).values == pytest.approx(FIRST["values"], abs=1e-15)
+    rules = {tree[node].rule.name for node in tree.inner()}  # type: ignore[union-attr]
+    assert rules == {"linear", "logic", "noisy-or", "vanilla", "average", "random"}
+
+
+def test_edits_and_records_of_the_first_format_come_back() -> None:
+    for stored in FIRST["edits"]:
+        assert json.dumps(edit_to_json(edit_from_json(stored))) == json.dumps(stored)
+    for stored in FIRST["records"]:
+        assert json.dumps(ScenarioRecord.from_json(stored).to_json()) == json.dumps(stored)
+
+
+@pytest.mark.parametrize(
+    ("reader", "data", "says"),
+    [
+        (
+            edit_from_json,
+            {"kind": "add", "node": "P1", "statement": "s", "p": float("nan")},
+            "p of the add edit must be",
+        ),
+        (edit_from_json, {"kind": "set", "node": "P1", "p": float("inf")}, "p of the set edit"),
+        (
+            edit_from_json,
+            {"kind": "set", "node": "P1", "p": "0.5"},
+            "p of the set edit must be a valid number, not '0.5'",
+        ),
+        (edit_from_json, {"kind": "set", "node": "P1", "p": True}, "p of the set edit must be"),
+        (edit_from_json, {"kind": "set", "node": "P1"}, "the set edit lacks p"),
+        (edit_from_json, {"kind": "set", "node": "p1", "p": 0.5}, "is not a proposition id"),
+        (
+            edit_from_json,
+            {"kind": "add", "node": "P1", "statement": "s", "child": "x"},
+            "is not a proposition id",
+        ),
+        (edit_from_json, {"kind": "rule", "node": "P1"}, "the rule edit lacks rule"),
+        (
+            edit_from_json,
+            {"kind": "set", "node": "P1", "p": 0.5, "override": {"author": "a", "reason": "b"}},
+            "override of the set edit lacks at",
+        ),
+        (
+            edit_from_json,
+            {
+                "kind": "set",
+                "node": "P1",
+                "p": 0.5,
+                "override": {"author": "a", "reason": "b", "at": "t", "x": 1},
+            },
+            "override of the set edit has unknown keys: x",
+        ),
+        (
+            edit_from_json,
+            {"kind": "restate", "node": "P1", "statement": "s", "keep_belief": 1},
+            "keep_belief of",
+        ),
+        (edit_from_json, {"kind": "report", "node": "P1", "report": b"bytes \xff"}, "is not plain JSON"),
+        (
+            ScenarioRecord.from_json,
+            {"action": "open", "scenario": "s", "author": "a", "at": 3},
+            "at of a scenario",
+        ),
+        (
+            ScenarioRecord.from_json,
+            {"action": "edit", "scenario": "s", "author": "a", "at": "t", "edit": {"kind": "fly"}},
+            "edit of a scenario record: an edit is an object with a kind",
+        ),
+        (
+            rule_from_json,
+            {"name": "linear", "intercept": 0, "weights": {"P01": 0.5}},
+            "'P01' is not a proposition id",
+        ),
+        (rule_from_json, {"name": "logic", "formula": "P1 AND"}, "the logic rule: formula, character 7"),
+        (
+            tree_from_json,
+            {"nodes": [{"id": "P0", "statement": "s", "belief": {"p": 2}}]},
+            "belief of node P0: p must lie",
+        ),
+        (
+            tree_from_json,
+            {"nodes": [{"id": "P0", "statement": "s", "rule": {"name": "x"}}]},
+            "rule of node P0: no rule",
+        ),
+        (
+            tree_from_json,
+            {"nodes": [{"id": "P0", "statement": "a\nb" * 90, "pinned": "a\nb"}]},
+            "pinned of node P0",
+        ),
+        (tree_from_json, {"nodes": {}}, 'a tree is {"nodes": [...]}'),
+        (tree_from_json, {"nodes": [7]}, "a node is an object with the id"),
+        (
+            tree_from_json,
+            {"nodes": [{"id": "P0", "statement": "s", "children": "P1"}]},
+            "children of node P0 must be",
+        ),
+        (tree_from_json, {"nodes": [{"id": "P0", "statement": "\ud800"}]}, "node P0"),
+    ],
+)
+def test_a_fault_is_one_line_with_its_place(reader: Any, data: Any, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        reader(data)
+    assert says in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_a_tree_with_rules_needs_their_reader() -> None:
+    with pytest.raises(TreeFormatError, match=r"workbench\.synthesis\.tree_from_json"):
+        Tree.from_json(FIRST["tree"])
+
+
+def test_deep_and_circular_values_are_refused_not_crashed_on() -> None:
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"x": deep}
+    circular: dict[str, Any] = {}
+    circular["x"] = circular
+    for bad in (deep, circular):
+        with pytest.raises(UsageError):
+            edit_from_json({"kind": "rule", "node": "P1", "rule": bad})
+        with pytest.raises(UsageError):
+            rule_from_json({"name": "linear", "intercept": 0, "weights": bad})

@@ -1,0 +1,152 @@
+"""The analyzer: expands a tree in rounds until the model ends it or it has enough leaves (Analytica, Alg. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.base import AgentSettings
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.registry import no_options
+from workbench.agents.replies import END_OF_ANALYSIS, Analysis, parse_analysis
+from workbench.models.base import NodeRef
+from workbench.prompts import render
+from workbench.propositions import Tree, TreeError
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from workbench.agents.base import Asker
+
+CEILING_FACTOR = 2
+
+
+class RoundsAnalyzer:
+    """Asks for expansions round by round, in one dialogue.
+
+    The leaf cap is looked at after each round, so a tree usually ends somewhat above it (Analytica, App. C.1). A round
+    that would make more than twice as many leaves is sent back with the request for a smaller one.
+
+    Parameters
+    ----------
+    settings : AgentSettings
+        Uses ``max_leaves``, ``max_analyzer_rounds`` and ``max_exception_retry``.
+    options : mapping
+        ``require_polarity``: whether every child needs a polarity, true unless told. The engine sets it to what the
+        run's synthesizer needs.
+    """
+
+    def __init__(
+        self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        chosen = dict(options or {})
+        self.settings = settings or AgentSettings()
+        self.require_polarity = chosen.pop("require_polarity", True)
+        no_options("the rounds analyzer besides require_polarity", chosen)
+        if not isinstance(self.require_polarity, bool):
+            raise BadSetting(f"require_polarity is true or false, not {self.require_polarity!r}")
+
+    async def analyze(
+        self, tree: Tree, *, cutoff: Cutoff, ask: Asker, on_round: Callable[[Tree], Awaitable[None]]
+    ) -> Tree:
+        """Return the expanded tree.
+
+        Parameters
+        ----------
+        tree : Tree
+            Usually a root alone. To resume an analysis, give the tree it began with: its rounds are read again from
+            the ledger.
+        on_round : callable
+            Awaited with the tree after every accepted round.
+
+        Raises
+        ------
+        AgentGaveUp
+            A round got no usable reply; rounds accepted before were reported to ``on_round``.
+        workbench.models.errors.ModelError
+            From the asker.
+        """
+        settings = self.settings
+        reply_format = render("analyze_reply").text
+        dialogue = Dialogue(
+            system=render("analyze_system").text,
+            nodes=_refs(tree),
+            cutoff=cutoff,
+            ask=ask,
+            settings=settings,
+        )
+        prompt = render(
+            "analyze_first",
+            tree=outline(tree),
+            max_leaves=settings.max_leaves,
+            cutoff=cutoff.text,
+            reply_format=reply_format,
+        )
+        for _ in range(settings.max_analyzer_rounds):
+            before = tree
+
+            def read(text: str, before: Tree = before) -> tuple[Analysis, Tree]:
+                analysis = parse_analysis(text, require_polarity=self.require_polarity)
+                return analysis, self._grow(before, analysis)
+
+            analysis, tree = await dialogue.exchange(
+                "analyze", prompt.text, read, propositions=outline(before), reply_format=reply_format
+            )
+            if analysis.end:
+                break
+            await on_round(tree)
+            if len(tree.leaves()) >= settings.max_leaves:
+                break
+            notes = ""
+            if analysis.end_ignored:
+                notes = f"{END_OF_ANALYSIS} was ignored, because it came with a block. "
+            dialogue.nodes = _refs(tree)
+            prompt = render(
+                "analyze_next",
+                notes=notes,
+                tree=outline(tree),
+                n_leaves=len(tree.leaves()),
+                max_leaves=settings.max_leaves,
+                cutoff=cutoff.text,
+                reply_format=reply_format,
+            )
+        return tree
+
+    def _grow(self, tree: Tree, analysis: Analysis) -> Tree:
+        if analysis.end:
+            if len(tree) == 1:
+                raise MalformedReply(
+                    "the tree is still the root alone; expand P0 before you end the analysis"
+                )
+            return tree
+        had = len(tree.leaves())
+        try:
+            for group in analysis.expansions:
+                tree = tree.expand(group.parent, group.children, group.polarities, group.causality)
+        except TreeError as error:
+            raise MalformedReply(str(error)) from error
+        most = CEILING_FACTOR * self.settings.max_leaves
+        if len(tree.leaves()) > most:
+            raise MalformedReply(
+                f"with this block the tree would have {len(tree.leaves())} leaves; about "
+                f"{self.settings.max_leaves} are wanted and {most} are the most there can be. It has {had} now. "
+                "Send a smaller block that keeps what matters most"
+            )
+        return tree
+
+
+def outline(tree: Tree) -> str:
+    """The tree as an indented list, ``- P1: statement`` per line, statements verbatim.
+
+    >>> print(outline(Tree.root_only("Rates fall in 2019")))
+    - P0: Rates fall in 2019
+    """
+    lines = []
+    for node in tree.ids():
+        indent = "  " * len(tree.ancestors(node))
+        lines.append(f"{indent}- {node}: {tree[node].statement}")
+    return "\n".join(lines)
+
+
+def _refs(tree: Tree) -> tuple[NodeRef, ...]:
+    return tuple(NodeRef(id=node, statement=tree[node].statement) for node in tree.ids())

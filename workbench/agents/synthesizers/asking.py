@@ -1,0 +1,278 @@
+"""The synthesizers: one request per inner node, which names the node and its direct children only (Analytica, Alg. 2).
+
+The model gives the rule; the probability that is stored is computed from it. A stated probability that is off by more
+than the tolerance, a rule that does not fit the children, and a result outside [0, 1] are sent back. The vanilla rule has
+no function: there the stated probability is stored.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from workbench.agents.base import AgentSettings
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import MalformedReply
+from workbench.agents.registry import no_options
+from workbench.agents.replies import Conclusion, parse_conclusion, parse_linear, parse_logic, parse_noisy_or
+from workbench.models.base import NodeRef
+from workbench.prompts import render
+from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, TreeError
+from workbench.synthesis import (
+    Assumption,
+    LinearRule,
+    LogicRule,
+    NoisyOrRule,
+    RuleError,
+    VanillaRule,
+    checked_value,
+)
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from workbench.agents.base import Asker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A reply taken apart: its rule, the probability it states (None for logic), key factor and report."""
+
+    rule: Rule
+    p: float | None
+    key_factor: str
+    report: str
+
+
+class RuleSynthesizer(ABC):
+    """What all rules share: the prompt, the dialogue, the checks on the result.
+
+    Parameters
+    ----------
+    settings : AgentSettings
+        Uses ``abs_intercept_max``, ``stated_p_tolerance`` and ``max_exception_retry``.
+    """
+
+    name: ClassVar[str]
+
+    #: The linear and the noisy-or rule check the sign of a weight against it.
+    needs_polarity: ClassVar[bool] = True
+
+    def __init__(
+        self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        no_options(f"the {self.name} synthesizer", options)
+        self.settings = settings or AgentSettings()
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """One request per inner node, at the stage of the rule's name."""
+        return (self.name,)
+
+    async def synthesize(
+        self, node: Proposition, children: Sequence[Proposition], *, cutoff: Cutoff, ask: Asker
+    ) -> tuple[Rule, Belief]:
+        """Return the rule and the belief it gives.
+
+        Raises
+        ------
+        ValueError
+            There is no child, or one without a probability.
+        AgentGaveUp
+            No usable reply.
+        workbench.models.errors.ModelError
+            From the asker.
+        """
+        if not children or any(child.p is None for child in children):
+            raise ValueError(f"{node.id} cannot be synthesized before all its children have a probability")
+        reply_format = self.reply_format(node, children)
+        prompt = render(
+            "synthesize",
+            proposition=f"{node.id}: {node.statement}",
+            causality=node.causality or "(no note)",
+            children="\n\n".join(child_block(node, child) for child in children),
+            cutoff=cutoff.text,
+            rule=self.instructions(),
+            reply_format=reply_format,
+        )
+        dialogue = Dialogue(
+            system=render("synthesis_system").text,
+            nodes=[NodeRef(id=item.id, statement=item.statement) for item in (node, *children)],
+            cutoff=cutoff,
+            ask=ask,
+            settings=self.settings,
+        )
+        return await dialogue.exchange(
+            self.name,
+            prompt.text,
+            lambda text: self.read(text, node, children),
+            propositions=_brief(node, children),
+            reply_format=reply_format,
+        )
+
+    @abstractmethod
+    def instructions(self) -> str:
+        """The part of the prompt that explains the rule."""
+
+    @abstractmethod
+    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+        """The part of the prompt that spells the answer."""
+
+    @abstractmethod
+    def parse(self, text: str) -> Stated:
+        """What a reply states; raises `MalformedReply` or an error of the rule's own."""
+
+    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
+        """Rule and belief of a reply, checked against the node and its children.
+
+        Raises
+        ------
+        MalformedReply
+            It cannot be read, the rule does not fit, or the stated probability is not what the rule gives.
+        """
+        try:
+            stated = self.parse(text)
+            p = checked_value(
+                stated.rule,
+                [child.id for child in children],
+                node.polarities,
+                probabilities(children),
+                intercept_max=self.settings.abs_intercept_max,
+                require_pa=self.settings.require_pa,
+            )
+        except (RuleError, TreeError) as error:  # TreeError: a formula may name what is no id at all
+            raise MalformedReply(str(error)) from error
+        if p is None and stated.p is None:
+            raise MalformedReply("it states no probability, and its rule gives none")
+        if p is not None and stated.p is not None:
+            self._agree(stated.p, p)
+        value = stated.p if p is None else p
+        assert value is not None
+        return stated.rule, Belief(p=value, key_factor=stated.key_factor, report=stated.report)
+
+    def _agree(self, stated: float, computed: float) -> None:
+        if abs(stated - computed) > self.settings.stated_p_tolerance + 1e-9:
+            raise MalformedReply(
+                f'"p_true" is stated as {stated:.4g}, but your own numbers give {computed:.4g}; '
+                "change one or the other"
+            )
+
+
+class LinearSynthesizer(RuleSynthesizer):
+    """p = b0 + sum of b_i p_i, with bounds, and signs that follow the polarities (Analytica, eq. 2)."""
+
+    name = "linear"
+
+    def instructions(self) -> str:
+        """The rule in words."""
+        return render("linear_rule", intercept_max=f"{self.settings.abs_intercept_max:g}").text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+        """The answer, with this node's children as keys."""
+        return render("linear_reply", weights=", ".join(f'"{child.id}": w' for child in children)).text
+
+    def parse(self, text: str) -> Stated:
+        """Rule and result of a reply."""
+        reply = parse_linear(text)
+        return _stated(LinearRule(reply.intercept, reply.weights), reply.conclusion)
+
+
+class VanillaSynthesizer(RuleSynthesizer):
+    """The model states the probability; there is no function to evaluate later (Analytica, section 4.1)."""
+
+    name = "vanilla"
+
+    def instructions(self) -> str:
+        """The rule in words."""
+        return render("vanilla_rule").text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+        """The answer."""
+        return render("conclusion_reply").text
+
+    def parse(self, text: str) -> Stated:
+        """Result of a reply; the rule is empty."""
+        return _stated(VanillaRule(), parse_conclusion(text))
+
+
+class LogicSynthesizer(RuleSynthesizer):
+    """A formula over the children and one assumption, evaluated exactly (Analytica, section 4.1 and D.8)."""
+
+    name = "logic"
+
+    def instructions(self) -> str:
+        """The rule in words."""
+        return render("logic_rule").text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+        """The answer, with this node's children as variables."""
+        return render("logic_reply", variables=", ".join(child.id for child in children)).text
+
+    def parse(self, text: str) -> Stated:
+        """Rule of a reply; it states no probability."""
+        reply = parse_logic(text)
+        assumption = None
+        if reply.assumption is not None:
+            detail, probability = reply.assumption
+            assumption = Assumption(detail=detail, probability=probability)
+        rule = LogicRule(reply.formula, assumption)
+        return Stated(rule=rule, p=None, key_factor=reply.key_factor, report=reply.report)
+
+
+class NoisyOrSynthesizer(RuleSynthesizer):
+    """Independent causes with a leak, and inhibitors (Analytica, App. B)."""
+
+    name = "noisy-or"
+
+    def instructions(self) -> str:
+        """The rule in words."""
+        return render("noisy_or_rule").text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+        """The answer, with this node's children sorted into causes and inhibitors."""
+        keys: dict[bool, list[str]] = {False: [], True: []}
+        for child in children:
+            keys[node.polarities.get(child.id) is Polarity.NEGATIVE].append(f'"{child.id}": w')
+        return render("noisy_or_reply", weights=", ".join(keys[False]), inhibitors=", ".join(keys[True])).text
+
+    def parse(self, text: str) -> Stated:
+        """Rule and result of a reply."""
+        reply = parse_noisy_or(text)
+        return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
+
+
+def child_block(node: Proposition, child: Proposition) -> str:
+    """What a synthesizer is shown of a child: id, polarity, statement, p, key factor, and the report in full."""
+    assert child.belief is not None
+    lines = [
+        f"{child.id} ({_polarity(node, child.id)}): {child.statement}",
+        f"p = {child.belief.p!r}",
+        f"Key factor: {child.belief.key_factor or '(none given)'}",
+        f'<report of="{child.id}">',
+        child.belief.report or "(no report)",
+        "</report>",
+    ]
+    return "\n".join(lines)
+
+
+def probabilities(children: Sequence[Proposition]) -> dict[NodeId, float]:
+    """Soft truth values by id."""
+    return {child.id: child.belief.p for child in children if child.belief is not None}
+
+
+def _stated(rule: Rule, conclusion: Conclusion) -> Stated:
+    return Stated(rule=rule, p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
+
+
+def _brief(node: Proposition, children: Sequence[Proposition]) -> str:
+    lines = [f"{node.id}: {node.statement}"]
+    for child in children:
+        p = probabilities([child])[child.id]
+        lines.append(f"- {child.id} ({_polarity(node, child.id)}), p = {p!r}: {child.statement}")
+    return "\n".join(lines)
+
+
+def _polarity(node: Proposition, child: NodeId) -> str:
+    polarity = node.polarities.get(child)
+    return "no polarity stated" if polarity is None else str(polarity)

@@ -1,0 +1,133 @@
+"""`calibrate`: learn a calibration from resolved forecasts, save it, apply it to new ones."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import command, emit_json, say
+from workbench.cli.science.files import csv_text, write_csv
+from workbench.cli.science.options import (
+    AsJson,
+    EventsFile,
+    ForecastsFile,
+    Methods,
+    Pool,
+    Variant,
+    listed,
+)
+from workbench.errors import UsageError
+
+calibrate = typer.Typer(help="Calibration learned from resolved forecasts.", no_args_is_help=True)
+
+
+@calibrate.command("fit")
+@command
+def fit(
+    events: EventsFile,
+    forecasts: ForecastsFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibration goes (JSON).")],
+    method: Methods = "",
+    variant: Variant = "forecast",
+    pool: Pool = "logit-mean",
+    by: Annotated[
+        str, typer.Option("--by", help="Offsets along: source, topic, horizon, or any column.")
+    ] = "",
+    penalty: Annotated[float, typer.Option("--lambda", help="Penalty on the offsets.")] = 1.0,
+    minimum: Annotated[
+        int, typer.Option("--minimum", min=4, help="Fewer resolved forecasts are refused.")
+    ] = 10,
+    threshold: Annotated[
+        bool,
+        typer.Option("--threshold", help="Also fit the cut for Yes; the events must be a validation set."),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Fit a calibration on every resolved forecast of one method."""
+    from workbench.science.calibrating.calibration import save_calibration
+    from workbench.science.documents import calibration_document, method_names
+    from workbench.science.tables import read_events, read_forecasts
+
+    table = read_events(events, unresolved=True)
+    probabilities = read_forecasts(forecasts, table)
+    names = method_names(probabilities, listed(method))
+    if len(names) != 1:
+        raise UsageError(
+            f"a calibration belongs to one method: choose with --method among {', '.join(names)}"
+        )
+    model, report = calibration_document(
+        table,
+        probabilities,
+        names[0],
+        variant=variant,
+        how=pool,
+        factors=listed(by),
+        penalty=penalty,
+        minimum=minimum,
+        threshold=threshold,
+    )
+    save_calibration(model, output)
+    if json:
+        emit_json(report)
+        return
+    typer.echo(
+        f"slope {model.slope:.4f}, offset {model.offset:+.4f}, from {model.n} forecasts ({model.n_yes} Yes)"
+    )
+    for factor, offsets in model.deltas.items():
+        for group, value in offsets.items():
+            typer.echo(f"  {factor} {group}: {value:+.4f} ({model.counts[factor][group]})")
+    if threshold:
+        cut = report["threshold_fit"]
+        typer.echo(
+            f"Yes above {cut['threshold']:.4f}: accuracy {cut['accuracy']:.4f} here, {cut['accuracy_at_half']:.4f} at 0.5"
+        )
+    before, after = report["in_sample"]["brier_before"], report["in_sample"]["brier_after"]
+    typer.echo(
+        f"Brier score here (in-sample) {before:.4f} -> {after:.4f}; `score --calibrate` gives the honest one"
+    )
+    say(str(output))
+
+
+@calibrate.command("apply")
+@command
+def apply(
+    model: Annotated[Path, typer.Argument(help="A calibration written by `calibrate fit`.")],
+    events: EventsFile,
+    forecasts: ForecastsFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Forecasts CSV (gz by its name); stdout when not given."),
+    ] = None,
+    method: Methods = "",
+    variant: Variant = "forecast",
+    pool: Pool = "logit-mean",
+    json: AsJson = False,
+) -> None:
+    """Write calibrated forecasts, resolved or not, as variant `calibrated`."""
+    from workbench.science.calibrating.calibration import load_calibration
+    from workbench.science.documents import calibrated_document
+    from workbench.science.tables import read_events, read_forecasts
+
+    loaded = load_calibration(model)
+    table = read_events(events, unresolved=True)
+    probabilities = read_forecasts(forecasts, table)
+    document = calibrated_document(
+        loaded, table, probabilities, methods=listed(method), variant=variant, how=pool
+    )
+    for factor, groups in document["unseen"].items():
+        say(f"not seen when the calibration was learned, so without an offset: {factor} {', '.join(groups)}")
+    if json:
+        emit_json(document)
+    header = [
+        "method",
+        "event_id",
+        "variant",
+        "p",
+        "p_raw",
+        *(["yes"] if loaded.threshold is not None else []),
+    ]
+    rows = [list(row.values()) for row in document["forecasts"]]
+    if output is not None:
+        write_csv(output, header, rows)
+    elif not json:
+        typer.echo(csv_text(header, rows), nl=False)

@@ -1,0 +1,88 @@
+"""What the science commands share: options, lists of words and numbers, and reading the two files."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from workbench.questions.exams import Exam
+    from workbench.science.tables import Events, Forecasts
+
+EventsFile = Annotated[Path, typer.Option("--events", help="Events: CSV (gzip too) or parquet.")]
+ForecastsFile = Annotated[Path, typer.Option("--forecasts", help="Forecasts: CSV (gzip too) or parquet.")]
+Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all when not given.")]
+Variant = Annotated[
+    str, typer.Option("--variant", help="Which published forecast of a file that has several.")
+]
+Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.")]
+ExamName = Annotated[
+    str | None, typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).")
+]
+Home = Annotated[Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.")]
+
+
+def listed(text: str) -> list[str]:
+    """Words separated by commas, in order, without repetition.
+
+    Examples
+    --------
+    >>> listed("a, b,a")
+    ['a', 'b']
+    """
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def numbers(text: str, *, option: str) -> list[float]:
+    """Numbers separated by commas.
+
+    Examples
+    --------
+    >>> numbers("0,0.25", option="--risk-aversion")
+    [0.0, 0.25]
+    """
+    try:
+        values = [float(word) for word in listed(text)]
+    except ValueError as error:
+        raise UsageError(f"{option} wants numbers separated by commas, not {text!r}") from error
+    if not values:
+        raise UsageError(f"{option} wants at least one number")
+    return values
+
+
+def exams_folder(home: Path | None) -> Path:
+    """Where `exam build` puts its files and ``--exam`` looks for them."""
+    from workbench.settings import home_from
+
+    return (home or home_from(os.environ)) / "exams"
+
+
+def load(
+    events: Path, forecasts: Path, *, exam: str | None = None, home: Path | None = None
+) -> "tuple[Events, Forecasts, Exam | None]":
+    """Both files, checked against each other and cut down to the events of an exam if one is named.
+
+    Forecasts are checked against the whole file of events first: an exam chooses among good rows, it does not hide bad
+    ones. Only the events that are scored need an outcome.
+    """
+    from workbench.science.tables import read_events, read_forecasts
+
+    if exam is None:
+        table = read_events(events)
+        return table, read_forecasts(forecasts, table), None
+    from workbench.questions.exams import find_exam
+
+    chosen = find_exam(exams_folder(home), exam)
+    table = read_events(events, unresolved=True)
+    rows = chosen.rows(table)
+    return table.take(rows), read_forecasts(forecasts, table).take(rows), chosen
+
+
+def with_exam(document: "dict[str, object]", exam: "Exam | None") -> "dict[str, object]":
+    """The document, and which exam its numbers are of."""
+    return document if exam is None else {**document, "exam": exam.summary()}

@@ -1,0 +1,296 @@
+"""A run as one file: what a reviewer needs to look, recompute and verify without a network, and the way back in."""
+
+import hashlib
+import io
+import shutil
+import sqlite3
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import nbformat
+
+from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, is_member, unpack
+from workbench.engine.evidence.intake import Finding, copy_database, examine, insert_events
+from workbench.engine.evidence.report import report_html, write_report
+from workbench.engine.run.opening import new_run
+from workbench.engine.run.settings import with_preset
+from workbench.engine.run.state import RunState, load_state, notebook_name, put_tree
+from workbench.engine.wording import equation_with_values, percent
+from workbench.errors import UsageError, WorkbenchError
+from workbench.propositions import Tree
+from workbench.store import Store, StoreCorrupt
+from workbench.store import events as ev
+from workbench.store.database import COLUMNS, insert_row
+from workbench.synthesis import Export, export_tree, import_tree
+from workbench.synthesis.exchange.bayes_net import OnMisfit
+
+FORMATS = ("html", "json", "csv", "bif", "problog", "ipynb", "zip")
+_TEMPORARY = ".import-"
+
+
+class PackageAltered(WorkbenchError):
+    """A package whose evidence contradicts itself; nothing of it was taken in. ``findings`` says where."""
+
+    exit_code = 6
+
+    def __init__(self, path: Path, findings: Sequence[Finding], unreadable: str | None = None) -> None:
+        self.findings = list(findings)
+        if unreadable is None:
+            count = f"{len(findings)} difference{'s' if len(findings) > 1 else ''}"
+            way = f"`workbench import {path} --anyway` keeps it, marked"
+        else:
+            count, way = unreadable, "it cannot be shown without that, so it cannot be kept"
+        super().__init__(f"{path} was altered since its run wrote it ({count}): nothing was taken in; {way}")
+
+
+def export_run(
+    store: Store, run_id: str, to: str, *, misfit: OnMisfit = "refuse"
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return a run in a format, and one line per thing that had to be changed to fit it.
+
+    ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
+    nearest one.
+
+    Raises ``UsageError`` for an unknown format, ``NotRepresentable`` where the tree does not fit it.
+    """
+    state = load_state(store, run_id)
+    if to == "html":
+        return report_html(store, state).encode(), ()
+    if to == "ipynb":
+        return _notebook(store, state).encode(), ()
+    if to == "zip":
+        return _zip(store, state), ()
+    if to not in FORMATS:
+        raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
+    made: Export = export_tree(state.tree, to, misfit)
+    return made.text.encode(), made.notes
+
+
+def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: bool = False) -> str:
+    """Take in a package or a tree and return the id of the run it became.
+
+    A ``.zip`` brings the whole run back under its own id (see `import_package`). JSON and CSV bring a tree with its values;
+    it becomes a new run whose model is ``import``. Either is marked as imported.
+
+    Raises
+    ------
+    UsageError
+        The file is missing, is no package and no tree, or the run is here already.
+    """
+    if not path.is_file():
+        raise UsageError(f"no file {path}")
+    if path.stat().st_size > MAX_BYTES:
+        raise UsageError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} are taken")
+    if zipfile.is_zipfile(path):
+        return import_package(store, path, anyway=anyway)
+    try:
+        # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
+    tree = import_tree(text)
+    return adopt_tree(
+        store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package="sha256:" + _file_hash(path)
+    )
+
+
+def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
+    """Make a run of a ready tree and return its id; it is done when its root has a probability.
+
+    ``package`` is the hash of the file it came in.
+    """
+    from proxies.asof.clock import Cutoff
+
+    run_id = new_run(store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model="import"))
+    store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
+    store.append(run_id, ev.RunImported(package=package))
+    if tree.root.p is not None:
+        store.append(run_id, ev.RunFinished(p=tree.root.p))
+    return run_id
+
+
+def _cutoff_in(text: str) -> str | None:
+    import json
+
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    found = data.get("cutoff") if isinstance(data, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _notebook(store: Store, state: RunState) -> str:
+    """Return one notebook: the tree and its rules, then every leaf's proof under its heading."""
+    book = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    head = [
+        f"# {state.statement}",
+        "",
+        f"Knowledge cutoff {state.cutoff} · run {state.run_id} · {state.settings.model}",
+        "",
+    ]
+    for node in state.tree.ids():
+        indent = "  " * len(state.tree.ancestors(node))
+        head.append(f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}")
+        rule = equation_with_values(state.tree, node)
+        if rule:
+            head.append(f"{indent}  `{node} = {rule}`")
+    book.cells.append(nbformat.v4.new_markdown_cell("\n".join(head)))  # type: ignore[no-untyped-call]
+    for leaf in state.tree.leaves():
+        path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
+        if not path.is_file():
+            continue
+        title = f"## {leaf}: {state.tree[leaf].statement}"
+        book.cells.append(nbformat.v4.new_markdown_cell(title))  # type: ignore[no-untyped-call]
+        for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
+            cell.id = f"{leaf.replace('.', '-')}-{cell.id}"[:64]
+            book.cells.append(cell)
+    nbformat.validate(book)
+    return str(nbformat.writes(book))  # type: ignore[no-untyped-call]
+
+
+def _zip(store: Store, state: RunState) -> bytes:
+    folder = store.folder(state.run_id)
+    memory = io.BytesIO()
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as package,
+    ):
+        database = Path(temporary) / "workbench.db"
+        _copy_run(store.home / "workbench.db", Path(temporary), state.run_id)
+        package.write(database, DATABASE)
+        package.writestr("report.html", report_html(store, state))
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and not path.is_symlink() and is_member(name):
+                package.write(path, f"run/{name}")
+    return memory.getvalue()
+
+
+def _copy_run(source: Path, into: Path, run_id: str) -> None:
+    """Copy one run's rows, and the bodies they name, into a new store at ``into``."""
+    Store(into).close()
+    with sqlite3.connect(into / "workbench.db") as db:
+        db.execute("ATTACH ? AS source", (str(source),))
+        for table, columns in COLUMNS.items():
+            names = ", ".join(("seq", *columns) if table == "events" else columns)
+            db.execute(
+                f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table} WHERE run_id = ?",
+                (run_id,),
+            )
+        db.execute(
+            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash IN (SELECT request FROM model_calls)"
+        )
+        db.execute(
+            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash IN (SELECT reply FROM model_calls)"
+        )
+        db.execute(
+            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash IN (SELECT answer FROM api_calls)"
+        )
+        named: set[str] = set()
+        for (data,) in db.execute(
+            "SELECT data FROM events UNION ALL SELECT CAST(data AS TEXT) FROM bodies WHERE hash IN (SELECT request FROM model_calls)"
+        ):
+            named.update(part[: 7 + 64] for part in data.split('"') if part.startswith("sha256:"))
+        db.executemany(
+            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash = ?",
+            [(name,) for name in named],
+        )
+    db.close()
+
+
+def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
+    """Take in a package and return the id of the run it brought; the run is marked as imported.
+
+    The package is unpacked into a folder of the home that is no run's, checked whole there by a store of its own, and moved
+    in one step: the rows in one transaction, the files by one rename. Whatever fails, the home is as it was.
+
+    Parameters
+    ----------
+    anyway : bool
+        Keep a run whose evidence contradicts itself; what differs is recorded with the mark. A body that is not what
+        its hash says is left out even so: bodies are shared by all runs of a home.
+
+    Raises
+    ------
+    PackageRefused
+        Our export cannot have written it (exit 2).
+    PackageAltered
+        It is a run, and its evidence contradicts itself (exit 6).
+    UsageError
+        The run is here already.
+    """
+    _sweep(store.home)
+    digest = "sha256:" + _file_hash(path)
+    with tempfile.TemporaryDirectory(dir=store.home, prefix=_TEMPORARY) as name:
+        temporary = Path(name)
+        unpack(path, temporary, "files")
+        own = Store(temporary / "home", durable=False)
+        try:
+            run_id, findings = copy_database(temporary / DATABASE, own)
+            if run_id in store.run_ids():
+                raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+            if store.folder(run_id).exists():
+                raise UsageError(
+                    f"{store.folder(run_id)} is there and no run of this home: an import was killed, or somebody put it"
+                    " there; move it away and import again"
+                )
+            folder = own.folder(run_id)
+            folder.parent.mkdir()
+            files = temporary / "files"
+            files.mkdir(exist_ok=True)
+            files.rename(folder)
+            try:
+                state, more = examine(own, run_id)
+            except StoreCorrupt as error:
+                raise PackageAltered(path, findings, str(error)) from None
+            findings += more
+            if findings and not anyway:
+                raise PackageAltered(path, findings)
+            lines = tuple(finding.line() for finding in findings)
+            own.append(run_id, ev.RunImported(package=digest, anyway=bool(findings), differing=lines))
+            if state.finished and not findings:
+                write_report(own, load_state(own, run_id))
+            _move_in(own, store, run_id)
+        finally:
+            own.close()
+    return run_id
+
+
+def _move_in(own: Store, store: Store, run_id: str) -> None:
+    """Copy the checked rows into the home and rename the folder into it, both or neither."""
+    source, target = own.folder(run_id), store.folder(run_id)
+    with ExitStack() as undo:
+        if not target.parent.exists():
+            target.parent.mkdir()
+            undo.callback(target.parent.rmdir)
+        with store.transaction() as db:
+            if run_id in store.run_ids():  # another process took it in meanwhile
+                raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+            db.executemany(
+                "INSERT OR IGNORE INTO bodies VALUES (?, ?)", own.query("SELECT hash, data FROM bodies")
+            )
+            events = own.query("SELECT * FROM events ORDER BY seq")
+            insert_events(db, ((row["seq"], dict(row)) for row in events))
+            for table in ("model_calls", "api_calls"):
+                for row in own.query(f"SELECT {', '.join(COLUMNS[table])} FROM {table} ORDER BY id"):
+                    insert_row(db, table, tuple(row))
+            source.rename(target)
+            undo.callback(target.rename, source)  # until the rows are committed
+        undo.pop_all()
+
+
+def _file_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sweep(home: Path) -> None:
+    """Remove what an import that was killed left behind; a day is longer than any import takes."""
+    for left in home.glob(f"{_TEMPORARY}*"):
+        if time.time() - left.stat().st_mtime > 86_400:
+            shutil.rmtree(left, ignore_errors=True)

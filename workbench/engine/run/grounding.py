@@ -1,0 +1,283 @@
+"""From a leaf to its belief: trials, attempts, the lazily opened notebook, and the check of the finished proof."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from proxies.broker import Broker, BrokerSession
+from proxies.catalogue import Catalogue, api_doc, api_map, api_search
+from proxies.ledger import Address, Answer
+from sandbox import Limits, Sandbox, SessionSpec
+from sandbox.session import Session
+from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
+from workbench.engine.evidence.verification import proof_context, verify_trial
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.files import write_notebook
+from workbench.engine.run.recorder import Recorder
+from workbench.engine.run.state import journal_name, notebook_name, session_name
+from workbench.models.base import NodeRef
+from workbench.models.errors import ModelError
+from workbench.plugins import EVIDENCE, package_of
+from workbench.propositions import Belief, NodeId
+from workbench.science.pooling.pool import pool_logit_mean
+from workbench.store import ApiLedger
+from workbench.store import events as ev
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueGuide:
+    """The documentation of a catalogue, as agents read it (``workbench.agents.base.DataGuide``)."""
+
+    catalogue: Catalogue
+    overview: str
+
+    @classmethod
+    def of(cls, catalogue: Catalogue) -> "CatalogueGuide":
+        """Return the guide of a catalogue; its overview is made once."""
+        return cls(catalogue, api_map(catalogue))
+
+    def document(self, paths: list[str]) -> str:
+        """Return the documentation of 1 to 25 full endpoint paths as Markdown; raises ``ProxyError``."""
+        return api_doc(self.catalogue, paths)
+
+    def search(self, words: str) -> str:
+        """Return the endpoints that match some words, a line each; raises ``ProxyError``."""
+        return api_search(self.catalogue, words)
+
+
+class LeafGrounding:
+    """Grounds the leaves of one run.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    grounder : Grounder
+    gateway : ModelGateway
+    broker, catalogue
+        The only way to data; every session of the run reads through it at the run's cutoff.
+    sandbox, isolation, limits
+        Where notebooks run, the level of this sitting's kernels, and the bounds of one.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        grounder: Grounder,
+        gateway: ModelGateway,
+        broker: Broker,
+        catalogue: Catalogue,
+        sandbox: Sandbox,
+        isolation: str,
+        limits: Limits,
+    ) -> None:
+        self._recorder = recorder
+        self._grounder = grounder
+        self._gateway = gateway
+        self._broker = broker
+        self._guide = CatalogueGuide.of(catalogue)
+        self._sandbox = sandbox
+        self._isolation = isolation
+        self._limits = limits
+        self._cutoff = recorder.state.parsed_cutoff()
+        self._ledger = ApiLedger(recorder.store)
+        self._slots = asyncio.Semaphore(recorder.state.settings.concurrency)
+
+    async def leaf(self, node: NodeId) -> bool:
+        """Bring a leaf to its pooled belief; True when all its trials concluded. Failures are on the log, not raised."""
+        trials = range(1, self._recorder.state.settings.trials + 1)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._trial(node, trial), name=f"{node}.{trial}") for trial in trials]
+        if not all(task.result() for task in tasks):
+            return False
+        beliefs = [
+            belief
+            for trial in trials
+            if (belief := self._recorder.state.trial(node, trial).belief) is not None
+        ]
+        values = [belief.p for belief in beliefs]
+        self._recorder.record(
+            ev.LeafPooled(
+                node=node,
+                p=pooled(values),
+                key_factor=beliefs[0].key_factor,
+                report=self._recorder.store.put_body(_pooled_report(beliefs)),
+                trials=tuple(values),
+            )
+        )
+        return True
+
+    async def _trial(self, node: NodeId, trial: int) -> bool:
+        """Ground a leaf once, in as many attempts as it takes and is allowed."""
+        begun = self._recorder.state.trial(node, trial)
+        if begun.belief is not None:
+            return True
+        attempt = begun.attempt if begun.open else begun.attempt + 1
+        last = attempt + self._recorder.state.settings.max_proof_retries - 1
+        while True:
+            async with self._slots:
+                outcome = await self._attempt(node, trial, attempt)
+                if isinstance(outcome, Grounding):
+                    self._record_grounding(node, trial, attempt, outcome)
+                    await self._verify(node, trial)
+                    return True
+            final = attempt >= last or not outcome.retryable
+            self._recorder.record(
+                ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=outcome.reason, final=final)
+            )
+            if final:
+                return False
+            attempt += 1
+
+    async def _attempt(self, node: NodeId, trial: int, attempt: int) -> Grounding | GroundingFailure:
+        state = self._recorder.state
+        if not state.trial(node, trial).open:
+            self._recorder.record(ev.LeafStarted(node=node, trial=trial, attempt=attempt))
+        ref = NodeRef(id=node, statement=state.tree[node].statement)
+        caller = _DataCalls(
+            self._broker.session(self._cutoff, self._ledger, strict=state.settings.strict),
+            state.run_id,
+            node,
+            trial,
+            attempt,
+        )
+        async with AsyncExitStack() as stack:
+            notebook = _LazyNotebook(self._sandbox, self._spec(ref, trial, attempt), caller, stack)
+            try:
+                return await self._grounder.ground(
+                    LeafTask(
+                        node=ref,
+                        cutoff=self._cutoff,
+                        ask=self._gateway.asker(run=state.run_id, node=node, trial=trial, attempt=attempt),
+                        open_notebook=notebook.open,
+                        call_api=caller.from_grounder,
+                        data=self._guide,
+                        settings=state.settings.agent,
+                    )
+                )
+            except ModelError as error:
+                return GroundingFailure(reason=str(error), retryable=False)
+
+    def _spec(self, node: NodeRef, trial: int, attempt: int) -> SessionSpec:
+        state = self._recorder.state
+        folder = self._recorder.store.folder(state.run_id)
+        return SessionSpec(
+            name=session_name(node.id, trial, attempt),
+            journal=folder / "sessions" / journal_name(node.id, trial, attempt),
+            notebook=folder / "proofs" / notebook_name(node.id, trial),
+            isolation=self._isolation,
+            limits=self._limits,
+            title=f"{node.id}: {node.statement}",
+            metadata={
+                "run": state.run_id,
+                "node": node.id,
+                "trial": trial,
+                "attempt": attempt,
+                "cutoff": state.cutoff,
+            },
+        )
+
+    def _record_grounding(self, node: NodeId, trial: int, attempt: int, grounding: Grounding) -> None:
+        import orjson
+
+        store, belief, evidence = self._recorder.store, grounding.belief, grounding.evidence
+        self._recorder.record(
+            ev.LeafGrounded(
+                node=node,
+                trial=trial,
+                attempt=attempt,
+                p=belief.p,
+                key_factor=belief.key_factor,
+                report=store.put_body(belief.report),
+                steps=grounding.trace.get("steps", 0),
+                failed_cells=grounding.trace.get("failed_cells", 0),
+                evidence=ev.EvidenceRecord(
+                    kind=evidence.kind,
+                    package=package_of(EVIDENCE, evidence.kind),
+                    body=store.put_body(orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS)),
+                ),
+            )
+        )
+        book = evidence.render(proof_context(store, self._recorder.state, node, trial))
+        if book is not None:
+            folder = store.folder(self._recorder.state.run_id)
+            write_notebook(folder / "proofs" / notebook_name(node, trial), book)
+
+    async def _verify(self, node: NodeId, trial: int) -> None:
+        """Check a concluded proof by its own evidence and put the outcome on record."""
+        outcome = await verify_trial(
+            self._recorder.store,
+            self._recorder.state,
+            node,
+            trial,
+            sandbox=self._sandbox,
+            isolation=self._isolation,
+            limits=self._limits,
+        )
+        lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing)
+        self._recorder.record(
+            ev.LeafVerified(node=node, trial=trial, verified=outcome.verified, differing=lines)
+        )
+
+
+class _LazyNotebook:
+    """``LeafTask.open_notebook``: starts the sealed session when a grounder first asks for it."""
+
+    def __init__(
+        self, sandbox: Sandbox, spec: SessionSpec, caller: "_DataCalls", stack: AsyncExitStack
+    ) -> None:
+        self._sandbox = sandbox
+        self._spec = spec
+        self._caller = caller
+        self._stack = stack
+        self._session: Session | None = None
+        self._lock = asyncio.Lock()
+
+    async def open(self) -> Session:
+        """Return the session, started at the first call; raises ``KernelStartFailed``."""
+        async with self._lock:
+            if self._session is None:
+                self._session = await self._sandbox.open(self._spec, self._caller.from_cell)
+                self._stack.push_async_callback(self._session.close)
+            return self._session
+
+
+class _DataCalls:
+    """Data calls of one attempt: adds its address and passes them on to the broker."""
+
+    def __init__(self, data: BrokerSession, run: str, node: str, trial: int, attempt: int) -> None:
+        self._data = data
+        self._attempt = {"run": run, "node": node, "trial": trial, "attempt": attempt}
+
+    async def from_cell(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+        """Answer ``CALL_API`` of a cell; called by the wire server."""
+        return await self._data.call(
+            path,
+            params,
+            Address(**self._attempt, stage="cell", step=cell, retry=nth),  # type: ignore[arg-type]
+        )
+
+    async def from_grounder(
+        self, path: str, params: Mapping[str, Any], *, step: int, retry: int = 0
+    ) -> Answer:
+        """Answer a grounder that calls data itself (``LeafTask.call_api``)."""
+        return await self._data.call(
+            path,
+            params,
+            Address(**self._attempt, stage="tool", step=step, retry=retry),  # type: ignore[arg-type]
+        )
+
+
+def pooled(values: list[float]) -> float:
+    """Return what trials of a leaf count as: their logit mean; a single trial comes back unchanged, to the last bit."""
+    return values[0] if len(values) == 1 else float(pool_logit_mean([values])[0])
+
+
+def _pooled_report(beliefs: list[Belief]) -> str:
+    if len(beliefs) == 1:
+        return beliefs[0].report
+    return "\n\n".join(
+        f"Trial {trial}: p = {belief.p:.4f}\n\n{belief.report}" for trial, belief in enumerate(beliefs, 1)
+    )

@@ -1,0 +1,118 @@
+"""All leaves side by side, and each inner node the moment its last child is ready."""
+
+import asyncio
+from collections.abc import Mapping
+
+from workbench.agents.base import Synthesizer
+from workbench.agents.errors import AgentGaveUp
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.grounding import LeafGrounding
+from workbench.engine.run.recorder import Recorder
+from workbench.errors import ProviderError, WorkbenchError
+from workbench.models.errors import ModelError
+from workbench.plugins import RULES, package_of
+from workbench.propositions import NodeId
+from workbench.store import events as ev
+from workbench.synthesis import RuleError
+
+
+class TreeGrounding:
+    """Grounds and combines the planned tree of one run."""
+
+    def __init__(
+        self, recorder: Recorder, leaves: LeafGrounding, synthesizer: Synthesizer, gateway: ModelGateway
+    ) -> None:
+        self._recorder = recorder
+        self._leaves = leaves
+        self._synthesizer = synthesizer
+        self._gateway = gateway
+
+    async def ground(self) -> None:
+        """Bring every node to its belief.
+
+        Raises
+        ------
+        ProviderError
+            Some node failed for good; the others are kept.
+        """
+        tasks: dict[NodeId, asyncio.Task[bool]] = {}
+        try:
+            async with asyncio.TaskGroup() as group:
+                # Children before parents, so that a parent finds its children's tasks: ids() is depth-first.
+                for node in reversed(list(self._recorder.state.tree.ids())):
+                    tasks[node] = group.create_task(self._node(node, tasks), name=node)
+        except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
+            raise first_error(group) from None
+        if not tasks["P0"].result():
+            raise ProviderError(self._failure_line())
+
+    async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
+        """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
+        proposition = self._recorder.state.tree[node]
+        if proposition.belief is not None:
+            return True
+        if not proposition.children:
+            return await self._leaves.leaf(node)
+        ready = [await tasks[child] for child in proposition.children]
+        return all(ready) and await self._synthesize(node)
+
+    async def _synthesize(self, node: NodeId) -> bool:
+        state = self._recorder.state
+        ask = self._gateway.asker(
+            run=state.run_id, node=node, trial=0, attempt=1 + len(state.failures.get(node, ()))
+        )
+        try:
+            rule, belief = await self._synthesizer.synthesize(
+                state.tree[node],
+                [state.tree[child] for child in state.tree[node].children],
+                cutoff=state.parsed_cutoff(),
+                ask=ask,
+            )
+        except (AgentGaveUp, ModelError) as error:
+            self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
+            return False
+        data = rule.to_json()
+        try:
+            self._recorder.record(
+                ev.NodeSynthesized(
+                    node=node,
+                    rule=data,
+                    package=package_of(RULES, str(data.get("name"))),
+                    p=belief.p,
+                    key_factor=belief.key_factor,
+                    report=self._recorder.store.put_body(belief.report),
+                )
+            )
+        except RuleError as error:
+            # A synthesizer of another package may bring a rule that nobody registered: its result cannot be read back.
+            reason = f"the {state.settings.rule} synthesizer's rule cannot be recorded: {error}"
+            self._recorder.record(ev.NodeFailed(node=node, reason=reason))
+            return False
+        return True
+
+    def _failure_line(self) -> str:
+        state = self._recorder.state
+        leaves = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "failed"]
+        inner = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
+        first = next(
+            (t.failure for (n, _), t in state.trials.items() if n in leaves and t.failure),
+            next((state.failures[n][-1] for n in inner), "no reason on record"),
+        )
+        done = sum(1 for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded")
+        return (
+            f"{', '.join(leaves + inner)} failed for good ({first}); {done} of {len(list(state.tree.leaves()))} leaves are kept:"
+            f" `workbench resume {state.run_id}` tries the rest again"
+        )
+
+
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one exception of a group that matters most: ours before a stranger's, each in the order raised."""
+    flat: list[BaseException] = []
+    pending = list(reversed(group.exceptions))
+    while pending:
+        error = pending.pop()
+        if isinstance(error, BaseExceptionGroup):
+            pending.extend(reversed(error.exceptions))
+        else:
+            flat.append(error)
+    return min(flat, key=lambda error: not isinstance(error, WorkbenchError))

@@ -1,0 +1,152 @@
+"""Named what-ifs of a run: each thing that happens to one is an event, made on the record before it or refused.
+
+What one call brings is one transaction.
+"""
+
+from collections.abc import Sequence
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from workbench.engine.run.state import load_state
+from workbench.engine.tree_documents import scenario_table
+from workbench.errors import UsageError
+from workbench.propositions.edits import Edit
+from workbench.propositions.scenario_book import Action, ScenarioBook, ScenarioRecord
+from workbench.store import Store, utc_now
+from workbench.store import events as ev
+from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.compare_scenarios import TOLERANCE
+
+#: The tree without edits, in every comparison; no scenario may be called so.
+BASE = "base"
+
+
+def save_scenario(
+    store: Store,
+    run_id: str,
+    name: str,
+    edits: Sequence[Edit],
+    *,
+    author: str = "",
+    rationale: str = "",
+    probability: float | None = None,
+    base_seq: int | None = None,
+) -> int:
+    """Put edits into a scenario, opening it where there is none of that name; returns its last record's number.
+
+    All of it is one transaction: the records follow each other on the log at one time, nobody else's slips in between, and
+    where any does not fit none is kept. ``base_seq`` is the record the edits were made on, as ``workbench scenarios
+    --json`` prints it; the scenario as it now stands unless given.
+
+    Raises
+    ------
+    EditConflict
+        The scenario has changed since ``base_seq``.
+    UsageError
+        The name is empty or ``base``, or an edit does not fit the tree.
+    """
+    check_name(name)
+    with store.transaction():
+        state = load_state(store, run_id)
+        state.require_installed()
+        known = state.scenarios.scenarios.get(name)
+        play(state.tree, [*(known.edits if known else ()), *edits])
+        if probability is not None:
+            _check_share(state.scenarios, name, probability)
+        group = _Group(store, run_id, state.scenarios, name, author)
+        if known is None:
+            if base_seq is not None:
+                state.scenarios[name]
+            seq = group.keep("open", None, rationale=rationale, probability=probability)
+        else:
+            seq = known.seq if base_seq is None else base_seq
+            if probability is not None:
+                seq = group.keep("weigh", seq, probability=probability)
+        for edit in edits:
+            seq = group.keep("edit", seq, edit=edit)
+    return seq
+
+
+def change_scenario(
+    store: Store, run_id: str, action: Action, name: str, *, author: str = "", base_seq: int | None = None
+) -> None:
+    """Undo, redo or close a scenario, as it now stands or as of ``base_seq``; raises ``EditConflict`` where it went on."""
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        seq = book[name].seq if base_seq is None else base_seq
+        _Group(store, run_id, book, name, author).keep(action, seq)
+
+
+class _Group:
+    """Records of one scenario that are made together: each on the one before it, all at one time."""
+
+    def __init__(self, store: Store, run_id: str, book: ScenarioBook, name: str, author: str) -> None:
+        self._store, self._run_id, self._book = store, run_id, book
+        self._name, self._author, self._at = name, author, utc_now()
+
+    def keep(self, action: Action, base_seq: int | None, **more: Any) -> int:
+        record = ScenarioRecord(
+            action=action, scenario=self._name, author=self._author, at=self._at, base_seq=base_seq, **more
+        )
+        seq = self._store.append(self._run_id, ev.ScenarioRecorded(record=record.to_json()))
+        self._book = self._book.apply(record, seq)
+        return seq
+
+
+def _check_share(book: ScenarioBook, name: str, probability: float) -> None:
+    others = fsum(each.probability or 0.0 for key, each in book.scenarios.items() if key != name)
+    if others + probability > 1 + TOLERANCE:
+        raise UsageError(
+            f"the other scenarios are held {others:g} likely already: {name} can take {1 - others:g} at most"
+        )
+
+
+def check_name(name: str) -> str:
+    """Return the name; raises ``UsageError`` for one that says nothing or means the base."""
+    if not name.strip():
+        raise UsageError("a scenario needs a name")
+    if name.strip() == BASE:
+        raise UsageError(f"no scenario may be called {BASE}: that is the tree without edits")
+    return name
+
+
+class Shelf:
+    """The scenarios of one run of a home, for a screen: looked up afresh each time, so it sees what others saved.
+
+    Parameters
+    ----------
+    home : Path
+        The data folder.
+    run_id : str
+    """
+
+    def __init__(self, home: Path, run_id: str) -> None:
+        self.home = home
+        self.run_id = run_id
+
+    def table(self) -> dict[str, Any]:
+        """Return what ``workbench scenarios --json`` prints."""
+        store = Store(self.home)
+        try:
+            state = load_state(store, self.run_id)
+            return scenario_table(state.tree, state.scenarios, now=utc_now())
+        finally:
+            store.close()
+
+    def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> None:
+        """Keep edits as a new scenario; raises ``UsageError`` when the name is taken or there is nothing to keep."""
+        name = check_name(name).strip()
+        if not edits:
+            raise UsageError("nothing is edited yet: change a probability first")
+        store = Store(self.home)
+        try:
+            with store.transaction():
+                if name in load_state(store, self.run_id).scenarios.scenarios:
+                    raise UsageError(
+                        f"a scenario {name!r} is there already: choose another name, or"
+                        f" `workbench scenarios {self.run_id} --close {name!r}`"
+                    )
+                save_scenario(store, self.run_id, name, edits, author=author, rationale=rationale)
+        finally:
+            store.close()

@@ -1,0 +1,83 @@
+"""The full sensitivity of a run: what its tree says, and what its own ledgers add, the trials, the prices, the data read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from proxies.catalogue import load_catalogue
+from proxies.errors import ProxyError
+from proxies.ledger import LedgerRow
+from workbench.engine.run.state import RunState
+from workbench.engine.tree_documents import sensitivity_report
+from workbench.propositions import NodeId
+from workbench.store import ApiLedger, Store
+
+
+def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
+    """Return the document of ``workbench sensitivity --report --json``.
+
+    ``tornado`` holds the rows that ``--json`` alone prints; ``reachable`` is the root's least and greatest value;
+    ``uncertainty`` its band from the spread of the trials, null where no leaf has two; ``ground_next`` the leaves by the
+    variance one more trial would cut, per dollar where every price is known. ``sources`` names the data each leaf read.
+    """
+    trials, sources = leaf_trials(state), leaf_sources(store, state)
+    report = sensitivity_report(state.tree, trials, trial_costs(store, state), sources, seed=seed)
+    return {
+        **report,
+        "trials": {leaf: list(values) for leaf, values in trials.items()},
+        "sources": {leaf: sorted(read) for leaf, read in sources.items()},
+    }
+
+
+def leaf_trials(state: RunState) -> dict[NodeId, tuple[float, ...]]:
+    """Return the p of every concluded trial per leaf."""
+    found: dict[NodeId, list[float]] = {}
+    for (leaf, _), trial in sorted(state.trials.items(), key=lambda item: item[0][1]):
+        if trial.belief is not None and leaf in state.tree and not state.tree[leaf].children:
+            found.setdefault(leaf, []).append(trial.belief.p)
+    return {leaf: tuple(values) for leaf, values in found.items()}
+
+
+def trial_costs(store: Store, state: RunState) -> dict[NodeId, float]:
+    """Return the US dollars of one trial per leaf, all its attempts counted; leaves whose price is unknown are left out."""
+    rows = store.query(
+        "SELECT node, count(*) AS n, count(cost_usd) AS priced, sum(cost_usd) AS total, count(DISTINCT trial) AS trials"
+        " FROM model_calls WHERE run_id = ? AND trial >= 1 GROUP BY node",
+        (state.run_id,),
+    )
+    return {
+        row["node"]: float(row["total"]) / int(row["trials"])
+        for row in rows
+        if row["n"] == row["priced"] and row["node"] in state.tree
+    }
+
+
+def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
+    """Return the data each leaf read: endpoints with their parameters, dates left out.
+
+    Two leaves that read the same series over other spans read the same source: their errors go together.
+    """
+    catalogue = load_catalogue()
+    dated: dict[str, frozenset[str]] = {}
+
+    def dates_of(path: str) -> frozenset[str]:
+        if path not in dated:
+            try:
+                params = catalogue.resolve(path).params
+            except ProxyError:  # the catalogue of an older run may have known it
+                params = {}
+            dated[path] = frozenset(name for name, param in params.items() if param.type == "date")
+        return dated[path]
+
+    found: dict[NodeId, set[str]] = {}
+    for row in ApiLedger(store).rows(state.run_id):
+        if row.answer is not None and row.address.node in state.tree:
+            found.setdefault(row.address.node, set()).add(_source(row, dates_of(row.path)))
+    return {leaf: frozenset(read) for leaf, read in found.items()}
+
+
+def _source(row: LedgerRow, dates: frozenset[str]) -> str:
+    asked: Mapping[str, Any] = {name: value for name, value in row.asked.items() if name not in dates}
+    named = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str).decode() if asked else ""
+    return f"{row.path} {named}".strip()

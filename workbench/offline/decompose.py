@@ -1,0 +1,129 @@
+"""Which propositions bear on a claim: a reference class, and supporting claims of other kinds, two levels deep.
+
+Every child supports its parent: were it known to be true, the parent would be the more likely. Thresholds are
+chosen so that a child has come true about as often as its parent (within 0.1 of its base rate) in the history that
+is visible at the cutoff; otherwise an average of children would move the level of the parent for no reason.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from workbench.offline.rungs import Rungs
+from workbench.questions.claims import Claim
+from workbench.questions.deciding import Rows, appraise, check
+from workbench.questions.errors import ClaimRefused
+
+NEAR = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A claim in the plan: why it supports its parent, its base rate at the cutoff, what is below it."""
+
+    claim: Claim
+    why: str
+    base_rate: float
+    children: tuple["Branch", ...] = ()
+
+
+class Planner:
+    """Decomposes claims over the rows that are visible at a cutoff.
+
+    Parameters
+    ----------
+    rows : mapping of embedded identifier to rows
+        Visible rows of every series that a child may be about.
+    last_day : date
+        Last day visible at the cutoff.
+    """
+
+    def __init__(self, rows: Mapping[str, Rows], last_day: date) -> None:
+        self.rows = rows
+        self.last_day = last_day
+        self._bases: dict[Claim, float | None] = {}
+        self._taken: set[str] = set()
+
+    def plan(self, claim: Claim) -> Branch:
+        """The claim with its children and grandchildren; no two statements are equal."""
+        check(claim, self.last_day)
+        base = appraise(claim, self.rows, self.last_day, only_base=True).base_rate
+        self._taken = {claim.statement}
+        root = Branch(claim=claim, why="", base_rate=base)
+        if claim.reference:
+            return root
+        return replace(root, children=self._children(claim, base))
+
+    def base_rate(self, claim: Claim) -> float | None:
+        """Base rate of a claim, or None where it cannot be asked at this cutoff."""
+        if claim not in self._bases:
+            try:
+                check(claim, self.last_day)
+                found = appraise(claim, self.rows, self.last_day, only_base=True)
+                self._bases[claim] = found.base_rate
+            except ClaimRefused:
+                self._bases[claim] = None
+        return self._bases[claim]
+
+    # --- the two levels --------------------------------------------------------------------------------------
+
+    def _children(self, claim: Claim, base: float) -> tuple[Branch, ...]:
+        rungs = Rungs(claim, self.rows, self.last_day)
+        reference = claim.as_reference()
+        self._taken.add(reference.statement)
+        branches = [
+            Branch(claim=reference, why="the same event, judged by its own record alone", base_rate=base)
+        ]
+        picked: list[tuple[Branch, list[tuple[str, list[Claim]]]]] = []
+        for child in rungs.children():
+            branch = self._pick(child.why, child.candidates, base)
+            if branch is not None:
+                picked.append((branch, child.below))
+        branches += [self._grown(branch, below) for branch, below in picked]
+        return tuple(branches)
+
+    def _grown(self, branch: Branch, below: list[tuple[str, list[Claim]]]) -> Branch:
+        if not below:
+            return branch
+        taken = set(self._taken)
+        reference = branch.claim.as_reference()
+        self._taken.add(reference.statement)
+        inner = [
+            Branch(
+                claim=reference,
+                why="the same event, judged by its own record alone",
+                base_rate=branch.base_rate,
+            )
+        ]
+        for why, candidates in below:
+            found = self._pick(why, candidates, branch.base_rate)
+            if found is not None:
+                inner.append(found)
+        if len(inner) < 3:  # a reference and one more say too little to be worth a level
+            self._taken = taken
+            return branch
+        return replace(branch, children=tuple(inner))
+
+    def _pick(self, why: str, candidates: Iterable[Claim], parent_base: float) -> Branch | None:
+        """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked."""
+        best: Branch | None = None
+        for claim in candidates:
+            if claim.statement in self._taken:
+                continue
+            base = self.base_rate(claim)
+            if base is None:
+                continue
+            branch = Branch(claim=claim, why=why, base_rate=base)
+            if abs(base - parent_base) <= NEAR:
+                best = branch
+                break
+            if best is None or abs(base - parent_base) < abs(best.base_rate - parent_base):
+                best = branch
+        if best is not None:
+            self._taken.add(best.claim.statement)
+        return best
+
+
+def leaves(branch: Branch) -> Sequence[Branch]:
+    """Branches without children, left to right."""
+    return [branch] if not branch.children else [leaf for child in branch.children for leaf in leaves(child)]

@@ -1,0 +1,170 @@
+"""``offline/analyst``: text to text like any model, but by rule; deterministic and without a key.
+
+It is no language model and says so. It reads the stage, the propositions, the cutoff and the dialogue of a request
+and answers in the formats that the prompts ask for: it decomposes a dated claim about an embedded series, writes the
+cells that estimate each leaf from visible data, concludes with the number the cells printed, and combines reports
+with weights from their own history. Anything else it refuses in one sentence.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from proxies.asof.clock import Cutoff
+from proxies.errors import ProxyError
+from workbench.models.base import ModelReply, ModelRequest, NodeRef, Usage
+from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
+from workbench.models.registry import ModelOptions, unknown_model
+from workbench.offline.analysis import analysis_reply
+from workbench.offline.cells import notebook
+from workbench.offline.decompose import Branch, Planner
+from workbench.offline.grounding import conclusion_reply, debug_reply, step_reply
+from workbench.offline.history import Observe, broker_history, visible
+from workbench.offline.synthesis import linear_reply, read_children, vanilla_reply
+from workbench.offline.templates import Cell
+from workbench.questions.claims import Claim
+from workbench.questions.deciding import check, settle, unsettled
+from workbench.questions.grammar import CAN_DO, read_claim
+from workbench.questions.series import SERIES
+
+if TYPE_CHECKING:
+    from proxies.broker import Broker
+
+NAME = "offline/analyst"
+RULES = ("linear", "vanilla")
+_COMPANIONS = ("SP500", "VIX", "WTI", "AAA", "BAA")
+
+
+class OfflineAnalyst:
+    """The key-free model.
+
+    Parameters
+    ----------
+    observe : Observe
+        Gives the rows of an embedded series that are visible at a cutoff.
+    """
+
+    def __init__(self, observe: Observe) -> None:
+        self._observe = observe
+        self._plans: dict[str, Branch] = {}
+
+    @property
+    def name(self) -> str:
+        """``offline/analyst``."""
+        return NAME
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Answer a request; equal requests over equal visible data get equal bytes.
+
+        Raises
+        ------
+        ClaimRefused
+            The claim is outside what can be decided by rule, or the stage is one that needs a language model.
+        ModelUnavailable
+            The embedded data cannot be read.
+        """
+        try:
+            text = await self._answer(request)
+        except ProxyError as problem:
+            raise ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}") from problem
+        return ModelReply(text=text, model=NAME, usage=Usage(input_tokens=0, output_tokens=0), cost_usd=0.0)
+
+    async def preflight(self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]) -> None:
+        """Refuse, before a run is opened, what :meth:`complete` would refuse in it; raises ``ClaimRefused``."""
+        for stage in stages:
+            if stage not in RULES:
+                raise ClaimRefused(_no_stage(stage, free_rules))
+        _read(statement, cutoff)
+
+    async def _answer(self, request: ModelRequest) -> str:
+        if not request.nodes:
+            raise ClaimRefused(f"the request names no proposition; {CAN_DO}")
+        if request.stage == "analyze":
+            return await self._analyze(request)
+        if request.stage in ("step", "debug", "conclude"):
+            return await self._ground(request)
+        if request.stage in RULES:
+            return _synthesize(request)
+        raise ClaimRefused(_no_stage(request.stage))
+
+    async def _analyze(self, request: ModelRequest) -> str:
+        root = request.nodes[0]
+        claim, last_day, cutoff = _read(root.statement, request.cutoff)
+        if claim.reference:
+            raise ClaimRefused(
+                f"a reference class stands on its own record and is not split further by {NAME}: use --depth 1, "
+                "or set a real model with --model PROVIDER/NAME (--api-base URL)"
+            )
+        rows = await visible(self._observe, {*_COMPANIONS, *claim.sources}, cutoff)
+        key = _digest([root.statement, last_day.isoformat(), rows])
+        if key not in self._plans:
+            settled = settle(claim, rows)
+            self._plans[key] = await asyncio.to_thread(Planner(rows, last_day).plan, settled)
+        return analysis_reply(self._plans[key], request.nodes, request.messages)
+
+    async def _ground(self, request: ModelRequest) -> str:
+        node = request.nodes[0]
+        claim, last_day, cutoff = _read(node.statement, request.cutoff)
+        if unsettled(claim):
+            claim = settle(claim, await visible(self._observe, claim.sources, cutoff))
+        if request.stage == "conclude":
+            return conclusion_reply(node, claim, request.messages)
+        steps = self._steps(node, claim, request.cutoff, last_day)
+        reply: Callable[..., str] = step_reply if request.stage == "step" else debug_reply
+        return reply(steps, request.messages)
+
+    def _steps(self, node: NodeRef, claim: Claim, cutoff: str, last_day: date) -> list[list[Cell]]:
+        return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
+
+
+def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
+    return (
+        f"{NAME} has no answer for {name!r}: it combines by --rule {', '.join((*RULES, *free_rules))}; for other rules and stages "
+        "set a real model with --model PROVIDER/NAME (--api-base URL)"
+    )
+
+
+def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
+    """The claim, checked against the calendar, with the last day visible at the cutoff."""
+    try:
+        cutoff = Cutoff.parse(cutoff_text)
+    except ProxyError as problem:
+        raise ClaimRefused(str(problem)) from problem
+    claim = read_claim(statement)
+    if cutoff.live:
+        ends = max(series.last for series in SERIES.values())
+        raise ClaimRefused(
+            f"the embedded data end on {ends}, so {NAME} needs a dated cutoff before that; for live questions set a "
+            "real model with --model PROVIDER/NAME (--api-base URL)"
+        )
+    last_day = cutoff.last_moment_day
+    check(claim, last_day)
+    return claim, last_day, cutoff
+
+
+def _synthesize(request: ModelRequest) -> str:
+    parent, *nodes = request.nodes
+    if not nodes:
+        raise ClaimRefused(f"the request shows no child of {parent.id}, so there is nothing to combine")
+    asked = [message.content for message in request.messages if message.role == "user"]
+    children = read_children(asked[0] if asked else "", nodes)
+    return linear_reply(parent, children) if request.stage == "linear" else vanilla_reply(parent, children)
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def open_offline(broker: "Broker | None" = None) -> OfflineAnalyst:
+    """Return the offline analyst over a broker, or over the embedded data alone."""
+    return OfflineAnalyst(broker_history(broker))
+
+
+def open_offline_model(name: str, options: ModelOptions) -> OfflineAnalyst:
+    """Return the model of this name; the factory of the provider ``offline``. Raises ``UnknownModel``."""
+    if name != NAME:
+        raise UnknownModel(unknown_model(name))
+    return open_offline(options.broker)

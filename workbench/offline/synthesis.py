@@ -1,0 +1,250 @@
+"""The synthesizer's half of the offline analyst: a linear rule from the children's reports, and nothing else.
+
+    p = b0 + 1/2 p_reference + 1/2 sum(w_i p_i)
+
+as one linear rule. The reference leaf's past outcomes stand for the parent's. Without a reference leaf (a tree that
+someone else made, or edited) the children share the whole weight.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.models.base import NodeRef
+from workbench.offline.records import Record, common_windows, read_records, write_record
+from workbench.offline.weights import FEWEST_WINDOWS, Weights, estimate_weights
+from workbench.questions.errors import ClaimRefused
+
+_P = re.compile(r"\bp\s*=\s*([0-9.]+(?:e-?[0-9]+)?)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A child as the message shows it: its id, statement, present probability, sign, and record if there is one."""
+
+    id: str
+    statement: str
+    p: float
+    negative: bool
+    record: Record | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """A linear rule with what it rests on."""
+
+    intercept: float
+    weights: dict[str, float]
+    p: float
+    reference: Child | None
+    tree_only: float | None
+    fit: Weights | None
+
+
+def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
+    """The children of a synthesis request, from its last user message.
+
+    Raises
+    ------
+    ClaimRefused
+        A child's probability cannot be found.
+    """
+    starts = [(*_shown_at(text, node), node) for node in nodes]
+    starts.sort(key=lambda item: item[0])
+    children = []
+    for number, (begin, end, node) in enumerate(starts):
+        stop = starts[number + 1][0] if number + 1 < len(starts) else len(text)
+        header, body = text[begin:end], text[end:stop]
+        shown = _P.search(header.replace(node.statement, "")) or _P.search(body)
+        records = [record for record in read_records(body) if record.statement == node.statement]
+        record = records[-1] if records else None
+        if shown is None and record is None:
+            raise ClaimRefused(f"the request shows no probability of {node.id}, so it cannot be weighed")
+        value = float(shown[1]) if shown else (record.p if record else 0.0)
+        negative = re.search(r"\bnegative\b", header.replace(node.statement, ""), re.IGNORECASE) is not None
+        children.append(
+            Child(id=node.id, statement=node.statement, p=value, negative=negative, record=record)
+        )
+    order = [node.id for node in nodes]
+    return sorted(children, key=lambda child: order.index(child.id))
+
+
+def _shown_at(text: str, node: NodeRef) -> tuple[int, int]:
+    """Where a child stands with its statement: a line that states p, or is followed by one, goes first."""
+    pattern = rf"^\W*{re.escape(node.id)}\b(?!\.?\d).*{re.escape(node.statement)}"
+    found = list(re.finditer(pattern, text, re.MULTILINE))
+    if not found:
+        raise ClaimRefused(f"the request does not show {node.id} with its statement, so it cannot be weighed")
+    for match in found:
+        following = text[match.end() :].lstrip(" .").split("\n", 2)
+        near = match[0].replace(node.statement, "") + " " + " ".join(following[:2])
+        if _P.search(near):
+            return match.start(), match.end()
+    return found[0].start(), found[0].end()
+
+
+def combine(children: Sequence[Child]) -> Combination:
+    """The linear rule for the children."""
+    reference = next((child for child in children if child.record and child.record.kind == "reference"), None)
+    others = [child for child in children if child is not reference]
+    if not others and reference is not None:
+        return Combination(
+            intercept=0.0,
+            weights={reference.id: 1.0},
+            p=reference.p,
+            reference=reference,
+            tree_only=None,
+            fit=None,
+        )
+    fit = _fit(reference, others)
+    share = 0.5 if reference is not None else 1.0
+    weights = {
+        child.id: share * weight * (-1 if child.negative else 1)
+        for child, weight in zip(others, fit.weights, strict=True)
+    }
+    intercept = share * fit.intercept
+    tree_only = (intercept + sum(weights[child.id] * child.p for child in others)) / share
+    if reference is not None:
+        weights[reference.id] = 0.5
+    intercept, weights = _rounded(intercept, weights, children)
+    p = intercept + sum(weights[child.id] * child.p for child in children)
+    ordered = {child.id: weights[child.id] for child in children}
+    return Combination(
+        intercept=intercept,
+        weights=ordered,
+        p=min(1.0, max(0.0, p)),
+        reference=reference,
+        tree_only=min(1.0, max(0.0, tree_only)),
+        fit=fit,
+    )
+
+
+def _fit(reference: Child | None, others: Sequence[Child]) -> Weights:
+    equal = Weights(
+        intercept=0.0, weights=(1 / len(others),) * len(others), effective_windows=0.0, estimated=False
+    )
+    records = [child.record for child in others if child.record is not None]
+    if reference is None or reference.record is None or len(records) < len(others):
+        return equal
+    if any(child.negative for child in others):
+        return equal
+    table = common_windows([reference.record, *records])
+    return estimate_weights(table[:, 0], table[:, 1:], reference.record.horizon_days)
+
+
+def _rounded(
+    intercept: float, weights: dict[str, float], children: Sequence[Child]
+) -> tuple[float, dict[str, float]]:
+    """Six decimals, as the rule is written, cut rather than rounded, so that no sum grows.
+
+    Opposing children are scaled back where they would push the result under 0.
+    """
+    weights = {name: int(weight * 1e6 + 1e-6) / 1e6 for name, weight in weights.items()}
+    intercept = int(intercept * 1e6) / 1e6
+    pulls = sum(weights[child.id] * child.p for child in children if weights[child.id] < 0)
+    gains = intercept + sum(weights[child.id] * child.p for child in children if weights[child.id] > 0)
+    if gains + pulls < 0:
+        if not any(weight > 0 for weight in weights.values()):
+            intercept = 0.1  # nothing but objections: what the constant may give is all that speaks for it
+            gains = intercept
+        factor = max(0.0, gains) / -pulls
+        weights = {
+            name: (-int(-weight * factor * 1e6) / 1e6 if weight < 0 else weight)
+            for name, weight in weights.items()
+        }
+    return intercept, weights
+
+
+def linear_reply(node: NodeRef, children: Sequence[Child]) -> str:
+    """The reply to a linear synthesis request."""
+    result = combine(children)
+    body = {
+        "beta": {"beta_0": result.intercept, **result.weights},
+        "p_true": round(result.p, 9),
+        "key_factor": _key_factor(result, children),
+    }
+    return f"{_prose(node, children, result)}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"
+
+
+def vanilla_reply(node: NodeRef, children: Sequence[Child]) -> str:
+    """The reply to a vanilla synthesis request: the same number, without the rule."""
+    result = combine(children)
+    body = {"p_true": round(result.p, 9), "key_factor": _key_factor(result, children)}
+    return f"{_prose(node, children, result)}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"
+
+
+def _prose(node: NodeRef, children: Sequence[Child], result: Combination) -> str:
+    lines = [f"**{node.statement}**: p = {result.p:.4f}."]
+    record = result.reference.record if result.reference else None
+    if record is not None and result.reference is not None:
+        lines.append(
+            f"Base rate known at the cutoff: {record.base_rate:.4f} over {record.effective_windows:.1f} effective windows. "
+            f"Reference class alone: {result.reference.p:.4f}."
+            + (
+                f" Tree of the other children alone: {result.tree_only:.4f}."
+                if result.tree_only is not None
+                else ""
+            )
+        )
+        lines.append(
+            "The result is half the reference class and half the tree: "
+            "p = b0 + 1/2 p(reference) + 1/2 sum of w_i p_i, written below as one linear rule."
+        )
+    elif result.fit is not None:
+        lines.append(
+            "No child is the reference class of this proposition, so the children share the whole weight."
+        )
+    if result.fit is not None:
+        lines.append(_how_weighted(result.fit, children))
+    lines.append("\n".join(_line(child, result) for child in children))
+    lines.append(
+        "A weight says by how much the proposition is the more likely where the child came true: that is association "
+        "in past windows, not cause."
+    )
+    if record is not None:
+        own = {**record.data, "kind": "inner", "statement": node.statement, "p": round(result.p, 6)}
+        for name in ("record", "models", "comparators"):
+            own.pop(name, None)
+        own["reference_p"] = round(result.reference.p, 6) if result.reference else None
+        own["tree_only_p"] = None if result.tree_only is None else round(result.tree_only, 6)
+        lines.append(
+            f"Record of this proposition (base rate and past outcomes as known at the cutoff):\n\n{write_record(own)}"
+        )
+    return "\n\n".join(lines)
+
+
+def _how_weighted(fit: Weights, children: Sequence[Child]) -> str:
+    if fit.estimated:
+        return (
+            f"Weights are estimated from {fit.effective_windows:.1f} effective past windows in which the outcomes of the "
+            "proposition and of all its children were known, by least squares within [0, 1], drawn toward equal weights "
+            "as by 20 windows."
+        )
+    if any(child.record is None for child in children):
+        why = "not every child's report carries its past outcomes"
+    elif any(child.negative for child in children):
+        why = "a child speaks against the proposition"
+    else:
+        why = f"only {fit.effective_windows:.1f} effective windows are common to all, fewer than {FEWEST_WINDOWS:g}"
+    return f"The children are weighted equally, because {why}."
+
+
+def _line(child: Child, result: Combination) -> str:
+    base = f", base rate {child.record.base_rate:.4f}" if child.record else ""
+    role = " (reference class)" if child is result.reference else ""
+    return f"- {child.id}{role}: weight {result.weights[child.id]:+.4f}, p = {child.p:.4f}{base}. {child.statement}"
+
+
+def _key_factor(result: Combination, children: Sequence[Child]) -> str:
+    others = [child for child in children if child is not result.reference]
+    if result.reference is None or not others:
+        top = max(children, key=lambda child: abs(result.weights[child.id]))
+        return f"{top.id} weighs most: {top.statement}."
+    record = result.reference.record
+    base = f", against a base rate of {record.base_rate:.2f}" if record else ""
+    top = max(others, key=lambda child: (abs(result.weights[child.id]), child.id))
+    return (
+        f"Its own record gives {result.reference.p:.2f}{base}; beside it {top.id} weighs most "
+        f"({result.weights[top.id]:.2f}): {top.statement}."
+    )

@@ -1,0 +1,130 @@
+"""Reading stored JSON into frozen dataclasses, strictly: no unknown key, no text for a number, no NaN, one line of complaint.
+
+The dataclasses stay plain; each one that is stored carries ``__pydantic_config__ = STRICT``. Trees, edits, scenarios and
+rules are read by this one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from workbench.errors import UsageError
+from workbench.propositions.errors import TreeFormatError
+from workbench.propositions.ids import NodeId, require_id
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+
+#: What a stored dataclass sets as its ``__pydantic_config__``.
+STRICT = {"strict": True, "extra": "forbid", "allow_inf_nan": False}
+
+
+class ReadBy:
+    """Marks a field that a function of ours reads: ``edit: Annotated[Edit, ReadBy(edit_from_json)]``.
+
+    The function gets the JSON value and the ``context`` of :func:`read_strict`.
+    """
+
+    def __init__(self, reader: Callable[[Any, Any], Any]) -> None:
+        self._reader = reader
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.with_info_plain_validator_function(
+            lambda value, info: self._reader(value, info.context)
+        )
+
+
+class _CheckId:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(require_id, handler(source))
+
+
+#: An id whose spelling is checked when it is read. A tree's own ids are not marked: `check_parents` reads them once.
+StoredId = Annotated[NodeId, _CheckId()]
+
+
+def read_strict(kind: Callable[..., T], data: object, *, what: str, context: Any = None) -> T:
+    """The JSON value as an instance of a dataclass marked ``STRICT``.
+
+    Parameters
+    ----------
+    kind : type
+    data : object
+        As ``json.loads`` gives it.
+    what : str
+        Names the value in the complaint: "a belief", "node P1".
+    context : object, optional
+        Handed to the readers of :class:`ReadBy` fields.
+
+    Raises
+    ------
+    TreeFormatError
+        Another shape; the line names the place and what belongs there.
+    UsageError
+        Whatever the dataclass itself refuses with (a probability outside [0, 1], a formula that does not parse).
+    """
+    from pydantic import ValidationError
+    from pydantic_core import PydanticSerializationError, to_json
+
+    # Through JSON text, because only there pydantic's strict mode takes a list for a tuple, a text for an enumeration and
+    # an object for a dataclass. NaN passes as itself, so that the field refuses it: as null it would pass for "no value".
+    try:
+        text = to_json(data, inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise TreeFormatError(f"{what} is not plain JSON: {_one_line(str(error))}") from None
+    try:
+        value: T = _adapter(kind).validate_json(text, context=context)
+        return value
+    except ValidationError as error:
+        raise _complaint(error, what) from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    # pydantic is imported with the first value that is read: `import workbench` stays 0.1 s lighter without it
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _complaint(error: ValidationError, what: str) -> UsageError:
+    """The first of pydantic's errors as one line, as the error the dataclass raised if it was that."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    of = f"{place} of {what}" if place else what
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, UsageError):
+        cause.args = (_one_line(f"{of}: {cause}"),)
+        return cause
+    value = first["input"]
+    match first["type"]:
+        case "missing" | "missing_argument":
+            owner, _, field = place.rpartition(".")
+            line = f"{f'{owner} of {what}' if owner else what} lacks {field}"
+        case "unexpected_keyword_argument" | "extra_forbidden":
+            owner, _, field = place.rpartition(".")
+            line = f"{f'{owner} of {what}' if owner else what} has unknown keys: {field}"
+        case _:
+            belongs = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+            line = f"{of} must be {belongs}, not {_shown(value)}"
+    return TreeFormatError(_one_line(line))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return repr(value)[:80]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,6 @@
+"""Scores, comparisons, pooling, calibration and time-series forecasts, as functions on arrays.
+
+Only `tables` reads files (`calibrating.calibration` its saved calibration) and only `plots` draws; nothing here knows a
+clock or the environment. Numbers are probabilities of Yes in [0, 1]; ``nan`` in a trials matrix means a trial that does
+not exist. Every logit clips to [1e-4, 1 - 1e-4] first. Brier scores are losses: lower is better everywhere.
+"""

@@ -1,0 +1,182 @@
+"""Shared arithmetic: the clipped logit, its inverse, and the checks every public function starts with."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from workbench.science.errors import DomainError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+
+#: Probabilities are clipped to [EPS, 1 - EPS] before every logit (BLF, code of the authors: aggregation, calibration).
+EPS = 1e-4
+
+
+def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
+    """Log odds of probabilities clipped to [eps, 1 - eps].
+
+    Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
+
+    Parameters
+    ----------
+    p : array_like
+        Probabilities; ``nan`` stays ``nan``.
+    eps : float
+        The clip. 0 gives infinities at 0 and 1.
+
+    Returns
+    -------
+    ndarray
+        Same shape, in [-9.21, 9.21] for the default clip.
+
+    Examples
+    --------
+    >>> logit([0.5, 0.9]).round(4).tolist()
+    [0.0, 2.1972]
+    """
+    clipped = np.clip(np.asarray(p, dtype=np.float64), eps, 1.0 - eps)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(clipped / (1.0 - clipped)))
+
+
+def sigmoid(y: ArrayLike) -> FloatArray:
+    """Probability with the log odds ``y``; stable for any size of ``y``.
+
+    Parameters
+    ----------
+    y : array_like
+        Log odds.
+
+    Returns
+    -------
+    ndarray
+        Same shape, in [0, 1].
+
+    Examples
+    --------
+    >>> sigmoid([0.0, -1000.0]).tolist()
+    [0.5, 0.0]
+    """
+    return np.asarray(expit(np.asarray(y, dtype=np.float64)))
+
+
+def as_probabilities(p: ArrayLike, *, name: str = "forecast", missing: bool = False) -> FloatArray:
+    """``p`` as floats, or one line on the first value that is no probability.
+
+    Parameters
+    ----------
+    p : array_like
+        Any shape with at least one element.
+    name : str
+        What the message calls it.
+    missing : bool
+        Allow ``nan``.
+
+    Raises
+    ------
+    DomainError
+        Empty, ``nan`` where not allowed, or outside [0, 1].
+
+    Examples
+    --------
+    >>> as_probabilities([0, 1]).tolist()
+    [0.0, 1.0]
+    >>> as_probabilities([0.2, 1.2])
+    Traceback (most recent call last):
+    workbench.science.errors.DomainError: forecast 1.2 at position 1 is not a probability in [0, 1]
+    """
+    array = np.asarray(p, dtype=np.float64)
+    if array.size == 0:
+        raise DomainError(f"{name}: empty input")
+    bad = ~((array >= 0.0) & (array <= 1.0))
+    if missing:
+        bad &= ~np.isnan(array)
+    if bad.any():
+        where = np.argwhere(np.atleast_1d(bad))[0]
+        value = np.atleast_1d(array)[tuple(where)]
+        place = ", ".join(str(int(i)) for i in where)
+        raise DomainError(f"{name} {value:g} at position {place} is not a probability in [0, 1]")
+    return array
+
+
+def as_outcomes(outcome: ArrayLike, *, size: int | None = None, name: str = "outcome") -> FloatArray:
+    """``outcome`` as floats that are 0 or 1, of the expected length.
+
+    Parameters
+    ----------
+    outcome : array_like, shape (n,)
+        1 resolved Yes, 0 resolved No.
+    size : int, optional
+        The length it must have.
+
+    Raises
+    ------
+    DomainError
+        Empty, another length, or a value that is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> as_outcomes([True, False]).tolist()
+    [1.0, 0.0]
+    """
+    array = np.asarray(outcome, dtype=np.float64)
+    if array.size == 0:
+        raise DomainError(f"{name}: empty input")
+    if size is not None and array.shape != (size,):
+        raise DomainError(f"{name} has shape {array.shape}, the forecasts have ({size},)")
+    bad = (array != 0.0) & (array != 1.0)
+    if bad.any():
+        where = int(np.flatnonzero(bad)[0])
+        raise DomainError(f"{name} {array.ravel()[where]:g} at position {where} is neither 0 nor 1")
+    return array
+
+
+def as_trials(trials: ArrayLike) -> FloatArray:
+    """``trials`` as a matrix of probabilities, ``nan`` where a trial does not exist.
+
+    Parameters
+    ----------
+    trials : array_like, shape (n, K)
+        One row per event, one column per trial.
+
+    Raises
+    ------
+    DomainError
+        Not a matrix, no row, no column, or a value outside [0, 1].
+
+    Examples
+    --------
+    >>> as_trials([[0.2, float("nan")]]).shape
+    (1, 2)
+    """
+    matrix = np.asarray(trials, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise DomainError(f"trials must be a matrix (events, trials), not {matrix.ndim}-dimensional")
+    return as_probabilities(matrix, name="trial", missing=True)
+
+
+def codes_of(labels: ArrayLike) -> tuple[IntArray, list[str]]:
+    """Integer codes of labels and the sorted labels they stand for.
+
+    Parameters
+    ----------
+    labels : array_like, shape (n,)
+        Names of groups; compared as text.
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n,)
+    names : list of str
+        ``names[codes[i]] == str(labels[i])``.
+
+    Examples
+    --------
+    >>> codes, names = codes_of(["fred", "acled", "fred"])
+    >>> codes.tolist(), names
+    ([1, 0, 1], ['acled', 'fred'])
+    """
+    names, codes = np.unique(np.asarray(labels).astype(str), return_inverse=True)
+    return codes.astype(np.int64), [str(name) for name in names]

@@ -1,0 +1,385 @@
+"""Calibration models that are kept: learned from resolved forecasts, saved, guarded, applied to new ones.
+
+A model may hold offsets along several factors at once (source, topic, horizon): ``sigmoid(slope * logit(p) + offset +
+sum of the deltas of the forecast's groups)``. The file is JSON; numbers are written so that they read back exactly.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, logit, sigmoid
+from workbench.science.calibrating.logistic import fit_logistic
+from workbench.science.calibrating.platt import SLOPE_RIDGE
+from workbench.science.errors import CalibrationError, DomainError, TooFewError
+
+_FORMAT = "analyst-workbench/calibration/1"
+
+#: Upper ends, in days, of the horizon classes that calibration by horizon uses; the last class is open.
+HORIZON_EDGES: tuple[int, ...] = (7, 30, 90, 180, 365)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A saved map from forecasts to calibrated probabilities, and what it was learned from."""
+
+    slope: float
+    offset: float
+    deltas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Factor name -> group -> offset on the log odds."""
+    penalty: float = 1.0
+    threshold: float | None = None
+    """Call it Yes above this probability; None where no threshold was fitted."""
+    n: int = 0
+    n_yes: int = 0
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Factor name -> group -> events it was learned from."""
+    learned_from: str = ""
+
+    def apply(self, forecast: ArrayLike, factors: Mapping[str, ArrayLike] | None = None) -> FloatArray:
+        """Calibrated probabilities.
+
+        Parameters
+        ----------
+        forecast : array_like, shape (n,)
+            Probabilities in [0, 1].
+        factors : mapping of str to array_like of shape (n,), optional
+            Label of every forecast for each factor of the model. A group the model never saw has offset 0.
+
+        Raises
+        ------
+        CalibrationError
+            A factor of the model is missing.
+        DomainError
+            A value that is no probability, or labels of another length.
+
+        Examples
+        --------
+        >>> Calibration(slope=1.0, offset=0.0).apply([0.25]).round(12).tolist()
+        [0.25]
+        """
+        p = as_probabilities(forecast)
+        eta = self.slope * logit(p) + self.offset
+        labels_of = factors or {}
+        for name, offsets in self.deltas.items():
+            if name not in labels_of:
+                raise CalibrationError(
+                    f"this calibration has offsets by {name}: the forecasts need a {name} each"
+                )
+            labels = np.asarray(labels_of[name]).astype(str)
+            if labels.shape != p.shape:
+                raise DomainError(f"{name} has {labels.size} labels for {p.size} forecasts")
+            values, inverse = np.unique(labels, return_inverse=True)
+            eta = eta + np.array([offsets.get(str(v), 0.0) for v in values])[inverse]
+        return sigmoid(eta)
+
+    def decide(self, p: ArrayLike) -> FloatArray:
+        """1.0 where a calibrated probability is above the fitted threshold, else 0.0.
+
+        Raises
+        ------
+        CalibrationError
+            No threshold was fitted.
+
+        Examples
+        --------
+        >>> Calibration(slope=1.0, offset=0.0, threshold=0.7).decide([0.7, 0.71]).tolist()
+        [0.0, 1.0]
+        """
+        if self.threshold is None:
+            raise CalibrationError(
+                "this calibration has no threshold: fit it with --threshold on a validation set"
+            )
+        return (as_probabilities(p) > self.threshold).astype(np.float64)
+
+    def unseen(self, factors: Mapping[str, ArrayLike]) -> dict[str, list[str]]:
+        """Groups of the forecasts that the model never saw, per factor.
+
+        Examples
+        --------
+        >>> Calibration(slope=1.0, offset=0.0, deltas={"source": {"fred": 0.1}}).unseen({"source": ["fred", "x"]})
+        {'source': ['x']}
+        """
+        unseen = {}
+        for name, offsets in self.deltas.items():
+            new = sorted(set(np.asarray(factors.get(name, [])).astype(str).tolist()) - set(offsets))
+            if new:
+                unseen[name] = new
+        return unseen
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain JSON values."""
+        return {
+            "format": _FORMAT,
+            "slope": self.slope,
+            "offset": self.offset,
+            "deltas": {name: dict(groups) for name, groups in self.deltas.items()},
+            "penalty": self.penalty,
+            "threshold": self.threshold,
+            "n": self.n,
+            "n_yes": self.n_yes,
+            "counts": {name: dict(groups) for name, groups in self.counts.items()},
+            "learned_from": self.learned_from,
+        }
+
+    @classmethod
+    def from_json(cls, document: Any) -> "Calibration":
+        """The model behind a JSON document, or one line on what is wrong with it.
+
+        Raises
+        ------
+        CalibrationError
+            Another format, a missing field, or a value that is no finite number.
+        """
+        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+            raise CalibrationError(f"not a calibration: the field 'format' must be {_FORMAT!r}")
+        known = set(cls.__dataclass_fields__)
+        extra = sorted(set(document) - known - {"format"})
+        if extra:
+            raise CalibrationError(f"unknown field {extra[0]!r} in the calibration")
+        try:
+            deltas = {str(f): {str(g): float(v) for g, v in d.items()} for f, d in document["deltas"].items()}
+            numbers = [float(document["slope"]), float(document["offset"])]
+            flat = numbers + [value for groups in deltas.values() for value in groups.values()]
+            if not np.isfinite(flat).all():
+                raise ValueError("a number is not finite")
+            threshold = document.get("threshold")
+            return cls(
+                slope=numbers[0],
+                offset=numbers[1],
+                deltas=deltas,
+                penalty=float(document.get("penalty", 1.0)),
+                threshold=None if threshold is None else float(threshold),
+                n=int(document.get("n", 0)),
+                n_yes=int(document.get("n_yes", 0)),
+                counts=document.get("counts", {}),
+                learned_from=str(document.get("learned_from", "")),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CalibrationError(f"a calibration with a broken field: {error}") from error
+
+
+def horizon_class(days: ArrayLike) -> list[str]:
+    """Class of each horizon: ``<=7``, ``<=30``, ``<=90``, ``<=180``, ``<=365`` or ``>365`` days.
+
+    Parameters
+    ----------
+    days : array_like, shape (n,)
+        Days from forecast to resolution, at least 0.
+
+    Raises
+    ------
+    DomainError
+        A negative or missing number of days.
+
+    Examples
+    --------
+    >>> horizon_class([7, 8, 400])
+    ['<=7', '<=30', '>365']
+    """
+    values = np.asarray(days, dtype=np.float64)
+    if not (values >= 0).all():
+        raise DomainError("a horizon is negative or missing")
+    names = [f"<={edge}" for edge in HORIZON_EDGES] + [f">{HORIZON_EDGES[-1]}"]
+    return [names[i] for i in np.searchsorted(HORIZON_EDGES, values, side="left")]
+
+
+def fit_calibration(
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    factors: Mapping[str, ArrayLike] | None = None,
+    *,
+    penalty: float = 1.0,
+    minimum: int = 10,
+    threshold: bool = False,
+    learned_from: str = "",
+) -> Calibration:
+    """A calibration learned from resolved forecasts, with shrunk offsets along any number of factors.
+
+    With one factor this is hierarchical Platt scaling: BLF, App. C.11. The guard is the authors' too (10 pairs).
+
+    Parameters
+    ----------
+    forecast : array_like, shape (n,)
+        Probabilities in [0, 1].
+    outcome : array_like, shape (n,)
+        1 Yes, 0 No.
+    factors : mapping of str to array_like of shape (n,), optional
+        Labels per factor, such as source, topic and horizon class.
+    penalty : float
+        lambda on the sum of squared offsets, above 0.
+    minimum : int
+        Fewer resolved forecasts are refused: a calibration learned from a handful does harm.
+    threshold : bool
+        Also fit the decision threshold (`fit_threshold`) on the calibrated forecasts. Give a validation set then,
+        never the set that will be scored.
+
+    Raises
+    ------
+    TooFewError
+        "too few to use": fewer than ``minimum`` events, or fewer than two of either outcome.
+
+    Examples
+    --------
+    >>> p = [0.2] * 10 + [0.8] * 10
+    >>> o = [1] + [0] * 9 + [1] * 9 + [0]
+    >>> round(fit_calibration(p, o).slope, 3)
+    1.585
+    >>> fit_calibration([0.5], [1])
+    Traceback (most recent call last):
+    workbench.science.errors.TooFewError: too few to use: 1 resolved forecasts, calibration wants at least 10
+    """
+    p = as_probabilities(forecast)
+    y = as_outcomes(outcome, size=len(p))
+    if len(p) < minimum:
+        raise TooFewError(
+            f"too few to use: {len(p)} resolved forecasts, calibration wants at least {minimum}"
+        )
+    if penalty <= 0.0:
+        raise DomainError(f"the penalty on the group offsets must be above 0, not {penalty:g}")
+    columns: list[FloatArray] = [logit(p), np.ones(len(p))]
+    penalties, layout = [0.5 * SLOPE_RIDGE, 0.0], []
+    for name, labels in (factors or {}).items():
+        codes, names = codes_of(labels)
+        if len(codes) != len(p):
+            raise DomainError(f"{name} has {len(codes)} labels for {len(p)} forecasts")
+        for code, group in enumerate(names):
+            columns.append((codes == code).astype(np.float64))
+            penalties.append(penalty)
+            layout.append((name, group, int((codes == code).sum())))
+    fit = fit_logistic(np.column_stack(columns), y, penalty=penalties)
+    deltas: dict[str, dict[str, float]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for (name, group, count), value in zip(layout, fit.coefficients[2:], strict=True):
+        deltas.setdefault(name, {})[group] = float(value)
+        counts.setdefault(name, {})[group] = count
+    cut = fit_threshold(fit.predict(np.column_stack(columns)), y).threshold if threshold else None
+    return Calibration(
+        slope=float(fit.coefficients[0]),
+        offset=float(fit.coefficients[1]),
+        deltas=deltas,
+        penalty=penalty,
+        threshold=cut,
+        n=len(p),
+        n_yes=int(y.sum()),
+        counts=counts,
+        learned_from=learned_from,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdFit:
+    """The cut with the highest accuracy on a validation set, beside plain 0.5."""
+
+    threshold: float
+    accuracy: float
+    accuracy_at_half: float
+
+
+def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
+    """The threshold t for which "Yes when p > t" is most often right on a validation set.
+
+    Source: Analytica, App. D.5; the test set must be another one.
+
+    Parameters
+    ----------
+    p : array_like, shape (n,)
+        Probabilities in [0, 1].
+    outcome : array_like, shape (n,)
+        1 Yes, 0 No.
+
+    Returns
+    -------
+    ThresholdFit
+        The middle of the gap between neighbouring forecasts; of several best ones, the nearest to 0.5.
+
+    Examples
+    --------
+    >>> fit_threshold([0.2, 0.6, 0.65, 0.9], [0, 0, 1, 1])
+    ThresholdFit(threshold=0.625, accuracy=1.0, accuracy_at_half=0.75)
+    """
+    values = as_probabilities(p)
+    y = as_outcomes(outcome, size=len(values))
+    levels = np.unique(values)
+    cuts = np.unique(np.concatenate([[0.5, 0.0, 1.0], 0.5 * (levels[1:] + levels[:-1])]))
+    order = np.argsort(values, kind="stable")
+    ranked, yes = values[order], y[order]
+    below = np.searchsorted(ranked, cuts, side="right")  # forecasts <= cut are called No
+    no_right = np.concatenate([[0.0], np.cumsum(1.0 - yes)])[below]
+    yes_right = yes.sum() - np.concatenate([[0.0], np.cumsum(yes)])[below]
+    accuracy = (no_right + yes_right) / len(y)
+    best = np.flatnonzero(accuracy >= accuracy.max() - 1e-12)
+    chosen = best[np.argmin(np.abs(cuts[best] - 0.5))]
+    half = int(np.flatnonzero(cuts == 0.5)[0])
+    return ThresholdFit(
+        threshold=float(cuts[chosen]),
+        accuracy=float(accuracy[chosen]),
+        accuracy_at_half=float(accuracy[half]),
+    )
+
+
+def save_calibration(model: Calibration, path: Path) -> None:
+    """Write a model as JSON, whole or not at all.
+
+    Parameters
+    ----------
+    model : Calibration
+    path : Path
+        Its folder must exist.
+
+    Raises
+    ------
+    CalibrationError
+        The folder does not exist or cannot be written to.
+
+    Examples
+    --------
+    >>> save_calibration(Calibration(slope=1.0, offset=0.0), Path("/no/such/folder/model.json"))
+    Traceback (most recent call last):
+    workbench.science.errors.CalibrationError: cannot write /no/such/folder/model.json: No such file or directory
+    """
+    text = json.dumps(model.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).replace(path)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
+
+
+def load_calibration(path: Path) -> Calibration:
+    """Read a model written by `save_calibration`; numbers come back exactly.
+
+    Raises
+    ------
+    CalibrationError
+        No such file, no JSON, or no calibration.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> model = Calibration(slope=1.1, offset=-0.3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_calibration(model, Path(folder) / "model.json")
+    ...     load_calibration(Path(folder) / "model.json") == model
+    True
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CalibrationError(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise CalibrationError(f"{path} is not JSON: {error}") from error
+    return Calibration.from_json(document)

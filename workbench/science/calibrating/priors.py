@@ -1,0 +1,163 @@
+"""Priors for a question: what similar questions did, known before the forecast was due."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray, IntArray, as_outcomes, codes_of
+from workbench.science.errors import DomainError
+
+#: Table 7 of BLF at the precision of its code: computed over all questions with hindsight, so NOT for back-tests.
+STATIC_PRIORS: dict[tuple[str, str], float] = {
+    ("acled", "10x_spike"): 0.002,
+    ("acled", "increase"): 0.225,
+    ("wikipedia", "vaccine"): 0.0,
+    ("wikipedia", "fide_elo"): 0.007,
+    ("wikipedia", "fide_rank"): 0.680,
+    ("wikipedia", "swimming"): 0.991,
+    ("fred", "all"): 0.422,
+    ("yfinance", "all"): 0.576,
+    ("dbnomics", "all"): 0.555,
+}
+
+
+def static_prior(source: str, subtype: str = "all") -> float | None:
+    """Base rate of BLF's Table 7, or None where the table has no row.
+
+    Made from all questions with hindsight: for live use only. Source: BLF, App. C.7 (Table 7).
+
+    Parameters
+    ----------
+    source, subtype : str
+        Such as ``fred`` and ``all``, or ``acled`` and ``increase``.
+
+    Examples
+    --------
+    >>> static_prior("fred")
+    0.422
+    >>> static_prior("kalshi") is None
+    True
+    """
+    return STATIC_PRIORS.get((source, subtype))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporalPrior:
+    """Leak-free prior of each event and the number of questions behind it."""
+
+    p: FloatArray
+    pool: IntArray
+
+
+def temporal_prior(
+    group: ArrayLike,
+    question: ArrayLike,
+    due: ArrayLike,
+    resolved: ArrayLike,
+    outcome: ArrayLike,
+    *,
+    pseudo_yes: float = 0.0,
+    pseudo_no: float = 0.0,
+) -> TemporalPrior:
+    """Mean outcome of the other questions of the same group that had fully resolved before the forecast was due.
+
+    Source: BLF, App. C.7 ("all data prior to the question being asked").
+
+    Parameters
+    ----------
+    group, question : array_like, shape (n,)
+        Labels of the reference class (source and subtype) and of the question.
+    due, resolved : array_like of datetime64[D], shape (n,)
+        Day the forecast was due; day the event resolved.
+    outcome : array_like, shape (n,)
+        1 Yes, 0 No.
+    pseudo_yes, pseudo_no : float
+        Imagined questions added to either side (1 and 1 is Laplace's rule); 0 and 0 as in the shipped column.
+
+    Returns
+    -------
+    TemporalPrior
+        ``p`` is ``nan`` where no question qualifies. A question counts once, with the mean over its dates, and only
+        if its *last* date lies before the due day.
+
+    Raises
+    ------
+    DomainError
+        Lengths that do not match.
+
+    Examples
+    --------
+    >>> prior = temporal_prior(["g"] * 3, ["q1", "q2", "q3"], ["2025-01-01", "2025-01-01", "2025-03-01"],
+    ...                        ["2025-02-01", "2025-04-01", "2025-04-01"], [1, 0, 0])
+    >>> prior.p.tolist(), prior.pool.tolist()
+    ([nan, nan, 1.0], [0, 0, 1])
+    """
+    y = as_outcomes(outcome)
+    groups, _ = codes_of(group)
+    questions, names = codes_of(question)
+    due_days = np.asarray(due, dtype="datetime64[D]").astype(np.int64)
+    resolved_days = np.asarray(resolved, dtype="datetime64[D]").astype(np.int64)
+    if not len(y) == len(groups) == len(questions) == len(due_days) == len(resolved_days):
+        raise DomainError("group, question, due, resolved and outcome differ in length")
+    count = len(names)
+    mean = np.bincount(questions, weights=y, minlength=count) / np.bincount(questions, minlength=count)
+    last = np.full(count, np.iinfo(np.int64).min)
+    np.maximum.at(last, questions, resolved_days)
+    group_of = np.zeros(count, dtype=np.int64)
+    group_of[questions] = groups
+    p, pool = np.full(len(y), np.nan), np.zeros(len(y), dtype=np.int64)
+    for code in np.unique(groups):
+        members = np.flatnonzero(group_of == code)
+        members = members[np.argsort(last[members], kind="stable")]
+        sums = np.concatenate([[0.0], np.cumsum(mean[members])])
+        rows = np.flatnonzero(groups == code)
+        known = np.searchsorted(last[members], due_days[rows], side="left")
+        own = (
+            last[questions[rows]] < due_days[rows]
+        )  # only in odd data does a question resolve before it is due
+        size = known - own
+        total = sums[known] - np.where(own, mean[questions[rows]], 0.0)
+        pool[rows] = size
+        weight = size + pseudo_yes + pseudo_no
+        p[rows] = np.divide(total + pseudo_yes, weight, out=np.full(len(rows), np.nan), where=weight > 0)
+    return TemporalPrior(p=p, pool=pool)
+
+
+def empirical_prior(group: ArrayLike, outcome: ArrayLike, *, strength: float = 2.0) -> dict[str, float]:
+    """Base rate per group, pulled toward the overall rate as if ``strength`` more events had been seen.
+
+    Parameters
+    ----------
+    group : array_like, shape (n,)
+        Label of the reference class of each resolved event.
+    outcome : array_like, shape (n,)
+        1 Yes, 0 No.
+    strength : float
+        Weight of the overall rate in events, at least 0.
+
+    Returns
+    -------
+    dict of str to float
+        Probabilities in [0, 1].
+
+    Raises
+    ------
+    DomainError
+        Empty input, lengths that do not match, or a negative strength.
+
+    Examples
+    --------
+    >>> empirical_prior(["a", "a", "b", "b"], [1, 1, 0, 0])
+    {'a': 0.75, 'b': 0.25}
+    """
+    y = as_outcomes(outcome)
+    codes, names = codes_of(group)
+    if len(codes) != len(y):
+        raise DomainError(f"there are {len(codes)} group labels for {len(y)} outcomes")
+    if strength < 0:
+        raise DomainError(f"strength must be at least 0, not {strength:g}")
+    yes = np.bincount(codes, weights=y, minlength=len(names))
+    count = np.bincount(codes, minlength=len(names))
+    rates = (yes + strength * y.mean()) / (count + strength)
+    return {name: float(rate) for name, rate in zip(names, rates, strict=True)}

@@ -1,0 +1,276 @@
+"""Methods against a reference: paired bootstrap, mixed model, additive effects and what they need to be read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.comparing.bootstrap import Draws, PairedResult, stratified_index
+from workbench.science.comparing.mixed import IndexContrast, index_contrast, mixed_model, pooled_error
+from workbench.science.comparing.power import SampleSize, sample_size_hint
+from workbench.science.errors import DomainError
+from workbench.science.scoring.additive import AdditiveEffects, Anova, additive_effects, two_way_anova
+from workbench.science.tables import Events
+
+Values = Mapping[str, FloatArray]
+
+
+def _common(values: Values, names: Sequence[str]) -> IntArray:
+    return np.flatnonzero(np.all([np.isfinite(values[name]) for name in names], axis=0))
+
+
+def paired_comparisons(
+    events: Events,
+    values: Values,
+    reference: str,
+    *,
+    by_question: bool = True,
+    resamples: int = 5000,
+    seed: int = 0,
+    level: float = 0.95,
+    draws: Draws = "index",
+) -> dict[str, dict[str, PairedResult]]:
+    """Every method against the reference in Brier Index points, by question type and overall.
+
+    Source: BLF, App. G.2. Methods that answered the same events share their resamples and one matrix product.
+
+    Parameters
+    ----------
+    events : Events
+    values : mapping of str to ndarray of shape (n,)
+        Forecasts, ``nan`` where missing; each pair is compared on the events both answered.
+    reference : str
+        A key of ``values``.
+    by_question : bool
+        Resample whole questions; else single events, as the paper.
+    resamples, seed, level, draws
+        As in `workbench.science.comparing.bootstrap`.
+
+    Returns
+    -------
+    dict
+        Method -> part -> result; differences above 0 favour the method.
+
+    Raises
+    ------
+    DomainError
+        Two methods share no event.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> round(paired_comparisons(events, values, "poor", resamples=20)["good"]["overall"].difference, 6)
+    35.0
+    """
+    groups: dict[bytes, list[str]] = {}
+    rows_of: dict[bytes, IntArray] = {}
+    for name in values:
+        if name == reference:
+            continue
+        rows = _common(values, (name, reference))
+        if not len(rows):
+            raise DomainError(f"{name} and {reference} share no event")
+        groups.setdefault(rows.tobytes(), []).append(name)
+        rows_of[rows.tobytes()] = rows
+    results: dict[str, dict[str, PairedResult]] = {}
+    for key, names in groups.items():
+        rows = rows_of[key]
+        columns = (*names, reference)
+        briers = np.column_stack([(values[name][rows] - events.outcome[rows]) ** 2 for name in columns])
+        table = stratified_index(
+            briers,
+            columns,
+            events.kind[rows],
+            clusters=events.question[rows] if by_question else None,
+            resamples=resamples,
+            seed=seed,
+            draws=draws,
+        )
+        for name in names:
+            results[name] = {part: table.pair(name, reference, part, level=level) for part in table.estimates}
+    return {name: results[name] for name in values if name in results}
+
+
+def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "overall") -> dict[str, float]:
+    """Two-sided p values of one part after Holm's correction for the number of methods compared.
+
+    Returns
+    -------
+    dict of str to float
+        At least the uncorrected ones, at most 1.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> corrected(paired_comparisons(events, values, "poor", resamples=20))
+    {'good': 0.0}
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    names = [name for name in results if part in results[name]]
+    if not names:
+        return {}
+    raised = multipletests([results[name][part].p_two_sided for name in names], method="holm")[1]
+    return dict(zip(names, raised.tolist(), strict=True))
+
+
+def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[str, dict[str, IndexContrast]]:
+    """Every method against the reference by a mixed model of Brier scores, in Brier Index points.
+
+    Source: BLF, App. G.2 (mixed-effects robustness check).
+
+    Parameters
+    ----------
+    events, values, reference
+        As for `paired_comparisons`.
+
+    Returns
+    -------
+    dict
+        Method -> part -> contrast. Each pair has a REML fit per question type, so that a noisy third method does not
+        widen it; overall is the mean of the types with independent errors.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> round(mixed_comparisons(events, values, "poor")["good"]["overall"].difference, 6)
+    35.0
+    """
+    by_method: dict[str, dict[str, IndexContrast]] = {name: {} for name in values if name != reference}
+    for name, contrasts in by_method.items():
+        for part in sorted(set(events.kind.tolist())):
+            scores, methods, questions = [], [], []
+            for label in (name, reference):
+                rows = np.flatnonzero((events.kind == part) & np.isfinite(values[label]))
+                scores.append((values[label][rows] - events.outcome[rows]) ** 2)
+                methods.append(np.full(len(rows), label, dtype=object))
+                questions.append(events.question[rows])
+            if min(len(labels) for labels in methods) < 2:
+                continue
+            fit = mixed_model(np.concatenate(scores), np.concatenate(methods), np.concatenate(questions))
+            contrasts[str(part)] = index_contrast(fit, name, reference)
+    for contrasts in by_method.values():
+        parts = list(contrasts.values())
+        if parts:
+            gap = float(np.mean([c.difference for c in parts]))
+            error = pooled_error([c.error for c in parts])
+            contrasts["overall"] = IndexContrast(
+                difference=gap, error=error, low=gap - 1.959964 * error, high=gap + 1.959964 * error
+            )
+    return by_method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectTable:
+    """Additive effects of methods and events on the score 1 - |p - o|."""
+
+    methods: tuple[str, ...]
+    effects: AdditiveEffects
+    raw_mean: FloatArray
+    n: IntArray
+    rows: IntArray
+
+
+def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTable | None:
+    """Two-way additive fit per event; None when fewer than two methods qualify.
+
+    Source: BLF, App. G.2.
+
+    Parameters
+    ----------
+    events, values
+        As for `paired_comparisons`.
+    complete : bool
+        Only methods that answered every event.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> effect_table(events, values, complete=True).effects.method.round(6).tolist()
+    [0.175, -0.175]
+    """
+    names = [name for name, p in values.items() if not complete or np.isfinite(p).all()]
+    if len(names) < 2:
+        return None
+    scores = np.array([1.0 - np.abs(values[name] - events.outcome) for name in names])
+    rows = np.flatnonzero(np.isfinite(scores).any(axis=0))
+    scores = scores[:, rows]
+    known = np.isfinite(scores)
+    return EffectTable(
+        methods=tuple(names),
+        effects=additive_effects(scores),
+        raw_mean=np.nansum(scores, axis=1) / known.sum(axis=1),
+        n=known.sum(axis=1).astype(np.int64),
+        rows=rows,
+    )
+
+
+def trial_anova(
+    events: Events, trials: Mapping[str, FloatArray], *, complete: bool
+) -> tuple[list[str], Anova] | None:
+    """Analysis of variance of the score 1 - |p - o| per method, question and trial; None when fewer than two qualify.
+
+    Source: BLF, App. G.1 (Table 20).
+
+    Parameters
+    ----------
+    events : Events
+    trials : mapping of str to ndarray of shape (n, K) or (n,)
+        ``nan`` where missing. Scores are averaged over the dates of a question first.
+    complete : bool
+        Only methods that have every trial of every event.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> trial_anova(events, values, complete=True)[1].df_residual
+    3
+    """
+    matrices = {name: p[:, None] if p.ndim == 1 else p for name, p in trials.items()}
+    names = [name for name, p in matrices.items() if not complete or np.isfinite(p).all()]
+    if len(names) < 2:
+        return None
+    question_names, question = np.unique(events.question, return_inverse=True)
+    scores, methods, questions = [], [], []
+    for name in names:
+        score = 1.0 - np.abs(matrices[name] - events.outcome[:, None])
+        for column in score.T:
+            have = np.isfinite(column)
+            count = np.bincount(question[have], minlength=len(question_names))
+            total = np.bincount(question[have], weights=column[have], minlength=len(question_names))
+            some = np.flatnonzero(count)
+            scores.append(total[some] / count[some])
+            methods.append(np.full(len(some), name, dtype=object))
+            questions.append(question_names[some])
+    return names, two_way_anova(np.concatenate(scores), np.concatenate(methods), np.concatenate(questions))
+
+
+def size_hints(events: Events, values: Values, reference: str) -> dict[str, SampleSize]:
+    """Questions each comparison would need to show a difference in Brier score as large as the one seen.
+
+    Parameters
+    ----------
+    events, values, reference
+        As for `paired_comparisons`.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> size_hints(events, values, "poor")["good"].needed
+    2
+    """
+    hints = {}
+    for name, p in values.items():
+        if name != reference:
+            rows = _common(values, (name, reference))
+            o = events.outcome[rows]
+            gap = (p[rows] - o) ** 2 - (values[reference][rows] - o) ** 2
+            hints[name] = sample_size_hint(gap, clusters=events.question[rows])
+    return hints

@@ -1,0 +1,82 @@
+"""Trading days of the New York Stock Exchange, by its rules."""
+
+from datetime import date
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+
+def trading_days(first: date, last: date) -> int:
+    """Sessions of the New York Stock Exchange after ``first``, through ``last``; negative if ``last`` is earlier.
+
+    Regular holidays by rule; the odd closure (a storm, a day of mourning) is not foreseen, as it was not then.
+
+    Parameters
+    ----------
+    first, last : date
+        The first is not counted, the last is.
+
+    Examples
+    --------
+    >>> trading_days(date(2018, 6, 29), date(2018, 12, 31))
+    127
+    """
+    if last < first:
+        return -trading_days(last, first)
+    day = np.timedelta64(1, "D")
+    closed = exchange_holidays(first.year, last.year)
+    return int(np.busday_count(np.datetime64(first) + day, np.datetime64(last) + day, holidays=closed))
+
+
+@lru_cache(maxsize=64)
+def exchange_holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
+    """Days of some years on which the New York Stock Exchange is closed by rule.
+
+    Parameters
+    ----------
+    first, last : int
+        Years, both included.
+
+    Returns
+    -------
+    ndarray of datetime64[D]
+        Ascending. A holiday on a Saturday is kept on the Friday before, but New Year's Day is not; one on a Sunday is
+        kept on the Monday after. Source: NYSE Rule 7.2.
+
+    Examples
+    --------
+    >>> exchange_holidays(2018, 2018)[:3].astype(str).tolist()
+    ['2018-01-01', '2018-01-15', '2018-02-19']
+    """
+    from pandas.tseries.holiday import (
+        AbstractHolidayCalendar,
+        GoodFriday,
+        Holiday,
+        USLaborDay,
+        USMartinLutherKingJr,
+        USMemorialDay,
+        USPresidentsDay,
+        USThanksgivingDay,
+        nearest_workday,
+        sunday_to_monday,
+    )
+
+    rules = [
+        Holiday("New Year", month=1, day=1, observance=sunday_to_monday),
+        USMartinLutherKingJr,
+        USPresidentsDay,
+        GoodFriday,
+        USMemorialDay,
+        Holiday("Independence", month=7, day=4, observance=nearest_workday),
+        USLaborDay,
+        USThanksgivingDay,
+        Holiday("Christmas", month=12, day=25, observance=nearest_workday),
+    ]
+    calendar = AbstractHolidayCalendar(name="NYSE", rules=rules)
+    return (
+        calendar.holidays(pd.Timestamp(first, 1, 1), pd.Timestamp(last, 12, 31))
+        .to_numpy()
+        .astype("datetime64[D]")
+    )

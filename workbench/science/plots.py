@@ -1,0 +1,287 @@
+"""The pictures people look at; each function returns a matplotlib figure and draws nothing on a screen.
+
+matplotlib is imported when the first picture is made.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError
+from workbench.science.scoring.calibration_error import Bins, calibration_error, reliability
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def reliability_plot(
+    forecasts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = 10, how: Bins = "width"
+) -> "Figure":
+    """Reliability diagram: share of Yes against the forecast, with Wilson intervals.
+
+    Source: BLF, Figure 10. On the diagonal is calibrated; flatter than it is overconfident.
+
+    Parameters
+    ----------
+    forecasts : mapping of str to (forecast, outcome), arrays of shape (n,)
+        One curve each; the legend gives its ECE.
+    bins, how
+        See `workbench.science.scoring.calibration_error.bin_of`.
+
+    Raises
+    ------
+    DomainError
+        Nothing to draw, or what `reliability` refuses.
+
+    Examples
+    --------
+    >>> figure = reliability_plot({"a": ([0.2, 0.8], [0, 1])})
+    >>> len(figure.axes[0].lines) >= 2
+    True
+    """
+    _some(forecasts)
+    figure, axes = _figure(5.5, 5.0)
+    axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
+    for name, (p, o) in forecasts.items():
+        curve = reliability(p, o, bins=bins, how=how)
+        error = calibration_error(p, o, bins=bins, how=how)
+        spread = np.maximum([curve.observed - curve.low, curve.high - curve.observed], 0.0)
+        axes.errorbar(
+            curve.forecast,
+            curve.observed,
+            yerr=spread,
+            marker="o",
+            capsize=2,
+            label=f"{name} (ECE {error:.3f})",
+        )
+    axes.set(xlabel="forecast", ylabel="share of Yes", xlim=(0, 1), ylim=(0, 1), title="Reliability")
+    axes.legend(loc="upper left", fontsize="small")
+    return figure
+
+
+def market_plot(
+    forecast: ArrayLike, price: ArrayLike, outcome: ArrayLike, *, name: str = "model"
+) -> "Figure":
+    """Forecast against market price, coloured by what happened, with the line through them.
+
+    Source: Prophet Arena, section 4 (model against market).
+
+    Parameters
+    ----------
+    forecast, price, outcome : array_like, shape (n,)
+        On market events. A line flatter than the diagonal means more cautious than the market.
+
+    Examples
+    --------
+    >>> len(market_plot([0.2, 0.7], [0.3, 0.6], [0, 1]).axes[0].collections)
+    2
+    """
+    p, q, o = (np.asarray(values, dtype=np.float64) for values in (forecast, price, outcome))
+    if not len(p) or not p.shape == q.shape == o.shape:
+        raise DomainError("forecast, price and outcome must have one non-zero length")
+    figure, axes = _figure(5.5, 5.0)
+    axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
+    for value, colour, label in ((1.0, "tab:green", "Yes"), (0.0, "tab:red", "No")):
+        resolved = o == value
+        axes.scatter(q[resolved], p[resolved], s=14, alpha=0.6, color=colour, label=label)
+    if np.ptp(q) > 0:
+        slope, level = np.polyfit(q, p, 1)
+        axes.plot([0, 1], [level, level + slope], color="tab:blue", label=f"slope {slope:.2f}")
+    axes.set(xlabel="market price", ylabel=name, xlim=(0, 1), ylim=(0, 1), title=f"{name} against the market")
+    axes.legend(loc="upper left", fontsize="small")
+    return figure
+
+
+def bars_plot(
+    values: Mapping[str, tuple[float, float, float]],
+    *,
+    label: str = "Brier Index",
+    baseline: float = 50.0,
+) -> "Figure":
+    """Bars with intervals, in the given order: a build-up, an ablation, a comparison.
+
+    Source: BLF, Figures 2 and 3.
+
+    Parameters
+    ----------
+    values : mapping of str to (estimate, low, high)
+    label : str
+        Of the axis; higher should be better.
+    baseline : float
+        Where bars begin, so that their lengths can be compared; 50 is the Brier Index of always 0.5.
+
+    Examples
+    --------
+    >>> len(bars_plot({"a": (60.0, 58.0, 62.0), "b": (70.0, 69.0, 71.0)}).axes[0].patches)
+    2
+    """
+    _some(values)
+    figure, axes = _figure(6.5, 0.45 * len(values) + 1.4)
+    names = list(values)
+    estimates = np.array([values[name][0] for name in names])
+    ends = np.array(
+        [[values[name][0] - values[name][1], values[name][2] - values[name][0]] for name in names]
+    ).T
+    bars = axes.barh(names, estimates - baseline, left=baseline, color="tab:blue", alpha=0.75)
+    axes.errorbar(
+        estimates, np.arange(len(names)), xerr=np.maximum(ends, 0.0), fmt="none", ecolor="0.2", capsize=3
+    )
+    axes.bar_label(bars, [f"{value:.1f}" for value in estimates], label_type="center", fontsize=7)
+    axes.axvline(baseline, color="0.3", linewidth=1)
+    axes.set(xlabel=f"{label} (bars from {baseline:g})")
+    axes.margins(x=0.08)
+    axes.invert_yaxis()
+    return figure
+
+
+def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits: int = 2) -> "Figure":
+    """A square table of pairs: consensus, McNemar p values, divergence.
+
+    Source: Analytica, Figures 10 and 11; BLF, Figure 14.
+
+    Parameters
+    ----------
+    names : sequence of str, length m
+    matrix : array_like, shape (m, m)
+        ``nan`` is left blank.
+
+    Examples
+    --------
+    >>> figure = heatmap_plot(["a", "b"], [[1, 0.5], [0.5, 1]], title="consensus")
+    >>> len(figure.axes[0].texts)
+    4
+    """
+    table = np.asarray(matrix, dtype=np.float64)
+    if table.shape != (len(names), len(names)) or not len(names):
+        raise DomainError(f"a table of shape {table.shape} does not fit {len(names)} names")
+    size = 0.55 * len(names) + 2.2
+    figure, axes = _figure(size + 0.8, size)
+    image = axes.imshow(np.ma.masked_invalid(table), cmap="viridis")
+    middle = float(np.nanmean(table)) if np.isfinite(table).any() else 0.0
+    for i, row in enumerate(table):
+        for j, value in enumerate(row):
+            if np.isfinite(value):
+                colour = "white" if value < middle else "black"
+                axes.text(j, i, f"{value:.{digits}f}", ha="center", va="center", fontsize=7, color=colour)
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.set_title(title)
+    figure.colorbar(image, ax=axes, shrink=0.8)
+    return figure
+
+
+def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
+    """True (1.0) for every point that no other beats in both cost and score.
+
+    Parameters
+    ----------
+    cost : array_like, shape (n,)
+        Lower is better.
+    score : array_like, shape (n,)
+        Higher is better.
+
+    Examples
+    --------
+    >>> efficient([1, 2, 3], [50, 60, 55]).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    c, s = np.asarray(cost, dtype=np.float64), np.asarray(score, dtype=np.float64)
+    worse = (
+        (c[None, :] <= c[:, None])
+        & (s[None, :] >= s[:, None])
+        & ((c[None, :] < c[:, None]) | (s[None, :] > s[:, None]))
+    )
+    return np.asarray(~worse.any(axis=1), dtype=np.float64)
+
+
+def frontier_plot(
+    points: Mapping[str, Sequence[tuple[float, float]]], *, cost: str = "cost", score: str = "Brier Index"
+) -> "Figure":
+    """Score against cost, a line per method over its settings, with the efficient frontier of all.
+
+    Source: Analytica, section 5 (cost against accuracy).
+
+    Parameters
+    ----------
+    points : mapping of str to sequence of (cost, score)
+        Each method's settings in order of cost. Lower cost and higher score are better.
+    cost, score : str
+        Labels of the axes.
+
+    Examples
+    --------
+    >>> figure = frontier_plot({"a": [(1.0, 60.0), (2.0, 64.0)], "b": [(2.0, 70.0)]})
+    >>> figure.axes[0].lines[-1].get_xydata().tolist()  # a's second setting is dominated
+    [[1.0, 60.0], [2.0, 70.0]]
+    """
+    _some(points)
+    figure, axes = _figure(6.5, 4.5)
+    for name, settings in points.items():
+        a, b = zip(*settings, strict=True)
+        axes.plot(a, b, marker="o", markersize=4, linewidth=1, alpha=0.8, label=name)
+    x, y = np.array([point for settings in points.values() for point in settings]).T
+    best = np.flatnonzero(efficient(x, y) > 0)
+    best = best[np.argsort(x[best])]
+    axes.plot(
+        x[best], y[best], color="0.2", drawstyle="steps-post", linestyle="--", linewidth=1, label="frontier"
+    )
+    axes.set(xlabel=cost, ylabel=score, title="Cost and accuracy")
+    axes.legend(fontsize="small")
+    return figure
+
+
+def traces_plot(
+    traces: Mapping[str, Sequence[float]], *, outcomes: Mapping[str, float] | None = None, step: str = "step"
+) -> "Figure":
+    """Beliefs over the steps of a run (or over trials), one line per question.
+
+    Source: BLF, Figure 12.
+
+    Parameters
+    ----------
+    traces : mapping of str to sequence of float
+        Probabilities in [0, 1], in order.
+    outcomes : mapping of str to float, optional
+        What happened, drawn at the right end.
+    step : str
+        Label of the axis.
+
+    Examples
+    --------
+    >>> len(traces_plot({"q": [0.5, 0.7, 0.9]}, outcomes={"q": 1.0}).axes[0].lines)
+    2
+    """
+    _some(traces)
+    figure, axes = _figure(6.5, 4.0)
+    for place, (name, values) in enumerate(traces.items()):
+        steps = np.arange(1, len(values) + 1)
+        (line,) = axes.plot(steps, values, marker="o", markersize=3, label=name)
+        if outcomes is not None and name in outcomes:
+            end: Any = [steps[-1] + 0.3 + 0.15 * place]  # side by side: many outcomes are the same
+            axes.plot(
+                end, [outcomes[name]], marker="*", markersize=10, color=line.get_color(), linestyle="none"
+            )
+    axes.set(
+        xlabel=step,
+        ylabel="probability of Yes",
+        ylim=(-0.04, 1.04),
+        title="Belief traces (star: what happened)",
+    )
+    axes.legend(fontsize="small")
+    return figure
+
+
+def _some(values: Mapping[str, object]) -> None:
+    if not values:
+        raise DomainError("there is nothing to draw")

@@ -1,0 +1,211 @@
+"""From trials or published forecasts to the forecasts that are scored: pool, shrink, calibrate.
+
+Fitted parameters of shrinkage and calibration are chosen without the held-out fold, in one nested protocol when both
+leave out: the shrinkage cell of a fold is the one chosen without it, and the calibration applied to it was fitted on
+the other folds' forecasts *under that same cell*.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray, IntArray, sigmoid
+from workbench.science.arrays import logit as logit_of
+from workbench.science.calibrating.leave_out import leave_out_platt
+from workbench.science.calibrating.platt import fit_platt
+from workbench.science.errors import DomainError, UnknownName
+from workbench.science.pooling.pool import POOLING_NAMES, is_pooling, pool
+from workbench.science.pooling.shrinkage import (
+    TrialLogits,
+    choose_leave_out,
+    floor_weight,
+    trial_logits,
+    tune_constant,
+    tune_in_sample,
+    tune_leave_out,
+)
+from workbench.science.tables import Events, StrArray
+
+SHRINKAGES = ("shrink-std", "shrink-prior", "shrink-alpha")
+TUNINGS = ("loo-question", "loo-event", "in-sample", "as-published")
+CALIBRATIONS = ("none", "platt", "platt-hier")
+DEFAULT_PRIOR = "prior_temporal"  # the leak-free one
+LEFT_OUT = ("event", "question", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What is done to the raw forecasts before they are scored."""
+
+    pool: str = "logit-mean"
+    prior: str | None = None
+    """Column of the events file that ``shrink-prior`` shrinks to; ``prior_temporal`` when not given."""
+    tune: str = "loo-question"
+    ddof: int | None = None
+    """1 unless told; ``as-published`` means 0."""
+    calibrate: str = "none"
+    loo: str = "event"
+    penalty: float = 1.0
+    clip: float = 0.0
+    dead: str = "drop"
+    """``impute`` counts a dead trial as 0.5 (BLF, App. C.8); an event whose trials are all dead is left out by both."""
+
+    def __post_init__(self) -> None:
+        """Refuse names that do not exist."""
+        if not (is_pooling(self.pool) or self.pool in SHRINKAGES):
+            raise UnknownName("pooling", self.pool, (*POOLING_NAMES, *SHRINKAGES))
+        for kind, name, known in (
+            ("tuning", self.tune, TUNINGS),
+            ("calibration", self.calibrate, CALIBRATIONS),
+            ("unit to leave out", self.loo, LEFT_OUT),
+            ("policy for dead trials", self.dead, ("drop", "impute")),
+        ):
+            if name not in known:
+                raise UnknownName(kind, name, known)
+        if self.ddof not in (None, 0, 1):
+            raise DomainError(f"ddof must be 0 or 1, not {self.ddof}")
+        if not 0.0 <= self.clip < 0.5:
+            raise DomainError(f"clip must be at least 0 and below 0.5, not {self.clip:g}")
+
+    @property
+    def spread_ddof(self) -> int:
+        """The ddof in force."""
+        if self.ddof is not None:
+            return self.ddof
+        return 0 if self.tune == "as-published" else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Forecasts ready to score, the rows of the events they belong to, and what was fitted."""
+
+    p: FloatArray
+    rows: IntArray
+    fitted: dict[str, Any] = field(default_factory=dict)
+
+
+def _folds(events: Events, rows: IntArray, unit: str) -> StrArray | None:
+    return events.question[rows] if unit == "question" else None
+
+
+def _calibrated(
+    p: FloatArray, events: Events, rows: IntArray, recipe: Recipe
+) -> tuple[FloatArray, dict[str, Any]]:
+    groups = events.source[rows] if recipe.calibrate == "platt-hier" else None
+    outcome = events.outcome[rows]
+    fit = fit_platt(p, outcome, groups, penalty=recipe.penalty)
+    fitted: dict[str, Any] = {"a": fit.slope, "b": fit.offset, "loo": recipe.loo}
+    if groups is not None:
+        fitted |= {"delta": dict(fit.deltas), "lambda": recipe.penalty}
+    if recipe.loo == "none":
+        return fit.apply(p, groups), fitted
+    folds = _folds(events, rows, recipe.loo)
+    return leave_out_platt(p, outcome, groups, folds, penalty=recipe.penalty), fitted
+
+
+def _prior(events: Events, rows: IntArray, recipe: Recipe) -> FloatArray:
+    if recipe.pool != "shrink-prior":
+        return np.full(len(rows), 0.5)
+    column = recipe.prior or DEFAULT_PRIOR
+    prior = events.probability(column)[rows]
+    if np.isnan(prior).any():
+        event = str(events.event_id[rows][int(np.argmax(np.isnan(prior)))])
+        raise DomainError(f"event {event!r} has no {column}: every scored event needs a prior")
+    return prior
+
+
+def _cell_forecast(logits: TrialLogits, prior: FloatArray, cell: tuple[float, float]) -> FloatArray:
+    weight = floor_weight(logits.spread, *cell)
+    return sigmoid(weight * logits.mean + (1.0 - weight) * logit_of(prior))
+
+
+def _nested(
+    logits: TrialLogits, prior: FloatArray, events: Events, rows: IntArray, recipe: Recipe
+) -> tuple[FloatArray, dict[str, Any]]:
+    """Shrinkage and calibration that both leave the same fold out."""
+    folds = _folds(events, rows, recipe.loo)
+    choice, cells, totals = choose_leave_out(logits, prior, events.outcome[rows], folds)
+    p = np.empty(len(rows))
+    for index in np.unique(choice):
+        calibrated, _ = _calibrated(_cell_forecast(logits, prior, cells[index]), events, rows, recipe)
+        p[choice == index] = calibrated[choice == index]
+    best = cells[int(np.argmin(totals))]
+    _, fitted = _calibrated(_cell_forecast(logits, prior, best), events, rows, recipe)
+    return p, fitted
+
+
+def _shrunk(
+    trials: FloatArray, events: Events, rows: IntArray, recipe: Recipe
+) -> tuple[FloatArray, dict[str, Any], TrialLogits, FloatArray]:
+    logits = trial_logits(trials, ddof=recipe.spread_ddof)
+    prior, outcome = _prior(events, rows, recipe), events.outcome[rows]
+    if recipe.pool == "shrink-alpha":
+        weight, p = tune_constant(logits, prior, outcome)
+        return p, {"alpha": weight, "tune": "in-sample"}, logits, prior
+    if recipe.tune in ("in-sample", "as-published"):
+        fit = tune_in_sample(logits, prior, outcome)
+    else:
+        unit = "question" if recipe.tune == "loo-question" else "event"
+        fit = tune_leave_out(logits, prior, outcome, _folds(events, rows, unit))
+    fitted = {
+        "f": fit.floor,
+        "c": fit.slope,
+        "tune": recipe.tune,
+        "ddof": recipe.spread_ddof,
+        "prior": (recipe.prior or DEFAULT_PRIOR) if recipe.pool == "shrink-prior" else "0.5",
+        "grid_min_brier": float(fit.grid.min()),
+        "grid_cells_tied": fit.tied_cells,
+        "chosen": [list(cell) for cell in fit.chosen],
+    }
+    return fit.p, fitted, logits, prior
+
+
+def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
+    """Forecasts after pooling, shrinkage and calibration.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, K) or (n,)
+        Trials, or published forecasts, in the order of ``events``; ``nan`` where missing. Events without any forecast
+        are left out: nothing is imputed.
+    events : Events
+    recipe : Recipe
+
+    Raises
+    ------
+    DomainError
+        No event with a forecast, or a missing prior.
+    TooFewError
+        Too few events to calibrate.
+
+    Examples
+    --------
+    >>> trials = np.array([[0.2, 0.4], [0.6, float("nan")], [float("nan")] * 2])
+    >>> ready = prepare(trials, Events.of([0, 1, 1]), Recipe(pool="mean"))
+    >>> ready.p.round(6).tolist(), ready.rows.tolist()
+    ([0.3, 0.6], [0, 1])
+    """
+    rows = np.flatnonzero(np.isfinite(values) if values.ndim == 1 else np.isfinite(values).any(axis=1))
+    if not len(rows):
+        raise DomainError("no event has a forecast")
+    fitted: dict[str, Any] = {}
+    nested = False
+    if recipe.dead == "impute" and values.ndim == 2:
+        values = np.where(np.isnan(values), 0.5, values)
+    if values.ndim == 1:
+        p = values[rows]
+    elif recipe.pool in SHRINKAGES:
+        p, shrinkage, logits, prior = _shrunk(values[rows], events, rows, recipe)
+        fitted["shrinkage"] = shrinkage
+        leaves = {"loo-question": "question", "loo-event": "event"}.get(recipe.tune)
+        nested = recipe.calibrate != "none" and recipe.pool != "shrink-alpha" and leaves == recipe.loo
+        if nested:
+            p, fitted["calibration"] = _nested(logits, prior, events, rows, recipe)
+    else:
+        p = pool(values[rows], recipe.pool)
+    if recipe.calibrate != "none" and not nested:
+        p, fitted["calibration"] = _calibrated(p, events, rows, recipe)
+    if recipe.clip:
+        p = np.clip(p, recipe.clip, 1.0 - recipe.clip)
+    return Prepared(p=p, rows=rows, fitted=fitted)

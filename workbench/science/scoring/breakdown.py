@@ -1,0 +1,203 @@
+"""Scores by lead time, by category, and on subsets with another mix of categories."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray, IntArray, codes_of
+from workbench.science.errors import DomainError
+from workbench.science.scoring.checks import checked
+from workbench.science.scoring.scores import index_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupScore:
+    """Scores of the events of one group."""
+
+    name: str
+    n: int
+    brier: float
+    brier_index: float
+    base_rate: float
+    mean_forecast: float
+
+
+def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) -> list[GroupScore]:
+    """Scores per category, in the order of their names.
+
+    Source: Analytica, App. D.2 (Table 5); BLF, Figure 8.
+
+    Parameters
+    ----------
+    forecast, outcome : array_like, shape (n,)
+        Probability of Yes; 1 Yes, 0 No.
+    category : array_like, shape (n,)
+        Label of each event.
+
+    Examples
+    --------
+    >>> [(g.name, g.n, g.brier) for g in by_category([0.5, 1.0, 0.0], [1, 1, 0], ["a", "b", "b"])]
+    [('a', 1, 0.25), ('b', 2, 0.0)]
+    """
+    p, o = checked(forecast, outcome)
+    codes, names = codes_of(category)
+    if len(codes) != len(p):
+        raise DomainError(f"there are {len(codes)} categories for {len(p)} forecasts")
+    groups = []
+    for code, name in enumerate(names):
+        rows = codes == code
+        score = float(((p[rows] - o[rows]) ** 2).mean())
+        groups.append(
+            GroupScore(
+                name=name,
+                n=int(rows.sum()),
+                brier=score,
+                brier_index=index_of(score),
+                base_rate=float(o[rows].mean()),
+                mean_forecast=float(p[rows].mean()),
+            )
+        )
+    return groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadTimeCurve:
+    """Mean Brier score per class of lead time; only classes that hold forecasts."""
+
+    low: FloatArray
+    high: FloatArray
+    n: IntArray
+    brier: FloatArray
+    error: FloatArray
+    """Standard error of the mean; ``nan`` for a single forecast."""
+
+
+def lead_time_curve(
+    forecast: ArrayLike, outcome: ArrayLike, lead: ArrayLike, edges: ArrayLike, event: ArrayLike | None = None
+) -> LeadTimeCurve:
+    """Brier score against the time left until resolution.
+
+    Source: Prophet Arena, Figure 6.
+
+    Parameters
+    ----------
+    forecast, outcome : array_like, shape (n,)
+        Probability of Yes; 1 Yes, 0 No.
+    lead : array_like, shape (n,)
+        Time left (hours or days), at least 0.
+    edges : array_like, shape (k,)
+        Rising class bounds; a class is [low, high), the last one open.
+    event : array_like, shape (n,), optional
+        Label of each forecast's event: inside a class, each event then counts once.
+
+    Returns
+    -------
+    LeadTimeCurve
+        Lower is better; a forecaster that learns falls toward lead 0.
+
+    Raises
+    ------
+    DomainError
+        Unequal shapes, a negative lead, or edges that do not rise.
+
+    Examples
+    --------
+    >>> curve = lead_time_curve([0.9, 0.5], [1, 1], [1, 40], [0, 7, 30])
+    >>> curve.low.tolist(), curve.brier.round(2).tolist()
+    ([0.0, 30.0], [0.01, 0.25])
+    """
+    p, o = checked(forecast, outcome)
+    time = np.asarray(lead, dtype=np.float64)
+    bounds = np.asarray(edges, dtype=np.float64)
+    if time.shape != p.shape or not (time >= 0).all():
+        raise DomainError("every forecast needs a lead time of at least 0")
+    if bounds.ndim != 1 or len(bounds) < 1 or (np.diff(bounds) <= 0).any():
+        raise DomainError("edges must rise")
+    code = np.searchsorted(bounds, time, side="right") - 1
+    score = (p - o) ** 2
+    rows: list[tuple[float, float, int, float, float]] = []
+    for index in range(len(bounds)):
+        values = score[code == index]
+        if event is not None and len(values):
+            groups, names = codes_of(np.asarray(event)[code == index])
+            values = np.bincount(groups, weights=values) / np.bincount(groups, minlength=len(names))
+        if not len(values):
+            continue
+        high = float(bounds[index + 1]) if index + 1 < len(bounds) else float("inf")
+        spread = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+        rows.append((float(bounds[index]), high, len(values), float(values.mean()), spread))
+    columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
+    low, top, n, mean, error = columns
+    return LeadTimeCurve(
+        low=np.array(low),
+        high=np.array(top),
+        n=np.array(n, dtype=np.int64),
+        brier=np.array(mean),
+        error=np.array(error),
+    )
+
+
+def rebalance(
+    category: ArrayLike, shares: Mapping[str, float], *, seed: int, size: int | None = None
+) -> IntArray:
+    """Rows of a subset in which the categories have the asked shares, drawn without replacement.
+
+    Source: Prophet Arena, App. C.8 (81 % sports to 50 % and 25 %).
+
+    Parameters
+    ----------
+    category : array_like, shape (n,)
+        Label of each event. Labels not in ``shares`` count as ``other`` when ``shares`` has that key, else they are
+        left out.
+    shares : mapping of str to float
+        At least 0, summing to 1.
+    seed : int
+        The same seed gives the same rows.
+    size : int, optional
+        Size of the subset; the largest possible when not given.
+
+    Returns
+    -------
+    ndarray of int
+        Rising row numbers; counts differ from ``size * share`` by less than 1.
+
+    Raises
+    ------
+    DomainError
+        Shares that do not sum to 1, or a category with too few events.
+
+    Examples
+    --------
+    >>> rows = rebalance(["s"] * 8 + ["p"] * 2, {"s": 0.5, "p": 0.5}, seed=1)
+    >>> len(rows), (rows >= 8).sum().item()
+    (4, 2)
+    """
+    labels = np.asarray(category).astype(str)
+    wanted = {name: share for name, share in shares.items() if share > 0}
+    if any(share < 0 for share in shares.values()) or abs(sum(shares.values()) - 1.0) > 1e-9:
+        raise DomainError("shares must be at least 0 and sum to 1")
+    if "other" in wanted:
+        labels = np.where(np.isin(labels, [name for name in wanted if name != "other"]), labels, "other")
+    have = {name: int((labels == name).sum()) for name in wanted}
+    largest = int(min(have[name] / share for name, share in wanted.items()) + 1e-9)
+    total = largest if size is None else size
+    if total < 1 or total > largest:
+        scarce = min(wanted, key=lambda name: have[name] / wanted[name])
+        raise DomainError(
+            f"a subset of {max(total, 1)} needs more events of {scarce!r}: there are {have[scarce]}"
+        )
+    exact = {name: total * share for name, share in wanted.items()}
+    counts = {name: int(value + 1e-9) for name, value in exact.items()}
+    for name in sorted(
+        wanted, key=lambda name: (counts[name] - exact[name], name)
+    ):  # largest remainders first
+        if sum(counts.values()) == total:
+            break
+        counts[name] += 1
+    rng = np.random.default_rng(seed)
+    rows = [
+        rng.choice(np.flatnonzero(labels == name), counts[name], replace=False) for name in sorted(wanted)
+    ]
+    return np.sort(np.concatenate(rows)).astype(np.int64)

@@ -1,0 +1,155 @@
+"""Calibration error and the numbers of the reliability diagram."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.errors import DomainError
+from workbench.science.scoring.checks import checked
+
+Bins = Literal["width", "quantile"]
+Closed = Literal["left", "right"]
+
+# A mean of forecasts such as (0.7 + 0.1) reaches us as 0.7999999999999999; on an edge the decimal decides, not the float.
+_NUDGE = 1e-9
+
+
+def bin_of(forecast: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left") -> IntArray:
+    """Bin of each forecast.
+
+    Parameters
+    ----------
+    forecast : array_like, shape (n,)
+        Probabilities in [0, 1].
+    bins : int
+        Number of bins, at least 1.
+    how : {"width", "quantile"}
+        Equal width, or equal numbers: sorted by p (ties keep their order) and cut like `numpy.array_split`.
+    closed : {"left", "right"}
+        Equal width only: [0, .1) ... [.9, 1], or (0, .1] ... (.9, 1] with 0 in the first. They differ because many
+        forecasts sit on .1, .2, ...
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        0 .. bins - 1.
+
+    Raises
+    ------
+    DomainError
+        Fewer than 1 bin, or an unknown kind of bin or closing.
+
+    Examples
+    --------
+    >>> bin_of([0.0, 0.3, 1.0]).tolist(), bin_of([0.0, 0.3, 1.0], closed="right").tolist()
+    ([0, 3, 9], [0, 2, 9])
+    """
+    p = np.asarray(forecast, dtype=np.float64)
+    if bins < 1:
+        raise DomainError(f"at least 1 bin is needed, not {bins}")
+    if how == "quantile":
+        codes = np.empty(len(p), dtype=np.int64)
+        for code, part in enumerate(np.array_split(np.argsort(p, kind="stable"), bins)):
+            codes[part] = code
+        return codes
+    if how != "width" or closed not in ("left", "right"):
+        raise DomainError(
+            f"bins are 'width' or 'quantile', closed 'left' or 'right', not {how!r} and {closed!r}"
+        )
+    raw = np.floor(bins * p + _NUDGE) if closed == "left" else np.ceil(bins * p - _NUDGE) - 1.0
+    return np.clip(raw, 0, bins - 1).astype(np.int64)
+
+
+def calibration_error(
+    forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left"
+) -> float:
+    """Expected calibration error: the mean gap between forecast and frequency over bins, weighted by their size.
+
+    Source: Prophet Arena, App. C.2, eq. 3 (10 equal-width bins); quantile bins as in BLF's Figure 10.
+
+    Parameters
+    ----------
+    forecast : array_like, shape (n,)
+        Probability of Yes, in [0, 1].
+    outcome : array_like, shape (n,)
+        1 resolved Yes, 0 resolved No.
+    bins, how, closed
+        See `bin_of`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; lower is better. Biased upward: even a perfect forecaster gets about 0.3 / sqrt(n / bins).
+
+    Examples
+    --------
+    >>> round(calibration_error([0.8, 0.8, 0.2], [1, 0, 0]), 4)
+    0.2667
+    """
+    p, o = checked(forecast, outcome)
+    codes = bin_of(p, bins=bins, how=how, closed=closed)
+    gap = np.bincount(codes, weights=o - p, minlength=bins)
+    return float(np.abs(gap).sum() / len(p))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliability:
+    """The points of a reliability diagram; only bins that hold forecasts."""
+
+    count: IntArray
+    forecast: FloatArray
+    """Mean forecast per bin."""
+    observed: FloatArray
+    """Share of Yes per bin."""
+    low: FloatArray
+    high: FloatArray
+    """Wilson interval of that share."""
+
+
+def reliability(
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    *,
+    bins: int = 10,
+    how: Bins = "width",
+    closed: Closed = "left",
+    level: float = 0.95,
+) -> Reliability:
+    """Points and intervals of a reliability diagram.
+
+    Source: BLF, Figure 10; Prophet Arena, App. C.2.
+
+    Parameters
+    ----------
+    forecast, outcome, bins, how, closed
+        As for `calibration_error`.
+    level : float
+        Coverage of the intervals.
+
+    Examples
+    --------
+    >>> r = reliability([0.81, 0.85, 0.2], [1, 0, 0])
+    >>> r.count.tolist(), r.observed.tolist()
+    ([1, 2], [0.0, 0.5])
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    p, o = checked(forecast, outcome)
+    if not 0.0 < level < 1.0:
+        raise DomainError(f"the level of an interval lies between 0 and 1, not at {level:g}")
+    codes = bin_of(p, bins=bins, how=how, closed=closed)
+    size = np.bincount(codes, minlength=bins)
+    full = size > 0
+    yes = np.bincount(codes, weights=o, minlength=bins)[full]
+    count = size[full]
+    low, high = proportion_confint(yes, count, alpha=1.0 - level, method="wilson")
+    return Reliability(
+        count=count.astype(np.int64),
+        forecast=np.bincount(codes, weights=p, minlength=bins)[full] / count,
+        observed=yes / count,
+        low=low,
+        high=high,
+    )

@@ -1,0 +1,116 @@
+"""Whether a set of forecasts hangs together, whatever comes true."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.science.errors import DomainError
+
+
+def _probability(beliefs: Mapping[str, float], outcome: str) -> float:
+    if outcome not in beliefs:
+        raise DomainError(f"there is no probability for {outcome!r}")
+    p = float(beliefs[outcome])
+    if not 0.0 <= p <= 1.0:
+        raise DomainError(f"the probability of {outcome!r}, {p:g}, is not in [0, 1]")
+    return p
+
+
+def chain_score(beliefs: Mapping[str, float], chain: Sequence[str], *, tolerance: float = 1e-9) -> float:
+    """Share of the steps of a logical chain whose probabilities do not fall.
+
+    Source: Prophet Arena, App. D.4, eq. 9.
+
+    Parameters
+    ----------
+    beliefs : mapping of str to float
+        Probability per outcome, in [0, 1].
+    chain : sequence of str
+        At least 2 outcomes, each implying the next: "above 220" before "above 200".
+    tolerance : float
+        A fall of at most this is none.
+
+    Returns
+    -------
+    float
+        In [0, 1]; higher is better, 1 is consistent.
+
+    Raises
+    ------
+    DomainError
+        Fewer than 2 outcomes, or one without a probability.
+
+    Examples
+    --------
+    >>> chain_score({"above 240": 0.1, "above 220": 0.3, "above 200": 0.2}, ["above 240", "above 220", "above 200"])
+    0.5
+    """
+    if len(chain) < 2:
+        raise DomainError("a chain needs at least 2 outcomes")
+    values = np.array([_probability(beliefs, outcome) for outcome in chain])
+    return float((np.diff(values) >= -tolerance).mean())
+
+
+def logical_chain_score(beliefs: Mapping[str, float], chains: Sequence[Sequence[str]]) -> float:
+    """Mean score of an event's maximal chains; higher is better, 1 is consistent.
+
+    Source: Prophet Arena, App. D.4. Average it over events that have a chain.
+
+    Parameters
+    ----------
+    beliefs : mapping of str to float
+        Probability per outcome, in [0, 1].
+    chains : sequence of sequence of str
+        At least one chain, see `chain_score`.
+
+    Examples
+    --------
+    >>> logical_chain_score({"a": 0.1, "b": 0.2, "c": 0.0}, [["a", "b"], ["a", "c"]])
+    0.5
+    """
+    if not chains:
+        raise DomainError("an event without a chain has no score: leave it out")
+    return float(np.mean([chain_score(beliefs, chain) for chain in chains]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exclusion:
+    """Whether mutually exclusive outcomes sum to 1."""
+
+    consistent: bool
+    gap: float
+    """Sum minus 1: above 0 the beliefs promise more than can happen."""
+
+
+def mutual_exclusion(
+    beliefs: Mapping[str, float], outcomes: Sequence[str], *, tolerance: float = 0.01
+) -> Exclusion:
+    """Whether the outcomes of which exactly one can happen sum to 1, and the signed gap.
+
+    Source: Prophet Arena, App. D.4, eq. 10.
+
+    Parameters
+    ----------
+    beliefs : mapping of str to float
+        Probability per outcome, in [0, 1].
+    outcomes : sequence of str
+        A maximal set of mutually exclusive outcomes, at least 2.
+    tolerance : float
+        Largest gap still called consistent; the paper does not say, 0.01 is ours.
+
+    Raises
+    ------
+    DomainError
+        Fewer than 2 outcomes, or one without a probability.
+
+    Examples
+    --------
+    >>> result = mutual_exclusion({"a": 0.6, "b": 0.5}, ["a", "b"])
+    >>> result.consistent, round(result.gap, 9)
+    (False, 0.1)
+    """
+    if len(outcomes) < 2:
+        raise DomainError("mutual exclusion needs at least 2 outcomes")
+    gap = float(sum(_probability(beliefs, outcome) for outcome in outcomes) - 1.0)
+    return Exclusion(consistent=abs(gap) <= tolerance + 1e-12, gap=gap)

@@ -1,0 +1,338 @@
+"""Forecasts against market prices: implied probability, edge, bets under constant relative risk aversion, returns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray, sigmoid
+from workbench.science.errors import DomainError
+from workbench.science.scoring.checks import checked
+
+Tie = Literal["no", "yes", "half", "abstain"]
+
+TIES: tuple[str, ...] = ("no", "yes", "half", "abstain")
+
+#: Forecast and price within this are a tie: decimals such as 0.365 reach us as 0.36500000000000005.
+TIE_WIDTH = 1e-9
+_ROUNDING = 1e-12
+
+
+def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> FloatArray:
+    """Probability of Yes implied by the asking prices.
+
+    Source: Prophet Arena, App. B.2.
+
+    Parameters
+    ----------
+    yes_ask : array_like, shape (n,)
+        Price of a share that pays 1 on Yes, in (0, 1).
+    no_ask : array_like, shape (n,), optional
+        Price of a share that pays 1 on No. The two sum to more than 1 by the market's margin; when not given, No
+        costs one minus Yes.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        ``yes / (yes + no)``, in (0, 1).
+
+    Raises
+    ------
+    DomainError
+        Prices outside [0, 1], or both 0.
+
+    Examples
+    --------
+    >>> implied_probability([0.63], [0.42]).round(4).tolist()
+    [0.6]
+    """
+    yes = np.asarray(yes_ask, dtype=np.float64)
+    no = 1.0 - yes if no_ask is None else np.asarray(no_ask, dtype=np.float64)
+    ok = (yes >= 0) & (yes <= 1) & (no >= 0) & (no <= 1) & (yes + no > 0)
+    if yes.size == 0 or yes.shape != no.shape or not ok.all():
+        raise DomainError("prices must be pairs in [0, 1] that are not both 0")
+    return np.asarray(yes / (yes + no))
+
+
+def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
+    """Forecast minus price: what a Yes share is expected to earn per share, by the forecaster's own belief.
+
+    Parameters
+    ----------
+    forecast, price : array_like, shape (n,)
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        In [-1, 1]; its sign is the side of the bet, its size says nothing about being right.
+
+    Examples
+    --------
+    >>> edge([0.7], [0.5]).round(9).tolist()
+    [0.2]
+    """
+    return np.asarray(np.asarray(forecast, dtype=np.float64) - np.asarray(price, dtype=np.float64))
+
+
+def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    p, q = np.asarray(forecast, dtype=np.float64), np.asarray(price, dtype=np.float64)
+    if p.size == 0 or p.ndim != 1 or p.shape != q.shape:
+        raise DomainError(f"forecasts of shape {p.shape} need prices of the same shape, not {q.shape}")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise DomainError(f"forecast at position {int(np.argmin((p >= 0) & (p <= 1)))} is not in [0, 1]")
+    if not ((q > 0) & (q < 1)).all():
+        where = int(np.argmin((q > 0) & (q < 1)))
+        raise DomainError(f"price {q[where]:g} at position {where} is not strictly between 0 and 1")
+    return p, q
+
+
+def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """True where the forecast equals the price to within 1e-9.
+
+    Parameters
+    ----------
+    forecast, price : array_like, shape (n,)
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+
+    Examples
+    --------
+    >>> ties([0.36500000000000005, 0.4], [0.365, 0.5]).tolist()
+    [True, False]
+    """
+    return np.asarray(np.abs(edge(forecast, price)) <= TIE_WIDTH, dtype=bool)
+
+
+def crra_allocation(
+    forecast: ArrayLike, price: ArrayLike, risk_aversion: float, *, tie: Tie = "no"
+) -> FloatArray:
+    """Share of a one-dollar budget put on Yes by the expected-utility optimum; the rest goes on No.
+
+    ``sigmoid((1 - 1/g) logit(q) + (1/g) logit(p))``, without any clip. Source: Prophet Arena, App. C.3, eq. 6.
+
+    Parameters
+    ----------
+    forecast : array_like, shape (n,)
+        Probability of Yes, in [0, 1].
+    price : array_like, shape (n,)
+        Price of a Yes share, strictly between 0 and 1; a No share costs one minus it.
+    risk_aversion : float
+        CRRA exponent, at least 0: 0 bets everything on the favoured side, 1 (log utility) bets the forecast.
+    tie : {"no", "yes", "half", "abstain"}
+        Only for risk aversion 0, where forecast and price are equal: all on No (the limit formula), all on Yes (the
+        paper's text), half on each side, or no bet. ``abstain`` gives ``nan``.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        In [0, 1].
+
+    Raises
+    ------
+    DomainError
+        Shapes that do not match, a value out of range, negative risk aversion, or an unknown tie rule.
+
+    Examples
+    --------
+    >>> crra_allocation([0.7], [0.5], 0.5).round(6).tolist()
+    [0.844828]
+    >>> crra_allocation([0.7], [0.5], 1.0).round(12).tolist()
+    [0.7]
+    """
+    p, q = _prices(forecast, price)
+    if tie not in TIES:
+        raise DomainError(f"tie must be one of {', '.join(TIES)}, not {tie!r}")
+    if not risk_aversion >= 0.0:
+        raise DomainError(f"risk aversion must be at least 0, not {risk_aversion:g}")
+    if risk_aversion == 0.0:
+        on_tie = {"no": 0.0, "yes": 1.0, "half": 0.5, "abstain": np.nan}[tie]
+        return np.where(ties(p, q), on_tie, (p > q).astype(np.float64))
+    inverse = 1.0 / risk_aversion
+    with np.errstate(divide="ignore"):
+        log_p = np.log(p) - np.log1p(-p)
+    log_q = np.log(q) - np.log1p(-q)
+    return sigmoid((1.0 - inverse) * log_q + inverse * log_p)
+
+
+def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArray:
+    """What each dollar came back as: 1 breaks even, 0 is lost.
+
+    Source: Prophet Arena, App. C.3.
+
+    Parameters
+    ----------
+    on_yes : array_like, shape (n,)
+        Share of the dollar on Yes, in [0, 1]; ``nan`` means no bet and pays 1.
+    price : array_like, shape (n,)
+        Price of a Yes share, strictly between 0 and 1. No fees.
+    outcome : array_like, shape (n,)
+        1 Yes, 0 No.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        At least 0; higher is better. One long shot can dominate: at a price of 0.0005 a right dollar pays 2000.
+
+    Examples
+    --------
+    >>> payoffs([0.7, 0.7, float("nan")], [0.5, 0.5, 0.5], [1, 0, 1]).round(9).tolist()
+    [1.4, 0.6, 1.0]
+    """
+    share = np.asarray(on_yes, dtype=np.float64)
+    q, o = checked(price, outcome)
+    if share.shape != q.shape:
+        raise DomainError(f"bets of shape {share.shape} need prices of the same shape, not {q.shape}")
+    paid = np.where(o == 1.0, share / q, (1.0 - share) / (1.0 - q))
+    return np.where(np.isnan(share), 1.0, paid)
+
+
+def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
+    """Mean payoff above break-even per unit of its standard deviation, not annualised; None where that is 0.
+
+    Source: Prophet Arena, App. D.2, with a risk-free payoff of 1.
+
+    Parameters
+    ----------
+    payoff : array_like, shape (n,)
+        1 breaks even.
+    ddof : {0, 1}
+        1 is the sample deviation.
+
+    Returns
+    -------
+    float or None
+        Higher is better; None for fewer than ``ddof + 1`` bets or payoffs that are all equal.
+
+    Examples
+    --------
+    >>> sharpe([2.0, 1.0, 0.0])
+    0.0
+    >>> sharpe([1.0, 1.0]) is None
+    True
+    """
+    r = np.asarray(payoff, dtype=np.float64)
+    if len(r) <= ddof or np.ptp(r) == 0.0:
+        return None
+    excess, deviation = float(r.mean()) - 1.0, float(r.std(ddof=ddof))
+    if abs(excess) < _ROUNDING and deviation < _ROUNDING:
+        return 0.0  # betting the price itself: both are rounding errors, their ratio would be noise
+    return excess / deviation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returns:
+    """What betting a dollar on every market brought, at one level of risk aversion."""
+
+    risk_aversion: float
+    average_return: float
+    """Mean payoff per dollar; 1 breaks even, higher is better."""
+    sharpe: float | None
+    sharpe_ddof0: float | None
+    total: float
+    largest: float
+    lost: int
+    """Bets that paid nothing at all."""
+    deviation: float
+
+
+def market_returns(
+    forecast: ArrayLike, price: ArrayLike, outcome: ArrayLike, risk_aversion: float, *, tie: Tie = "no"
+) -> Returns:
+    """Average return and Sharpe ratio of a unit budget on every market.
+
+    Source: Prophet Arena, sections 3.1 and App. C.3, D.2.
+
+    Parameters
+    ----------
+    forecast, price, risk_aversion, tie
+        As for `crra_allocation`.
+    outcome : array_like, shape (n,)
+        1 Yes, 0 No.
+
+    Examples
+    --------
+    >>> market_returns([0.7, 0.2], [0.5, 0.5], [1, 0], 0.0).average_return
+    2.0
+    """
+    r = payoffs(crra_allocation(forecast, price, risk_aversion, tie=tie), price, outcome)
+    return Returns(
+        risk_aversion=risk_aversion,
+        average_return=float(r.mean()),
+        sharpe=sharpe(r),
+        sharpe_ddof0=sharpe(r, ddof=0),
+        total=float(r.sum()),
+        largest=float(r.max()),
+        lost=int((r == 0.0).sum()),
+        deviation=float(r.std(ddof=1)) if len(r) > 1 else float("nan"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """One line of the position log."""
+
+    event: str
+    forecast: float
+    price: float
+    edge: float
+    side: Literal["yes", "no", "both", "none"]
+    on_yes: float | None
+    payoff: float
+    running_total: float
+    """Profit so far: payoffs minus dollars staked."""
+
+
+def position_log(
+    events: Sequence[str],
+    forecast: ArrayLike,
+    price: ArrayLike,
+    outcome: ArrayLike,
+    risk_aversion: float,
+    *,
+    tie: Tie = "no",
+) -> list[Position]:
+    """Every bet in order: side, stake, payoff, and the profit so far.
+
+    Parameters
+    ----------
+    events : sequence of str, length n
+        Ids for the log.
+    forecast, price, outcome, risk_aversion, tie
+        As for `market_returns`.
+
+    Examples
+    --------
+    >>> [(p.side, p.payoff, p.running_total) for p in position_log(["a", "b"], [0.7, 0.7], [0.5, 0.5], [1, 0], 0.0)]
+    [('yes', 2.0, 1.0), ('yes', 0.0, 0.0)]
+    """
+    share = crra_allocation(forecast, price, risk_aversion, tie=tie)
+    p, q = _prices(forecast, price)
+    paid = payoffs(share, price, outcome)
+    if len(events) != len(p):
+        raise DomainError(f"there are {len(events)} event ids for {len(p)} forecasts")
+    log, profit = [], 0.0
+    for i, event in enumerate(events):
+        staked = not np.isnan(share[i])
+        profit += float(paid[i]) - 1.0
+        side: Literal["yes", "no", "both", "none"] = "none"
+        if staked:
+            side = "yes" if share[i] == 1.0 else "no" if share[i] == 0.0 else "both"
+        log.append(
+            Position(
+                event=str(event),
+                forecast=float(p[i]),
+                price=float(q[i]),
+                edge=float(p[i] - q[i]),
+                side=side,
+                on_yes=float(share[i]) if staked else None,
+                payoff=float(paid[i]),
+                running_total=profit,
+            )
+        )
+    return log

@@ -1,0 +1,283 @@
+"""Metrics of a method by question type and overall: the table that `score` prints."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.errors import DomainError, UnknownName
+from workbench.science.pooling.pool import subset_pools
+from workbench.science.scoring.adjusted import adjusted_brier, market_difficulty, question_difficulty
+from workbench.science.scoring.calibration_error import calibration_error
+from workbench.science.scoring.scores import (
+    accuracy,
+    brier,
+    brier_index,
+    event_weighted_brier,
+    index_of,
+    log_loss,
+    log_losses,
+    metaculus_baseline,
+    metaculus_scores,
+)
+from workbench.science.tables import Events
+
+Part = dict[str, float | None]
+
+#: Metrics of one part's forecasts, outcomes and questions.
+METRICS: dict[str, Callable[[FloatArray, FloatArray, Any], float]] = {
+    "brier": lambda p, o, q: brier(p, o),
+    "brier_index": lambda p, o, q: brier_index(p, o),
+    "metaculus_baseline": lambda p, o, q: metaculus_baseline(p, o),
+    "abi": lambda p, o, q: float("nan"),  # needs the pool of methods: see `adjusted_part`
+    "ece": lambda p, o, q: calibration_error(p, o),
+    "log_loss": lambda p, o, q: log_loss(p, o),
+    "accuracy": lambda p, o, q: accuracy(p, o),
+    "ece_quantile": lambda p, o, q: calibration_error(p, o, how="quantile"),
+    "brier_by_question": lambda p, o, q: event_weighted_brier(p, o, q),
+    "brier_index_by_question": lambda p, o, q: index_of(event_weighted_brier(p, o, q)),
+}
+DEFAULT_METRICS = ("brier", "brier_index", "metaculus_baseline", "ece", "log_loss", "accuracy")
+#: For these, overall pools all events; for the others it is the plain mean of the question types (BLF, section 2).
+POOLED = frozenset({"ece", "ece_quantile", "log_loss"})
+MAIN_PARTS = ("market", "dataset")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difficulty:
+    """Difficulty of every event of a file, for adjusted scores; ``nan`` where it cannot be had."""
+
+    values: FloatArray
+    kind: Any
+
+
+def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
+    """The metrics asked for, or one line listing the known ones.
+
+    Examples
+    --------
+    >>> check_metrics(["brier"])
+    ('brier',)
+    """
+    for name in names:
+        if name not in METRICS:
+            raise UnknownName("metric", name, METRICS)
+    return tuple(names)
+
+
+def parts_of(kind: Any) -> list[str]:
+    """Question types in the order they are printed: market, dataset, then any others.
+
+    Examples
+    --------
+    >>> parts_of(["dataset", "news"])
+    ['market', 'dataset', 'news']
+    """
+    present = set(np.asarray(kind).astype(str).tolist())
+    return [*MAIN_PARTS, *sorted(present - set(MAIN_PARTS))]
+
+
+def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
+    """Difficulty per event: the crowd's Brier score for market events, the additive effect for all others.
+
+    Source: BLF, App. A.2. The effects come from this pool, not from the official leaderboard's.
+
+    Parameters
+    ----------
+    events : Events
+    pool : mapping of str to ndarray of shape (n,)
+        Forecasts of the methods that estimate the question effects, ``nan`` where missing.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1], kind=["market", "dataset", "dataset"], crowd=[0.8, float("nan"), float("nan")])
+    >>> difficulty_of(events, {"m": np.array([0.5, 0.4, 0.4])}).values.round(2).tolist()
+    [0.04, -0.1, 0.1]
+    """
+    values = np.full(len(events), np.nan)
+    market = events.kind == "market"
+    if market.any() and "crowd" in events.frame.columns:
+        crowd = events.probability("crowd")
+        known = market & np.isfinite(crowd)
+        if known.any():
+            values[known] = market_difficulty(crowd[known], events.outcome[known])
+    others = np.flatnonzero(~market)
+    if len(others) and pool:
+        briers = np.array([(p - events.outcome) ** 2 for p in pool.values()])[:, others]
+        answered = np.isfinite(briers).any(axis=0)
+        methods = np.isfinite(briers).any(axis=1)
+        if answered.any():
+            values[others[answered]] = question_difficulty(briers[methods][:, answered])
+    return Difficulty(values=values, kind=events.kind)
+
+
+def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Difficulty, part: str) -> float:
+    """Adjusted Brier score of one question type, rescaled with the mean difficulty of all its events.
+
+    Parameters
+    ----------
+    p, o : ndarray, shape (k,)
+        Forecasts and outcomes of this type's events.
+    rows : ndarray of int, shape (k,)
+        Their rows in the file.
+    difficulty : Difficulty
+    part : str
+        The question type.
+
+    Returns
+    -------
+    float
+        Lower is better; ``nan`` where a difficulty is missing.
+
+    Examples
+    --------
+    >>> hard = Difficulty(values=np.array([0.1, 0.3]), kind=np.array(["market", "market"]))
+    >>> round(adjusted_part(np.array([0.5]), np.array([1.0]), np.array([1]), hard, "market"), 6)
+    0.15
+    """
+    reference = difficulty.values[difficulty.kind == part]
+    own = difficulty.values[rows]
+    if not len(own) or np.isnan(own).any():
+        return float("nan")
+    return adjusted_brier((p - o) ** 2, own, reference[np.isfinite(reference)])
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _overall(values: Mapping[str, float | None]) -> float | None:
+    known = [value for value in values.values() if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def scorecard(
+    p: FloatArray,
+    rows: IntArray,
+    events: Events,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    difficulty: Difficulty | None = None,
+) -> dict[str, Part]:
+    """Every metric for each question type and overall.
+
+    Parameters
+    ----------
+    p : ndarray, shape (k,)
+        Forecasts of the events at ``rows``.
+    rows : ndarray of int, shape (k,)
+    events : Events
+    metrics : sequence of str
+        Names in `METRICS`.
+    difficulty : Difficulty, optional
+        Needed for ``abi``.
+
+    Returns
+    -------
+    dict
+        Metric -> ``{market, dataset, ..., overall}``; None where a type has no event. Overall is the mean of the
+        types, whatever their sizes, but for ece and log_loss, which pool all events.
+
+    Raises
+    ------
+    UnknownName
+        No such metric.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0], kind=["market", "dataset"])
+    >>> scorecard(np.array([0.5, 0.0]), np.arange(2), events, ["brier_index"])
+    {'brier_index': {'market': 50.0, 'dataset': 100.0, 'overall': 75.0}}
+    """
+    check_metrics(metrics)
+    o, kind, question = events.outcome[rows], events.kind[rows], events.question[rows]
+    card: dict[str, Part] = {}
+    for metric in metrics:
+        scores: Part = {}
+        adjusted: list[float] = []
+        for part in parts_of(kind):
+            inside = kind == part
+            if not inside.any():
+                scores[part] = None
+                continue
+            if metric == "abi":
+                if difficulty is None:
+                    raise DomainError("abi needs the difficulty of the events")
+                score = adjusted_part(p[inside], o[inside], rows[inside], difficulty, part)
+                scores[part] = _number(index_of(score) if not np.isnan(score) else score)
+                adjusted.append(score)
+            else:
+                scores[part] = _number(METRICS[metric](p[inside], o[inside], question[inside]))
+        if metric in POOLED:
+            scores["overall"] = _number(METRICS[metric](p, o, question))
+        else:
+            scores["overall"] = _overall(scores)
+        if metric == "abi" and adjusted:
+            scores["overall_of_mean_score"] = _number(index_of(float(np.mean(adjusted))))
+        card[metric] = scores
+    return card
+
+
+#: Metrics that are means over events, so that they can be averaged over subsets of trials.
+SUBSET_METRICS = ("brier", "brier_index", "metaculus_baseline", "log_loss", "accuracy")
+
+
+def subset_scorecard(
+    trials: FloatArray, events: Events, size: int, how: str, metrics: Sequence[str]
+) -> tuple[dict[str, Part], dict[str, Part], IntArray]:
+    """Scores averaged over all subsets of ``size`` trials, and the score of the averaged forecasts.
+
+    Source: BLF, App. D.4 (Figure 9).
+
+    Parameters
+    ----------
+    trials : ndarray, shape (n, K)
+        In the order of ``events``; only events with all K trials count.
+    events : Events
+    size : int
+        Trials per subset.
+    how : str
+        ``mean``, ``median`` or ``logit-mean``.
+    metrics : sequence of str
+        Those in `SUBSET_METRICS` are used.
+
+    Returns
+    -------
+    averaged, of_average : dict
+        As `scorecard`. The second is what the authors' code stores; it makes every size look alike.
+    rows : ndarray of int
+        The events scored.
+
+    Examples
+    --------
+    >>> averaged, of_average, _ = subset_scorecard(np.array([[0.0, 1.0]]), Events.of([1]), 1, "mean", ["brier"])
+    >>> averaged["brier"]["overall"], of_average["brier"]["overall"]
+    (0.5, 0.25)
+    """
+    usable = [metric for metric in metrics if metric in SUBSET_METRICS]
+    pooled = subset_pools(trials, size, how)
+    rows = np.flatnonzero(np.isfinite(pooled).all(axis=1))
+    if not len(rows):
+        raise DomainError(f"no event has all {trials.shape[1]} trials, which subsets need")
+    pooled = pooled[rows]
+    o, kind = events.outcome[rows], events.kind[rows]
+    columns = pooled.shape[1]
+    flat, outcomes = pooled.ravel(), np.repeat(o, columns)
+    per_event: dict[str, FloatArray] = {
+        "brier": ((pooled - o[:, None]) ** 2).mean(axis=1),
+        "metaculus_baseline": metaculus_scores(flat, outcomes).reshape(-1, columns).mean(axis=1),
+        "log_loss": log_losses(flat, outcomes).reshape(-1, columns).mean(axis=1),
+        "accuracy": np.where(pooled == 0.5, 0.5, (pooled > 0.5) == (o[:, None] == 1.0)).mean(axis=1),
+    }
+    card: dict[str, Part] = {}
+    for metric in usable:
+        base = per_event["brier" if metric == "brier_index" else metric]
+        scores: Part = {}
+        for part in parts_of(kind):
+            inside = kind == part
+            value = float(base[inside].mean()) if inside.any() else float("nan")
+            scores[part] = _number(index_of(value) if metric == "brier_index" and inside.any() else value)
+        scores["overall"] = float(base.mean()) if metric in POOLED else _overall(scores)
+        card[metric] = scores
+    return card, scorecard(pooled.mean(axis=1), rows, events, usable), rows

@@ -1,0 +1,140 @@
+"""Scores of a choice among options that are worth something: accuracy, soft and hard utility, stability over runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError
+
+Normalise = Literal["per-task", "pooled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityScores:
+    """Averages over tasks; all in [0, 1], higher is better, but for ``brier`` (lower) and ``confidence`` (neither)."""
+
+    accuracy: float
+    soft: float
+    hard: float
+    brier: float
+    confidence: float
+    tasks: int
+
+
+def _task(probabilities: ArrayLike, payoffs: ArrayLike, index: int) -> tuple[FloatArray, FloatArray]:
+    p, u = np.asarray(probabilities, dtype=np.float64), np.asarray(payoffs, dtype=np.float64)
+    if p.ndim != 1 or p.shape != u.shape or len(p) < 2:
+        raise DomainError(f"task {index} needs at least 2 options with a probability and a payoff each")
+    if not ((p >= 0) & (p <= 1)).all() or p.sum() <= 0 or not np.isfinite(u).all():
+        raise DomainError(f"task {index} has a probability outside [0, 1] or a payoff that is no number")
+    if np.ptp(u) == 0:
+        raise DomainError(f"task {index} pays the same whatever is chosen: leave it out")
+    return p / p.sum(), u
+
+
+def utility_scores(
+    probabilities: Sequence[ArrayLike], payoffs: Sequence[ArrayLike], *, normalise: Normalise = "per-task"
+) -> UtilityScores:
+    """Accuracy, soft and hard utility of choices, min-max normalised per task or over all tasks at once.
+
+    Source: Analytica, section 5.1; the text normalises per task, the authors' code over all tasks.
+
+    Parameters
+    ----------
+    probabilities : sequence of array_like
+        Per task, one probability per option; made to sum to 1.
+    payoffs : sequence of array_like
+        Per task, what each option turned out to be worth (dollars per dollar).
+    normalise : {"per-task", "pooled"}
+        ``per-task`` scales every task to worst 0, best 1 and averages, as the paper's text; ``pooled`` takes the
+        ratio of the averages, as its code: tasks with larger stakes weigh more.
+
+    Returns
+    -------
+    UtilityScores
+        ``soft`` is the value of betting by probability, ``hard`` of the most probable option (ties share), ``brier``
+        the squared error over options against the best one, divided by the number of options.
+
+    Raises
+    ------
+    DomainError
+        No task, a task with fewer than 2 options or without any stake, or a value out of range.
+
+    Examples
+    --------
+    >>> s = utility_scores([[0.8, 0.2], [0.5, 0.5]], [[1.2, 0.8], [0.9, 1.1]])
+    >>> round(s.accuracy, 3), round(s.soft, 3), round(s.hard, 3)
+    (0.75, 0.65, 0.75)
+    """
+    if not len(probabilities) or len(probabilities) != len(payoffs):
+        raise DomainError(f"{len(probabilities)} tasks with probabilities, {len(payoffs)} with payoffs")
+    rows = []
+    for index, (chances, worth) in enumerate(zip(probabilities, payoffs, strict=True)):
+        p, u = _task(chances, worth, index)
+        top = p >= p.max() - 1e-12
+        best = u >= u.max() - 1e-12
+        rows.append(
+            (
+                best[top].mean(),
+                float(p @ u),
+                u[top].mean(),
+                ((p - best / best.sum()) ** 2).mean(),
+                p.max(),
+                u.min(),
+                u.max(),
+            )
+        )
+    right, soft, hard, brier, sure, worst, most = (np.array(column) for column in zip(*rows, strict=True))
+    if normalise == "per-task":
+        soft_score = float(((soft - worst) / (most - worst)).mean())
+        hard_score = float(((hard - worst) / (most - worst)).mean())
+    elif normalise == "pooled":
+        span = float((most - worst).sum())
+        soft_score, hard_score = float((soft - worst).sum()) / span, float((hard - worst).sum()) / span
+    else:
+        raise DomainError(f"normalise must be 'per-task' or 'pooled', not {normalise!r}")
+    return UtilityScores(
+        accuracy=float(right.mean()),
+        soft=soft_score,
+        hard=hard_score,
+        brier=float(brier.mean()),
+        confidence=float(sure.mean()),
+        tasks=len(rows),
+    )
+
+
+def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
+    """Mean over tasks of the variance of a score over repeated runs.
+
+    Source: Analytica, section 5.1 (Var.; 100 tasks, 10 runs).
+
+    Parameters
+    ----------
+    scores : array_like, shape (tasks, runs)
+        A score per run (the hard score in the paper); at least 2 runs.
+    ddof : {0, 1}
+        1 is the sample variance.
+
+    Returns
+    -------
+    float
+        At least 0; lower means steadier, not better.
+
+    Raises
+    ------
+    DomainError
+        Fewer than 2 runs, or a value that is not finite.
+
+    Examples
+    --------
+    >>> run_variance([[1.0, 0.0], [0.5, 0.5]])
+    0.25
+    """
+    y = np.asarray(scores, dtype=np.float64)
+    if y.ndim != 2 or y.shape[1] < 2 or not np.isfinite(y).all():
+        raise DomainError("scores must be a matrix (tasks, runs) of numbers with at least 2 runs")
+    return float(y.var(axis=1, ddof=ddof).mean())

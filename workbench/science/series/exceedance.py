@@ -1,0 +1,159 @@
+"""One interface for time-series models: the chance that a series lies above a level on a future day."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError, NotMonotone, UnknownName
+from workbench.science.series.history import Days, History
+
+
+class ExceedanceModel(Protocol):
+    """A model of P(Y(r) > v) given a history that ends before the cutoff."""
+
+    @property
+    def name(self) -> str:
+        """How the model is listed."""
+
+    def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
+        """Probabilities, shape (targets, levels), that never rise with the level."""
+
+
+def exceedance(
+    model: ExceedanceModel,
+    history: History,
+    *,
+    cutoff: date | str,
+    targets: ArrayLike,
+    levels: ArrayLike,
+) -> FloatArray:
+    """Chance that the series lies above each level on each day, from data before the cutoff only.
+
+    Source: BLF, App. I, eq. 1.
+
+    Parameters
+    ----------
+    model : ExceedanceModel
+    history : History
+        May reach past the cutoff: whatever does is cut off first.
+    cutoff : date or ISO text
+        The first day whose value may not be used.
+    targets : array_like of dates, shape (h,)
+        Days asked about, none before the cutoff.
+    levels : array_like, shape (m,)
+        Levels asked about, in any order.
+
+    Returns
+    -------
+    ndarray, shape (h, m)
+        In [0, 1]; never rises with the level.
+
+    Raises
+    ------
+    DomainError
+        A target before the cutoff, or no target or level.
+    TooFewError
+        No or too little data before the cutoff.
+    NotMonotone
+        The model is broken: its chance of passing a higher level is the larger one.
+
+    Examples
+    --------
+    >>> from workbench.science.series.trend import Linear
+    >>> days = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]")
+    >>> history = History.of(days, np.arange(60.0) + np.tile([0.5, -0.5, -0.5, 0.5], 15))
+    >>> exceedance(Linear(), history, cutoff="2020-03-01", targets=["2020-03-05"], levels=[64.0, 60.0]).round(2).tolist()
+    [[0.5, 1.0]]
+    """
+    end = np.datetime64(cutoff, "D")
+    days = np.atleast_1d(np.asarray(targets, dtype="datetime64[D]"))
+    values = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    if not len(days) or not len(values) or not np.isfinite(values).all():
+        raise DomainError("at least one target day and one finite level are needed")
+    if (days < end).any():
+        raise DomainError(f"target {days[days < end][0]} lies before the cutoff {end}")
+    order = np.argsort(values, kind="stable")
+    p = model.chances(history.before(end), days, values[order])
+    if p.shape != (len(days), len(values)) or not ((p >= 0.0) & (p <= 1.0)).all():
+        raise NotMonotone(f"model {model.name} gave something that is no table of probabilities")
+    rising = np.diff(p, axis=1) > 1e-12
+    if rising.any():
+        row, column = (int(i) for i in np.argwhere(rising)[0])
+        low, high = values[order][column], values[order][column + 1]
+        raise NotMonotone(f"model {model.name} finds {high:g} easier to pass than {low:g} on {days[row]}")
+    result = np.empty_like(p)
+    result[:, order] = p
+    return result
+
+
+def model_names() -> dict[str, str]:
+    """Names of the built-in models and what they are.
+
+    Examples
+    --------
+    >>> list(model_names())[:3]
+    ['knn', 'linear', 'safe-linear']
+    """
+    return {
+        "knn": "share of same-season values above the level (window 10 days, all years)",
+        "linear": "straight line through the last observations, normal residuals",
+        "safe-linear": "the line, pulled toward 0.5",
+        "prior-year": "same-season share over the last 5 years (window 7 days)",
+        "hybrid": "half safe-linear, half prior-year",
+        "walk": "random walk without drift, spread growing with the root of the horizon",
+        "drift": "random walk with drift",
+        "mean-reverting": "first-order autoregression",
+        "base-rate": "past changes over the same horizon",
+        "auto": "walk, drift or mean-reverting, by the class of the series",
+        "garch": "GARCH(1,1) filtered simulation of log returns",
+        "gjr-garch": "GARCH with a leverage term",
+        "egarch": "exponential GARCH",
+    }
+
+
+def make_model(name: str) -> ExceedanceModel:
+    """A built-in model with its default settings.
+
+    Parameters
+    ----------
+    name : str
+        One of `model_names`.
+
+    Raises
+    ------
+    UnknownName
+        No such model.
+
+    Examples
+    --------
+    >>> make_model("hybrid").name
+    'hybrid'
+    """
+    from workbench.science.series.seasonal import Knn, PriorYear
+    from workbench.science.series.series_class import Auto
+    from workbench.science.series.stochastic import BaseRate, MeanReverting, RandomWalk
+    from workbench.science.series.trend import Hybrid, Linear, SafeLinear
+    from workbench.science.series.volatility import Volatility
+
+    makers: dict[str, Callable[[], ExceedanceModel]] = {
+        "knn": Knn,
+        "linear": Linear,
+        "safe-linear": SafeLinear,
+        "prior-year": PriorYear,
+        "hybrid": Hybrid,
+        "walk": RandomWalk,
+        "drift": lambda: RandomWalk(drift=True),
+        "mean-reverting": MeanReverting,
+        "base-rate": BaseRate,
+        "auto": Auto,
+        "garch": lambda: Volatility(kind="garch"),
+        "gjr-garch": lambda: Volatility(kind="gjr-garch"),
+        "egarch": lambda: Volatility(kind="egarch"),
+    }
+    if name not in makers:
+        raise UnknownName("time-series model", name, makers)
+    return makers[name]()

@@ -1,0 +1,590 @@
+"""Readers of events and forecasts files; the only place of this room where pandas and files appear.
+
+CSV (gzip too, whatever its name) and parquet are read alike. A file is either usable as a whole or refused with one
+line that names file, row and column. Rows are counted from 1 after the header; ids are text, also where they look
+like numbers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.errors import TableError
+
+StrArray = NDArray[np.str_]
+
+EVENT_COLUMNS = ("event_id", "question_key", "source", "question_type", "outcome")
+FORECAST_COLUMNS = ("method", "event_id", "p")
+
+
+def _raw(path: Path) -> pd.DataFrame:
+    """All cells as they stand: text from CSV, typed values from parquet."""
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(4)
+    except OSError as error:
+        raise TableError(path, f"cannot be read: {error.strerror or error}") from error
+    if magic[:4] == b"PAR1":
+        return _parquet(path)
+    packed: Literal["gzip"] | None = "gzip" if magic[:2] == b"\x1f\x8b" else None
+    try:
+        frame = pd.read_csv(
+            path, dtype=str, na_filter=False, compression=packed, index_col=False, encoding="utf-8-sig"
+        )
+    except pd.errors.EmptyDataError as error:
+        raise TableError(path, "is empty: a header and at least one row are needed") from error
+    except (
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,
+        UnicodeDecodeError,
+        EOFError,
+        OSError,
+        ValueError,
+    ) as error:
+        raise TableError(path, f"is no CSV that can be read: {' '.join(str(error).split())}") from error
+    return frame
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path).reset_index(drop=True)
+    except ImportError as error:
+        raise TableError(
+            path, "is parquet, which needs the package pyarrow: install it or give CSV"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise TableError(path, f"is no parquet that can be read: {' '.join(str(error).split())}") from error
+
+
+def _refuse(
+    path: Path,
+    frame: pd.DataFrame,
+    bad: NDArray[np.bool_],
+    column: str | None,
+    problem: str | Callable[[int], str],
+) -> None:
+    """Raise the one line about the first bad row, if there is any.
+
+    The row's number comes from the frame's index, not from its position: `Events.take` leaves the index as it was read,
+    so the line still points at the right row of the file.
+    """
+    if bad.any():
+        position = int(np.argmax(bad))
+        text = problem if isinstance(problem, str) else problem(position)
+        raise TableError(path, text, row=int(frame.index[position]) + 1, column=column)
+
+
+def _require(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        have = ", ".join(str(column) for column in frame.columns[:12])
+        raise TableError(path, f"the column is missing; the file has: {have}", column=missing[0])
+    if not len(frame):
+        raise TableError(path, "has a header but no row")
+
+
+def _text(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> StrArray:
+    series = frame[column]
+    missing = series.isna().to_numpy()
+    values = np.where(missing, "", series.astype(str).to_numpy(dtype=object)).astype(str)
+    empty = np.char.strip(values) == ""
+    if not blank:
+        _refuse(path, frame, empty, column, "is empty")
+    return values
+
+
+def _number(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
+    series = frame[column]
+    if series.dtype == bool:
+        series = series.astype(float)
+    text = _text(path, frame, column, blank=True)
+    values = pd.to_numeric(series.where(series.astype(str) != "", None), errors="coerce").to_numpy(
+        dtype=np.float64, na_value=np.nan
+    )
+    absent = np.isin(np.char.lower(np.char.strip(text)), ("", "nan", "na", "none", "null", "<na>"))
+    unreadable = ~np.isfinite(values) & ~absent
+    _refuse(path, frame, unreadable, column, lambda row: f"{str(text[row])!r} is not a number")
+    if not blank:
+        _refuse(
+            path,
+            frame,
+            absent,
+            column,
+            lambda row: (
+                f"{f'is {str(text[row])!r}' if text[row].strip() else 'is empty'}; a number is needed"
+            ),
+        )
+    return values
+
+
+def _probability(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
+    values = _number(path, frame, column, blank=blank)
+    outside = (values < 0.0) | (values > 1.0)
+    _refuse(path, frame, outside, column, lambda row: f"{values[row]:g} is not a probability between 0 and 1")
+    return values
+
+
+def _unique(path: Path, keys: Mapping[str, NDArray[Any]], what: str) -> None:
+    frame = pd.DataFrame(dict(keys))
+    again = frame.duplicated().to_numpy()
+    if again.any():
+        row = int(np.argmax(again))
+        first = int(np.argmax((frame == frame.iloc[row]).all(axis=1).to_numpy()))
+        key = ", ".join(str(value) for value in frame.iloc[row])
+        raise TableError(path, f"{what} {key} is there twice, first in row {first + 1}", row=row + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Events:
+    """The events of a file, in its order."""
+
+    path: Path
+    event_id: StrArray
+    question: StrArray
+    source: StrArray
+    kind: StrArray
+    """Question type: ``market`` or ``dataset`` in ForecastBench."""
+    outcome: FloatArray
+    """1, 0, or ``nan`` where unresolved (only if reading allowed that)."""
+    frame: pd.DataFrame
+    """All columns as read."""
+
+    def __len__(self) -> int:
+        return len(self.event_id)
+
+    @classmethod
+    def of(
+        cls,
+        outcome: ArrayLike,
+        *,
+        kind: ArrayLike = "dataset",
+        question: ArrayLike | None = None,
+        source: ArrayLike = "source",
+        **columns: ArrayLike,
+    ) -> "Events":
+        """Events from arrays (a single value stands for all of them), for notebooks and tests.
+
+        Parameters
+        ----------
+        outcome : array_like, shape (n,)
+            1, 0, or ``nan``.
+        kind, question, source : array_like, shape (n,) or scalar
+            Question type, question key (each event its own when not given), source.
+        **columns : array_like, shape (n,) or scalar
+            Further columns, such as ``crowd`` or ``prior_temporal``.
+
+        Examples
+        --------
+        >>> Events.of([1, 0], kind="market", crowd=[0.9, 0.2]).event_id.tolist()
+        ['e0', 'e1']
+        """
+        o = np.asarray(outcome, dtype=np.float64)
+        ids = np.array([f"e{i}" for i in range(len(o))])
+        frame = pd.DataFrame(
+            {
+                "event_id": ids,
+                "question_key": np.broadcast_to(ids if question is None else np.asarray(question), o.shape),
+                "source": np.broadcast_to(np.asarray(source), o.shape),
+                "question_type": np.broadcast_to(np.asarray(kind), o.shape),
+                "outcome": o,
+                **{name: np.broadcast_to(np.asarray(values), o.shape) for name, values in columns.items()},
+            }
+        )
+        return cls(
+            path=Path("(arrays)"),
+            event_id=ids,
+            question=frame["question_key"].to_numpy(dtype=str),
+            source=frame["source"].to_numpy(dtype=str),
+            kind=frame["question_type"].to_numpy(dtype=str),
+            outcome=o,
+            frame=frame,
+        )
+
+    def take(self, rows: IntArray) -> "Events":
+        """The events at these rows, as if the file held no others; errors still name the row of the whole file.
+
+        Examples
+        --------
+        >>> Events.of([1, 0, 1]).take(np.array([0, 2])).event_id.tolist()
+        ['e0', 'e2']
+        """
+        return replace(
+            self,
+            event_id=self.event_id[rows],
+            question=self.question[rows],
+            source=self.source[rows],
+            kind=self.kind[rows],
+            outcome=self.outcome[rows],
+            frame=self.frame.iloc[rows],
+        )
+
+    def text(self, column: str) -> StrArray:
+        """A column as text; one line if it is missing."""
+        _require(self.path, self.frame, [column])
+        return _text(self.path, self.frame, column, blank=True)
+
+    def number(self, column: str) -> FloatArray:
+        """A column as numbers, ``nan`` where empty; one line if it is missing or holds text."""
+        _require(self.path, self.frame, [column])
+        return _number(self.path, self.frame, column, blank=True)
+
+    def probability(self, column: str) -> FloatArray:
+        """A column as probabilities, ``nan`` where empty."""
+        _require(self.path, self.frame, [column])
+        return _probability(self.path, self.frame, column, blank=True)
+
+    def factor(self, name: str) -> StrArray:
+        """Labels for calibration: ``source``, ``topic`` (column topic, else subtype), ``horizon``, or any column."""
+        from workbench.science.calibrating.calibration import horizon_class
+
+        if name == "topic" and "topic" not in self.frame.columns:
+            return self.text("subtype")
+        if name == "horizon" and "horizon" not in self.frame.columns:
+            days = self.number("horizon_days")
+            problem = "is empty or negative; a horizon in days is needed"
+            _refuse(self.path, self.frame, ~(days >= 0), "horizon_days", problem)
+            return np.asarray(horizon_class(days))
+        return self.text(name)
+
+
+def read_events(path: Path, *, unresolved: bool = False) -> Events:
+    r"""Events from CSV (gzip too) or parquet.
+
+    Parameters
+    ----------
+    path : Path
+        Columns ``event_id, question_key, source, question_type, outcome`` and any others.
+    unresolved : bool
+        Allow an empty outcome, and its column to be missing.
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "events.csv"
+    ...     _ = file.write_text("event_id,question_key,source,question_type,outcome\n001,q,fred,dataset,1\n")
+    ...     read_events(file).event_id.tolist()
+    ['001']
+    """
+    frame = _raw(path)
+    if unresolved and "outcome" not in frame.columns:
+        frame = frame.assign(outcome=np.nan)
+    _require(path, frame, EVENT_COLUMNS)
+    ids = _text(path, frame, "event_id")
+    _unique(path, {"event_id": ids}, "event")
+    outcome = _number(path, frame, "outcome", blank=unresolved)
+    _refuse(
+        path,
+        frame,
+        ~np.isin(outcome, (0.0, 1.0)) & ~np.isnan(outcome),
+        "outcome",
+        lambda row: f"{outcome[row]:g} is neither 0 nor 1; partly resolved events must be left out",
+    )
+    return Events(
+        path=path,
+        event_id=ids,
+        question=_text(path, frame, "question_key"),
+        source=_text(path, frame, "source"),
+        kind=_text(path, frame, "question_type"),
+        outcome=outcome,
+        frame=frame,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecasts:
+    """The forecasts of a file, tied to the rows of its events."""
+
+    path: Path
+    events: Events
+    methods: tuple[str, ...]
+    """In the order of their first row."""
+    keyed_by: Literal["trial", "variant"]
+    variants: tuple[str, ...]
+    _method: IntArray
+    _event: IntArray
+    _key: IntArray
+    _p: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        events: Events,
+        values: Mapping[str, Mapping[str, ArrayLike]],
+        *,
+        keyed_by: Literal["trial", "variant"],
+    ) -> "Forecasts":
+        """Forecasts from arrays: method -> trial number or variant -> one probability per event.
+
+        Parameters
+        ----------
+        events : Events
+        values : mapping of str to mapping of str to array_like of shape (n,)
+            ``nan`` where there is none.
+        keyed_by : {"trial", "variant"}
+
+        Examples
+        --------
+        >>> events = Events.of([1, 0])
+        >>> Forecasts.of(events, {"m": {"1": [0.9, 0.2], "2": [0.7, 0.2]}}, keyed_by="trial").trials("m").tolist()
+        [[0.9, 0.7], [0.2, 0.2]]
+        """
+        names = list(dict.fromkeys(key for keys in values.values() for key in keys))
+        parts = []
+        for index, keys in enumerate(values.values()):
+            for key, forecast in keys.items():
+                p = np.asarray(forecast, dtype=np.float64)
+                rows = np.flatnonzero(np.isfinite(p))
+                number = int(key) - 1 if keyed_by == "trial" else names.index(key)
+                parts.append((np.full(len(rows), index), rows, np.full(len(rows), number), p[rows]))
+        method, event, code, p = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls(
+            path=Path("(arrays)"),
+            events=events,
+            methods=tuple(values),
+            keyed_by=keyed_by,
+            variants=() if keyed_by == "trial" else tuple(names),
+            _method=method.astype(np.int64),
+            _event=event.astype(np.int64),
+            _key=code.astype(np.int64),
+            _p=p,
+        )
+
+    def take(self, rows: IntArray) -> "Forecasts":
+        """The forecasts of the events at these rows; a method that has none there is no longer a method of it.
+
+        Examples
+        --------
+        >>> events = Events.of([1, 0])
+        >>> both = {"a": {"forecast": [0.9, 0.2]}, "b": {"forecast": [0.5, float("nan")]}}
+        >>> Forecasts.of(events, both, keyed_by="variant").take(np.array([1])).methods
+        ('a',)
+        """
+        position = np.full(len(self.events), -1, dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        inside = position[self._event] >= 0
+        present, method = np.unique(self._method[inside], return_inverse=True)
+        return replace(
+            self,
+            events=self.events.take(rows),
+            methods=tuple(self.methods[index] for index in present),
+            _method=method.astype(np.int64),
+            _event=position[self._event[inside]],
+            _key=self._key[inside],
+            _p=self._p[inside],
+        )
+
+    def _rows(self, method: str) -> IntArray:
+        if method not in self.methods:
+            known = ", ".join(self.methods[:20])
+            raise TableError(
+                self.path, f"there is no method {method!r}; the file has: {known}", column="method"
+            )
+        return np.flatnonzero(self._method == self.methods.index(method))
+
+    def trials(self, method: str) -> FloatArray:
+        """Trials of a method, shape (events, largest number of trials), ``nan`` where one is missing."""
+        if self.keyed_by != "trial":
+            problem = "has no column 'trial': pooling needs the trials; published forecasts take --variant"
+            raise TableError(self.path, problem, column="trial")
+        rows = self._rows(method)
+        matrix = np.full((len(self.events), int(self._key[rows].max()) + 1), np.nan)
+        matrix[self._event[rows], self._key[rows]] = self._p[rows]
+        return matrix
+
+    def variant(self, method: str, variant: str) -> FloatArray:
+        """Published forecasts of a method, shape (events,), ``nan`` where there is none."""
+        if self.keyed_by != "variant":
+            problem = "has no column 'variant': it holds trials, which --pool makes into forecasts"
+            raise TableError(self.path, problem, column="variant")
+        if variant not in self.variants:
+            known = ", ".join(self.variants)
+            raise TableError(
+                self.path, f"there is no variant {variant!r}; the file has: {known}", column="variant"
+            )
+        rows = self._rows(method)
+        rows = rows[self._key[rows] == self.variants.index(variant)]
+        p = np.full(len(self.events), np.nan)
+        p[self._event[rows]] = self._p[rows]
+        return p
+
+
+def read_forecasts(path: Path, events: Events) -> Forecasts:
+    r"""Forecasts from CSV (gzip too) or parquet, checked against their events.
+
+    Parameters
+    ----------
+    path : Path
+        ``method, event_id, trial, p`` (trials 1, 2, ...) or ``method, event_id, variant, p``; without either column
+        every row is the variant ``forecast``.
+    events : Events
+        Every event_id must be there.
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file, other = Path(folder) / "events.csv", Path(folder) / "forecasts.csv"
+    ...     _ = file.write_text("event_id,question_key,source,question_type,outcome\n001,q,fred,dataset,1\n")
+    ...     _ = other.write_text("method,event_id,trial,p\nm,001,1,0.2\nm,001,2,0.4\n")
+    ...     read_forecasts(other, read_events(file)).trials("m").tolist()
+    [[0.2, 0.4]]
+    """
+    frame = _raw(path)
+    _require(path, frame, FORECAST_COLUMNS)
+    if "trial" in frame.columns and "variant" in frame.columns:
+        raise TableError(
+            path, "has both 'trial' and 'variant': trials and published forecasts go in two files"
+        )
+    method, event = _text(path, frame, "method"), _text(path, frame, "event_id")
+    positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
+    _refuse(
+        path,
+        frame,
+        positions < 0,
+        "event_id",
+        lambda row: f"event {str(event[row])!r} is not in {events.path}",
+    )
+    p = _probability(path, frame, "p")
+    variants: tuple[str, ...] = ()
+    if "trial" in frame.columns:
+        number = _number(path, frame, "trial")
+        odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
+        _refuse(path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
+        key = number.astype(np.int64) - 1
+        _unique(path, {"method": method, "event": event, "trial": number.astype(np.int64)}, "the trial")
+    else:
+        labels = (
+            _text(path, frame, "variant") if "variant" in frame.columns else np.full(len(frame), "forecast")
+        )
+        _unique(path, {"method": method, "event": event, "variant": labels}, "the forecast")
+        codes, names = pd.factorize(labels)
+        key, variants = codes.astype(np.int64), tuple(str(name) for name in names)
+    codes, names = pd.factorize(method)
+    return Forecasts(
+        path=path,
+        events=events,
+        methods=tuple(str(name) for name in names),
+        keyed_by="trial" if "trial" in frame.columns else "variant",
+        variants=variants,
+        _method=codes.astype(np.int64),
+        _event=positions.astype(np.int64),
+        _key=key,
+        _p=p,
+    )
+
+
+def read_series(path: Path, date_column: str = "date", value_column: str = "value") -> tuple[Any, FloatArray]:
+    r"""Days and values of a time series; empty values are ``nan``.
+
+    Parameters
+    ----------
+    path : Path
+        CSV (gzip too) or parquet.
+    date_column, value_column : str
+        ISO dates (a month counts as its first day) and numbers.
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "series.csv"
+    ...     _ = file.write_text("date,value\n2020-01-02,1.5\n")
+    ...     days, values = read_series(file)
+    >>> str(days[0]), values.tolist()
+    ('2020-01-02', [1.5])
+    """
+    frame = _raw(path)
+    _require(path, frame, [date_column, value_column])
+    text = _text(path, frame, date_column)
+    parsed = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(
+        dtype="datetime64[D]"
+    )
+    _refuse(path, frame, np.isnat(parsed), date_column, lambda row: f"{str(text[row])!r} is not an ISO date")
+    return parsed, _number(path, frame, value_column, blank=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What one model answered about one event, by the way it was asked."""
+
+    variants: list[float]
+    yes: float | None
+    no: float | None
+    votes: list[float]
+    confidence: list[float | None]
+
+
+def read_answers(path: Path) -> dict[str, Answers]:
+    r"""Answers per event: ``variant`` and ``yes`` ask for P(Yes), ``no`` for P(No), ``vote`` for Yes (1) or No (0).
+
+    Parameters
+    ----------
+    path : Path
+        Columns ``event_id, kind, value`` and, for votes, ``confidence``.
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "answers.csv"
+    ...     _ = file.write_text("event_id,kind,value\ne1,yes,0.7\ne1,no,0.5\n")
+    ...     read_answers(file)["e1"].no
+    0.5
+    """
+    frame = _raw(path)
+    _require(path, frame, ["event_id", "kind", "value"])
+    events, kinds = _text(path, frame, "event_id"), _text(path, frame, "kind")
+    values = _probability(path, frame, "value")
+    confidence = np.full(len(frame), np.nan)
+    if "confidence" in frame.columns:
+        confidence = _probability(path, frame, "confidence", blank=True)
+    by_event: dict[str, Answers] = {}
+    for row, (event, kind, value, sure) in enumerate(
+        zip(events, kinds, values, confidence, strict=True), start=1
+    ):
+        name = str(event)
+        answer = by_event.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
+        if kind == "variant":
+            answer.variants.append(float(value))
+        elif kind == "vote":
+            if value not in (0.0, 1.0):
+                raise TableError(path, f"{value:g} is no vote (1 Yes, 0 No)", row=row, column="value")
+            answer.votes.append(float(value))
+            answer.confidence.append(None if np.isnan(sure) else float(sure))
+        elif kind in ("yes", "no"):
+            if getattr(answer, str(kind)) is not None:
+                raise TableError(
+                    path, f"event {name!r} has two answers of kind {str(kind)!r}", row=row, column="kind"
+                )
+            answer = replace(answer, yes=float(value)) if kind == "yes" else replace(answer, no=float(value))
+        else:
+            raise TableError(path, f"{str(kind)!r} is none of variant, yes, no, vote", row=row, column="kind")
+        by_event[name] = answer
+    return by_event

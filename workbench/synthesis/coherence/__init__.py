@@ -1,0 +1,1 @@
+"""What cannot be true together, and questions with several options."""

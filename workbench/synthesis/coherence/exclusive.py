@@ -1,0 +1,152 @@
+"""Which of several statements cannot be true together because they name different ranges of one quantity.
+
+"closes below 2600", "closes between 2600 and 2800" and "closes above 2800" are one question cut in three: their
+probabilities sum to 1. Words that exclude each other otherwise are for the analyst to name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+from workbench.propositions.checks import normal_statement
+from workbench.synthesis.coherence.findings import TOLERANCE, Finding, check_exclusive, check_forecasts
+
+_LEVEL = r"[$€£]?\s*(-?\d+(?:,\d{3})*(?:\.\d+)?)(?![\w-])(?!\.\d)"
+_BETWEEN = re.compile(rf"\b(?:between|from)\s+{_LEVEL}\s*(%|points?|dollars?)?\s+(?:and|to)\s+{_LEVEL}")
+_SIDES = (
+    # (words, is a lower bound, the bound itself counts)
+    (re.compile(rf"\b(?:at or above|at least|no less than|>=|≥)\s*{_LEVEL}"), True, True),
+    (re.compile(rf"\b(?:at or below|at most|no more than|<=|≤)\s*{_LEVEL}"), False, True),
+    (re.compile(rf"\b(?:above|over|more than|greater than|higher than|exceeds)\s*{_LEVEL}"), True, False),
+    (re.compile(rf"\b(?:below|under|less than|fewer than|lower than)\s*{_LEVEL}"), False, False),
+)
+_NOT = re.compile(r"\b(?:not|no|never|neither|nor|fails? to|without|unless)\b|n't\b")
+_TOUCHES = re.compile(
+    r"\b(?:by|before|at least once|at some point|any|ever|touch(?:es)?|until|through|stays?)\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """The part of a quantity's range that a statement claims; ``None`` for a bound that may or may not belong to it."""
+
+    key: str
+    low: float
+    high: float
+    holds_low: bool | None
+    holds_high: bool | None
+
+
+def read_band(key: str, statement: str) -> tuple[str, Band] | None:
+    """The statement without its range, and the range; None where it names none, or one that may be passed on the way.
+
+    Negated sentences and those about a whole span ("by", "at least once", "stays") are left alone.
+
+    >>> read_band("a", "The VIX closes at or below 20 on 2018-12-31")
+    ('the vix closes § on 2018-12-31', Band(key='a', low=-inf, high=20.0, holds_low=False, holds_high=True))
+    """
+    plain = normal_statement(statement)
+    if _NOT.search(plain.replace("no less than", "").replace("no more than", "")):
+        return None
+    between = _BETWEEN.search(plain)
+    if between is not None:
+        low, high = _number(between[1]), _number(between[3])
+        if low >= high:
+            return None
+        rest = plain[: between.start()] + "§" + plain[between.end() :]
+        band = Band(key=key, low=low, high=high, holds_low=None, holds_high=None)
+        return None if _TOUCHES.search(rest) else (rest, band)
+    for words, lower, holds in _SIDES:
+        found = words.search(plain)
+        if found is None:
+            continue
+        rest = plain[: found.start()] + "§" + plain[found.end() :]
+        if _TOUCHES.search(rest) or any(other.search(rest) for other, _, _ in _SIDES):
+            return None
+        level = _number(found[1])
+        if lower:
+            return rest, Band(key=key, low=level, high=inf, holds_low=holds, holds_high=False)
+        return rest, Band(key=key, low=-inf, high=level, holds_low=False, holds_high=holds)
+    return None
+
+
+def find_exclusive(statements: Mapping[str, str]) -> list[tuple[tuple[str, ...], bool]]:
+    """Groups of statements whose ranges do not overlap, each with whether they cover everything between them.
+
+    Only groups that no further statement fits into are given, the ranges in rising order.
+    """
+    groups: dict[str, list[Band]] = {}
+    for key, statement in statements.items():
+        read = read_band(key, statement)
+        if read is not None:
+            groups.setdefault(read[0], []).append(read[1])
+    found = []
+    for bands in groups.values():
+        for chain in _chains(sorted(bands, key=lambda band: (band.low, band.high))):
+            if len(chain) > 1:
+                found.append((tuple(band.key for band in chain), _covers(chain)))
+    return found
+
+
+def check_ranges(p: Mapping[str, float], statements: Mapping[str, str]) -> list[Finding]:
+    """Findings of the groups that :func:`find_exclusive` names: a cover must sum to 1, others to at most 1."""
+    found: list[Finding] = []
+    texts = {key: text for key, text in statements.items() if key in p}
+    for group, everything in find_exclusive(texts):
+        found += check_exclusive({key: p[key] for key in group}, exhaustive=everything, tolerance=TOLERANCE)
+    return found
+
+
+def forecast_findings(
+    p: Mapping[str, float], statements: Mapping[str, str], exclusive: Sequence[Sequence[str]] = ()
+) -> list[Finding]:
+    """What cannot be true together among forecasts: the groups named exclusive, and what the statements themselves tell.
+
+    Told are nested thresholds and deadlines, ranges of one quantity, repeated and contrary statements.
+    """
+    found = check_forecasts(p, statements, exclusive=exclusive)
+    told = {frozenset(finding.ids) for finding in found}
+    return found + [each for each in check_ranges(p, statements) if frozenset(each.ids) not in told]
+
+
+#: Chains through overlapping ranges multiply; so many are looked at.
+MAX_CHAINS = 200
+
+
+def _chains(bands: Sequence[Band]) -> list[list[Band]]:
+    """Maximal sequences of ranges that follow one another without overlap."""
+    done: list[list[Band]] = []
+    stack: list[list[Band]] = [[band] for band in bands if not any(_apart(other, band) for other in bands)]
+    while stack and len(done) < MAX_CHAINS:
+        chain = stack.pop()
+        after = [band for band in bands if _apart(chain[-1], band)]
+        # a range with room for another one before it belongs into a longer chain
+        following = [band for band in after if not any(_apart(other, band) for other in after)]
+        if following:
+            stack += [[*chain, band] for band in following]
+        else:
+            done.append(chain)
+    return done
+
+
+def _apart(one: Band, other: Band) -> bool:
+    """Whether the first lies wholly before the second."""
+    both_hold = one.holds_high is True and other.holds_low is True
+    return one.high < other.low or (one.high == other.low and not both_hold)
+
+
+def _covers(chain: Sequence[Band]) -> bool:
+    if chain[0].low != -inf or chain[-1].high != inf:
+        return False
+    return all(
+        one.high == other.low and not (one.holds_high is False and other.holds_low is False)
+        for one, other in pairwise(chain)
+    )
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))

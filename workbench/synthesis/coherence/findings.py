@@ -1,0 +1,269 @@
+"""What cannot be true together: over one tree, and across forecasts that bear on each other.
+
+A finding is a fact about stated numbers, words or signs, with its size; nothing is repaired.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum
+from typing import Any, Literal
+
+from workbench.propositions import NodeId, Polarity, Rule, Tree
+from workbench.propositions.checks import normal_statement
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.rules.linear import INTERCEPT
+
+TOLERANCE = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One incoherence.
+
+    Parameters
+    ----------
+    kind : str
+        ``exclusive``, ``nested``, ``frechet``, ``polarity``, ``duplicate``, ``negated``.
+    ids : tuple of str
+        Propositions or forecasts it is about.
+    message : str
+        One line.
+    gap : float or None
+        How far off, signed where that has a meaning; None where it is not a matter of degree.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    message: str
+    gap: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {"kind": self.kind, "ids": list(self.ids), "message": self.message, "gap": self.gap}
+
+
+def check_tree(tree: Tree) -> list[Finding]:
+    """Findings over one tree: polarity against sign, Frechet bounds of AND and OR, repeated or negated siblings, and
+    siblings that are nested dates or thresholds out of order.
+    """
+    found: list[Finding] = []
+    for node_id in tree.inner():
+        node = tree[node_id]
+        below = {child.id: child.p for child in tree.children(node_id)}
+        known = {child: p for child, p in below.items() if p is not None}
+        if node.rule is not None and node.rule.numeric and len(known) == len(below):
+            signs = node.rule.coefficients(known)
+            for child, polarity in node.polarities.items():
+                weight = signs.get(child, 0.0)
+                if weight * (1 if polarity is Polarity.POSITIVE else -1) < -1e-12 and child != INTERCEPT:
+                    found.append(
+                        Finding(
+                            kind="polarity",
+                            ids=(node_id, child),
+                            message=f"{child} is stated as {polarity} for {node_id} but moves it by {weight:+.3g}",
+                            gap=weight,
+                        )
+                    )
+            if node.p is not None:
+                found += _check_bounds(node_id, node.rule, node.p, known)
+        statements = {child.id: child.statement for child in tree.children(node_id)}
+        found += check_statements(statements)
+        found += check_nested(find_nested(statements), known)
+    return found
+
+
+def check_exclusive(
+    p: Mapping[str, float], *, exhaustive: bool = True, tolerance: float = TOLERANCE
+) -> list[Finding]:
+    """Whether exclusive options sum to 1; to at most 1 when they are not all there are.
+
+    The gap is the sum minus 1.
+    """
+    gap = fsum(p.values()) - 1.0
+    if gap > tolerance or (exhaustive and gap < -tolerance):
+        what = "sum to" if exhaustive else "exclude each other but sum to"
+        message = f"the options {what} {1 + gap:.4g}, not {'1' if exhaustive else 'at most 1'}"
+        return [Finding(kind="exclusive", ids=tuple(p), message=message, gap=gap)]
+    return []
+
+
+def _check_bounds(node: NodeId, rule: Rule, p: float, below: Mapping[NodeId, float]) -> list[Finding]:
+    """A held value outside what the rule allows under any dependence between the children."""
+    bounds = rule.dependence_bounds(below)
+    if bounds is None or bounds[0] - 1e-9 <= p <= bounds[1] + 1e-9:
+        return []
+    low, high = bounds
+    message = (
+        f"{node} is {p:.3g}, but {rule.equation()} at its children's values lies in [{low:.3g}, {high:.3g}]"
+    )
+    ids = (node, *rule.named_children())
+    return [Finding(kind="frechet", ids=ids, message=message, gap=p - high if p > high else p - low)]
+
+
+# -- nested dates and thresholds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nested:
+    """Forecasts that imply one another: each implies the next, so p must not fall along ``ids``."""
+
+    ids: tuple[str, ...]
+    what: Literal["threshold", "date"]
+
+
+_NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w-])(?!\.\d)")
+_DATE = re.compile(r"(?<![\w-])\d{4}-\d{2}-\d{2}(?![\w-])")
+_ABOVE = re.compile(
+    r"(?:above|over|at least|more than|exceeds?|greater than|higher than|>=?|≥)\s*[$€£]?\s*§", re.IGNORECASE
+)
+_BELOW = re.compile(
+    r"(?:below|under|at most|less than|fewer than|lower than|<=?|≤)\s*[$€£]?\s*§", re.IGNORECASE
+)
+_BY = re.compile(r"(?:by|before|no later than)\s*§", re.IGNORECASE)
+_LASTS = re.compile(
+    r"\b(?:stays?|remains?|keeps?|holds?|throughout|through|until|every|always)\b", re.IGNORECASE
+)
+_NOT = re.compile(r"\b(?:not|no|never|neither|nor|fails? to|without|unless)\b|n't\b", re.IGNORECASE)
+
+
+def find_nested(statements: Mapping[str, str]) -> list[Nested]:
+    """Groups of statements that differ in one threshold or one deadline only.
+
+    "above 20" implies "above 15"; "by 2018-09-30" implies "by 2018-12-31". Negated sentences are left alone, so are those
+    with comparisons both ways, and deadlines of something that lasts ("stays above 20 until ...").
+    """
+    groups: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for key, statement in statements.items():
+        plain = normal_statement(statement)
+        for match in _DATE.finditer(plain):
+            template = plain[: match.start()] + "§" + plain[match.end() :]
+            if _BY.search(template) and not (_NOT.search(template) or _LASTS.search(template)):
+                groups.setdefault((template, "date"), []).append((float(match[0].replace("-", "")), key))
+        masked = _DATE.sub(lambda m: "d" * len(m[0]), plain)
+        for match in _NUMBER.finditer(masked):
+            template = plain[: match.start()] + "§" + plain[match.end() :]
+            above, below = _ABOVE.search(template), _BELOW.search(template)
+            if bool(above) != bool(below) and not _NOT.search(template):
+                level = float(match[0].replace(",", ""))
+                groups.setdefault((template, "threshold"), []).append((-level if above else level, key))
+    return [
+        Nested(ids=tuple(key for _, key in sorted(members)), what="date" if what == "date" else "threshold")
+        for (_, what), members in groups.items()
+        if len({level for level, _ in members}) > 1
+    ]
+
+
+def check_nested(groups: Sequence[Nested], p: Mapping[str, float], tolerance: float = 1e-9) -> list[Finding]:
+    """Whether p never falls from a forecast to one that it implies; the gap is the fall, negative."""
+    found = []
+    for group in groups:
+        known = [key for key in group.ids if key in p]
+        for narrow, wide in pairwise(known):
+            if p[wide] < p[narrow] - tolerance:
+                message = f"{narrow} implies {wide} (wider {group.what}), but {p[narrow]:.3g} is more than {p[wide]:.3g}"
+                found.append(
+                    Finding(kind="nested", ids=(narrow, wide), message=message, gap=p[wide] - p[narrow])
+                )
+    return found
+
+
+# -- words
+
+_OPPOSITES = {
+    "above": "below", "over": "under", "higher": "lower", "rises": "falls", "rise": "fall", "increases": "decreases",
+    "increase": "decrease", "more": "less", "wins": "loses", "gains": "loses", "widens": "narrows", "accelerates": "slows",
+    "strengthens": "weakens", "outperforms": "underperforms",
+}  # fmt: skip
+_TURNED = {*_OPPOSITES.items(), *((after, before) for before, after in _OPPOSITES.items())}
+_SIDED = {word for pair in _TURNED for word in pair}
+_FILLER = {
+    "the",
+    "a",
+    "an",
+    "will",
+    "be",
+    "is",
+    "are",
+    "do",
+    "does",
+    "did",
+    "has",
+    "have",
+    "to",
+    "of",
+    "that",
+}
+
+
+def check_statements(statements: Mapping[str, str]) -> list[Finding]:
+    """Pairs that say the same, or the contrary, judged by their words: a negation more or less, or one opposite."""
+    found = []
+    bags = {key: _words(text) for key, text in statements.items()}
+    keys = list(bags)
+    for place, one in enumerate(keys):
+        for other in keys[place + 1 :]:
+            (mine, my_not), (theirs, their_not) = bags[one], bags[other]
+            swaps = (
+                sum(a != b for a, b in zip(mine, theirs, strict=False)) if len(mine) == len(theirs) else -1
+            )
+            turned = swaps == sum(pair in _TURNED for pair in zip(mine, theirs, strict=False)) and swaps >= 0
+            if mine == theirs or (turned and swaps == 1):
+                same = (mine == theirs) == (my_not == their_not)
+                kind = "duplicate" if same else "negated"
+                says = "repeats" if same else "is the contrary of"
+                found.append(
+                    Finding(
+                        kind=kind, ids=(one, other), message=f"{other} {says} {one}: {statements[other]!r}"
+                    )
+                )
+    return found
+
+
+def _words(text: str) -> tuple[list[str], bool]:
+    """Content words in order, plurals and verb endings levelled, and whether the sentence is negated."""
+    plain = normal_statement(text).replace("’", "'")
+    negated = len(_NOT.findall(plain)) % 2 == 1
+    tokens = re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*|[%$€£]", _NOT.sub(" ", plain))
+    kept = [token for token in tokens if token not in _FILLER]
+    return [token if token in _SIDED else _stem(token) for token in kept], negated
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def check_forecasts(
+    p: Mapping[str, float],
+    statements: Mapping[str, str] | None = None,
+    *,
+    exclusive: Sequence[Sequence[str]] = (),
+    nested: Sequence[Nested] = (),
+) -> list[Finding]:
+    """Findings across forecasts: stated exclusive groups, stated and detected nested ones, repeated or contrary statements
+    whose probabilities disagree.
+
+    Raises
+    ------
+    SensitivityError
+        A group names a forecast that is not there.
+    """
+    for group in (*exclusive, *(group.ids for group in nested)):
+        missing = [key for key in group if key not in p]
+        if missing:
+            raise SensitivityError(f"no forecast {', '.join(missing)}")
+    found = [finding for group in exclusive for finding in check_exclusive({key: p[key] for key in group})]
+    texts = {key: text for key, text in (statements or {}).items() if key in p}
+    groups = list(nested) + [group for group in find_nested(texts) if group not in nested]
+    found += check_nested(groups, p)
+    for pair in check_statements(texts):
+        one, other = pair.ids
+        gap = p[other] - (p[one] if pair.kind == "duplicate" else 1 - p[one])
+        if abs(gap) > TOLERANCE:
+            found.append(
+                Finding(kind=pair.kind, ids=pair.ids, message=f"{pair.message}, off by {gap:+.3g}", gap=gap)
+            )
+    return found

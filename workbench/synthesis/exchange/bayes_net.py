@@ -1,0 +1,171 @@
+"""The tree read as a Bayes net: one binary variable per proposition, the children its parents (paper A, App. B)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, get_args
+
+from workbench.propositions import NodeId, Proposition, Rule, Tree
+from workbench.propositions.rule import Normaliser
+from workbench.synthesis.errors import NotRepresentable
+from workbench.synthesis.whatif.evaluation import evaluate, follows_children
+
+OnMisfit = Literal["refuse", "project"]
+
+TABLE_PARENTS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """One proposition as a variable.
+
+    Parameters
+    ----------
+    id : str
+    name : str
+        The id as other programs take it: P1.2 becomes P1_2.
+    statement : str
+    prior : float or None
+        For a variable without parents (leaf, pinned node, node without a function).
+    rule : Rule or None
+        For the others: strict, so that it is the table's row for every assignment of 0 and 1 to the parents.
+    parents : tuple of str
+        Ids.
+    """
+
+    id: NodeId
+    name: str
+    statement: str
+    prior: float | None
+    rule: Rule | None
+    parents: tuple[NodeId, ...]
+
+    def table(self) -> list[float]:
+        """P(true) per assignment of the parents, the last parent changing fastest, false before true.
+
+        Raises
+        ------
+        NotRepresentable
+            More than 16 parents: the table would not fit.
+        """
+        if self.rule is None:
+            assert self.prior is not None
+            return [self.prior]
+        if len(self.parents) > TABLE_PARENTS:
+            raise NotRepresentable(
+                f"{self.id} has {len(self.parents)} children, a table of 2^{len(self.parents)} rows; export json or problog"
+            )
+        rows = product((0.0, 1.0), repeat=len(self.parents))
+        return [_unit(self.rule.evaluate(dict(zip(self.parents, row, strict=True)))) for row in rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BayesNet:
+    """The tree as a Bayes net.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+        Depth first; what lies below a pinned node is left out, it has no say.
+    gaps : mapping
+        Per projected node the greatest difference its table makes over all values of its children.
+    root_error : float or None
+        Difference between the net's root marginal and the tree's root value; None when the tree has none.
+    notes : tuple of str
+        What was changed or left out, one line each.
+    """
+
+    variables: tuple[Variable, ...]
+    gaps: Mapping[NodeId, float]
+    root_error: float | None
+    notes: tuple[str, ...]
+
+    def marginals(self) -> dict[NodeId, float]:
+        """P(true) of every variable, exact: in a tree the parents of a variable are independent."""
+        found: dict[NodeId, float] = {}
+        for variable in reversed(self.variables):
+            if variable.rule is None:
+                assert variable.prior is not None
+                found[variable.id] = variable.prior
+            else:
+                found[variable.id] = _unit(variable.rule.evaluate(found))
+        return found
+
+
+def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale") -> BayesNet:
+    """Read a valued tree as a Bayes net.
+
+    Parameters
+    ----------
+    tree : Tree
+        Every leaf grounded.
+    misfit : {"refuse", "project"}
+        What to do with a linear rule that leaves [0, 1] for some children (it is no table), a min/max or naive logic rule
+        (it is no probability): refuse, or put the strict or exact rule in its place and say what that costs.
+    normalise : {"scale", "softmax", "min-max"}
+        How a projected linear rule is made strict.
+
+    Raises
+    ------
+    NotRepresentable
+        A value is missing, or a rule is no table and ``misfit`` is "refuse".
+    """
+    if misfit not in get_args(OnMisfit):
+        raise NotRepresentable(f"misfit is refuse or project, not {misfit!r}")
+    here = evaluate(tree)
+    variables: list[Variable] = []
+    gaps: dict[NodeId, float] = {}
+    notes: list[str] = []
+    stack = [tree.root.id]
+    while stack:
+        node = tree[stack.pop()]
+        rule, prior = None, None
+        if follows_children(node):
+            rule, gap = _tabular(node, misfit, normalise)
+            if gap is not None:
+                gaps[node.id] = gap
+                notes.append(f"{node.id}: rule projected, its table differs by at most {gap:.4g}")
+            stack.extend(reversed(node.children))
+        else:
+            prior = here.values[node.id]
+            if prior is None:
+                raise NotRepresentable(f"{node.id} has no value: ground or synthesize it before exporting")
+            if node.children:
+                why = "held by an analyst" if node.pinned else "without a function"
+                notes.append(
+                    f"{node.id} is {why}: a plain prior, the {len(tree.below(node.id))} nodes below are left out"
+                )
+        variables.append(
+            Variable(
+                id=node.id,
+                name=node.id.replace(".", "_"),
+                statement=node.statement,
+                prior=prior,
+                rule=rule,
+                parents=node.children if rule is not None else (),
+            )
+        )
+    net = BayesNet(variables=tuple(variables), gaps=gaps, root_error=None, notes=tuple(notes))
+    error = None if here.root is None else net.marginals()[tree.root.id] - here.root
+    if error is not None and gaps:
+        notes.append(f"the net's root is {net.marginals()[tree.root.id]:.6g}, the tree's {here.root:.6g}")
+    return BayesNet(variables=net.variables, gaps=gaps, root_error=error, notes=tuple(notes))
+
+
+def _tabular(node: Proposition, misfit: OnMisfit, normalise: Normaliser) -> tuple[Rule, float | None]:
+    rule = node.rule
+    assert rule is not None
+    problem = rule.table_problem()
+    if problem is None:
+        return rule, None
+    nearest = rule.projected(normalise) if misfit == "project" else None
+    if nearest is None:
+        way_out = "; ask for the projection" if rule.projected(normalise) is not None else ""
+        raise NotRepresentable(f"{node.id} is no Bayes net table: {problem}{way_out}")
+    return nearest
+
+
+def _unit(value: Any) -> float:
+    return min(1.0, max(0.0, float(value)))

@@ -1,0 +1,1 @@
+"""The rules by which a proposition's p follows from its children's."""

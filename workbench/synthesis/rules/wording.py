@@ -1,0 +1,53 @@
+"""Numbers and terms as equations of rules are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from workbench.propositions import NodeId, natural_order
+
+MINUS = "−"
+
+
+def size(value: float) -> str:
+    """The absolute value with two to six decimals: enough to recompute a p to its printed 0.1 %, short for round numbers.
+
+    >>> size(-0.5), size(0.1578), size(1 / 3), size(0)
+    ('0.50', '0.1578', '0.333333', '0.00')
+    """
+    whole, _, digits = f"{abs(value):.6f}".partition(".")
+    return f"{whole}.{digits[:2]}{digits[2:].rstrip('0')}"
+
+
+def signed(value: float) -> str:
+    """The value with a minus sign if it is negative.
+
+    >>> signed(-0.25), signed(0.5), signed(-0.0)
+    ('−0.25', '0.50', '0.00')
+    """
+    return f"{MINUS if value < 0 else ''}{size(value)}"
+
+
+def weighted_sum(intercept: float, weights: Mapping[NodeId, float]) -> str:
+    """``intercept + weight × child ...``, children in number order.
+
+    >>> weighted_sum(0.02, {"P10": -0.25, "P2": 0.5})
+    '0.02 + 0.50 × P2 − 0.25 × P10'
+    """
+    terms = [signed(intercept)]
+    for child in natural_order(weights):
+        terms.append(f"{MINUS if weights[child] < 0 else '+'} {size(weights[child])} × {child}")
+    return " ".join(terms)
+
+
+def product_of_failures(first: str | None, weights: Mapping[NodeId, float]) -> str:
+    """``first × (1 − weight × child) × ...``, the chance that no cause acts."""
+    factors: Iterable[str] = (
+        f"(1 {MINUS} {size(weights[child])} × {child})" for child in natural_order(weights)
+    )
+    return " × ".join([*([first] if first else []), *factors])
+
+
+def decimal(value: float) -> str:
+    """A probability for another program: every digit, and never ``0`` alone, which ProbLog reads as an integer."""
+    return format(value, ".17g") if value else "0.0"

@@ -1,0 +1,1 @@
+"""What the root depends on: paths, swings, uncertainty, noise, and refits of a rule."""

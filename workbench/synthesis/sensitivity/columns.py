@@ -1,0 +1,49 @@
+"""The root for many assignments of leaf values at once, as numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.propositions import ROOT, NodeId, Tree
+from workbench.synthesis.whatif.evaluation import evaluate, follows_children
+
+Column = NDArray[np.float64]
+
+
+def root_columns(
+    tree: Tree, leaves: Mapping[NodeId, Column], rules: Mapping[NodeId, Any] | None = None
+) -> Column:
+    """The root's value for every row.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree whose root has a value.
+    leaves : mapping
+        Per leaf that varies, its values, all of one length; the others keep theirs.
+    rules : mapping, optional
+        Per inner node a function from the children's columns to the node's, in place of its rule.
+    """
+    here = evaluate(tree)
+    length = len(next(iter(leaves.values()))) if leaves else 1
+    columns: dict[NodeId, Column] = {}
+    for node_id in reversed(tree.ids()):
+        node = tree[node_id]
+        if node_id in leaves and not node.pinned:
+            columns[node_id] = leaves[node_id]
+        elif follows_children(node):
+            assert node.rule is not None
+            below = {child: columns.pop(child) for child in node.children}
+            compute = rules[node_id] if rules and node_id in rules else node.rule.columns
+            raw = np.asarray(compute(below), dtype=np.float64)
+            columns[node_id] = np.atleast_1d(np.clip(raw, 0.0, 1.0))  # a constant formula has no length
+        else:
+            for child in node.children:
+                columns.pop(child, None)
+            value = here.values[node_id]
+            columns[node_id] = np.full(length, np.nan if value is None else value)
+    return np.broadcast_to(columns[ROOT], (length,)) if len(columns[ROOT]) != length else columns[ROOT]

@@ -1,0 +1,157 @@
+"""What it would be worth to know more about a leaf, and which one to ground next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, inf
+from typing import Any
+
+from workbench.propositions import NodeId, Tree, check_probability
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.sensitivity.paths import path_weights, root_if, swings
+from workbench.synthesis.whatif.evaluation import evaluate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InformationRow:
+    """One leaf's worth.
+
+    Parameters
+    ----------
+    id : str
+    p : float or None
+        None: not grounded yet, which comes first of all.
+    resolve : float or None
+        Expected cut in the root's Brier score from learning whether the leaf is true: p (1 - p) (root if true - root if
+        false)^2, when the tree is taken at its word.
+    reground : float or None
+        Cut in the root's error variance from ``more`` further trials of the leaf.
+    trials : int
+        Trials there are.
+    trial_sd : float
+        Standard deviation of one trial, blended with what was assumed.
+    cost : float or None
+        Dollars of one trial; None where unknown.
+    per_dollar : float or None
+        ``reground`` per dollar; None where the cost is unknown, infinite where it is nothing.
+    """
+
+    id: NodeId
+    p: float | None
+    resolve: float | None
+    reground: float | None
+    trials: int
+    trial_sd: float
+    cost: float | None
+    per_dollar: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object; infinity becomes null."""
+        per_dollar = None if self.per_dollar == inf else self.per_dollar
+        return {
+            "id": self.id,
+            "p": self.p,
+            "resolve": self.resolve,
+            "reground": self.reground,
+            "trials": self.trials,
+            "trial_sd": self.trial_sd,
+            "cost": self.cost,
+            "per_dollar": per_dollar,
+        }
+
+
+def value_of_information(
+    tree: Tree,
+    trials: Mapping[NodeId, Sequence[float]] | None = None,
+    costs: Mapping[NodeId, float] | None = None,
+    *,
+    more: int = 1,
+    assumed_sd: float = 0.1,
+    assumed_weight: float = 1.0,
+) -> list[InformationRow]:
+    """One row per leaf that has a say or no value yet, in tree order.
+
+    Parameters
+    ----------
+    tree : Tree
+    trials : mapping, optional
+        Per leaf the p of every trial so far.
+    costs : mapping, optional
+        Dollars per trial of a leaf.
+    more : int
+        How many further trials are weighed.
+    assumed_sd, assumed_weight : float
+        One trial's standard deviation before any was seen, and how many observed deviations it counts for: with few
+        trials their own spread says little.
+
+    Raises
+    ------
+    SensitivityError, ProbabilityOutOfRange
+    """
+    if more < 1 or assumed_sd < 0 or assumed_weight <= 0:
+        raise SensitivityError(
+            "more must be at least 1, the assumed spread not negative, its weight positive"
+        )
+    here = evaluate(tree)
+    weights = path_weights(tree, at=here)
+    maps = swings(tree, at=here)
+    rows = []
+    for leaf in tree.leaves():
+        p, weight, swing = here.values[leaf], weights[leaf], maps[leaf]
+        seen = list((trials or {}).get(leaf, () if p is None else (p,)))
+        cost = (costs or {}).get(leaf)
+        if cost is not None and not cost >= 0:
+            raise SensitivityError(f"the cost of {leaf} is {cost:g}; dollars are not negative")
+        variance = _trial_variance(leaf, seen, assumed_sd, assumed_weight)
+        resolve = reground = None
+        if p is not None and swing is not None and weight is not None:
+            if swing.exact:
+                ends: tuple[float | None, float | None] = swing(1.0), swing(0.0)
+            else:
+                ends = root_if(tree, leaf, 1.0, here), root_if(tree, leaf, 0.0, here)
+            assert ends[0] is not None and ends[1] is not None
+            resolve = p * (1 - p) * (ends[0] - ends[1]) ** 2
+            count = max(1, len(seen))
+            reground = weight**2 * variance * (1 / count - 1 / (count + more))
+        per_dollar = None
+        if reground is not None and cost is not None:
+            spent = cost * more
+            per_dollar = reground / spent if spent > 0 else (inf if reground > 0 else 0.0)
+        rows.append(
+            InformationRow(
+                id=leaf,
+                p=p,
+                resolve=resolve,
+                reground=reground,
+                trials=len(seen),
+                trial_sd=variance**0.5,
+                cost=cost,
+                per_dollar=per_dollar,
+            )
+        )
+    return rows
+
+
+def ground_next(rows: Sequence[InformationRow]) -> list[InformationRow]:
+    """The rows, best first: leaves without a value, then by variance cut per dollar where every cost is known, else by cut.
+
+    Leaves that cost nothing are ranked among themselves by the cut alone.
+    """
+    priced = all(row.cost is not None for row in rows if row.p is not None)
+
+    def rank(row: InformationRow) -> tuple[float, float]:
+        gain = row.reground or 0.0
+        if row.p is None:
+            return -inf, 0.0
+        return (-(row.per_dollar or 0.0), -gain) if priced else (0.0, -gain)
+
+    return sorted(rows, key=rank)
+
+
+def _trial_variance(leaf: NodeId, seen: Sequence[float], assumed_sd: float, assumed_weight: float) -> float:
+    for value in seen:
+        check_probability(value, of=f"a trial of {leaf}")
+    mean = fsum(seen) / len(seen) if seen else 0.0
+    squares = fsum((value - mean) ** 2 for value in seen)
+    return (squares + assumed_weight * assumed_sd**2) / (max(0, len(seen) - 1) + assumed_weight)

@@ -1,0 +1,132 @@
+"""Disturbing the leaves, to see how much a synthesis rule amplifies it (paper A, section 5.3; FEATURES A19)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any, Literal, get_args
+
+from workbench.propositions import NodeId, Tree, check_probability
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.whatif.evaluation import follows_children, settle
+
+Noise = Literal["normal", "uncertain", "reverse"]
+
+
+def noisy_values(values: Mapping[NodeId, float], kind: Noise, level: float, seed: int) -> dict[NodeId, float]:
+    """Disturbed soft truth values, the same for the same seed, whatever the order of the ids.
+
+    Parameters
+    ----------
+    values : mapping
+    kind : {"normal", "uncertain", "reverse"}
+        ``normal``: p + N(0, level), held inside [0, 1]; ``uncertain``: 0.5 with probability level; ``reverse``: 1 - p with
+        probability level.
+    level : float
+        In [0, 1]; 0 changes nothing.
+    seed : int
+
+    Raises
+    ------
+    SensitivityError, ProbabilityOutOfRange
+    """
+    if kind not in get_args(Noise):
+        raise SensitivityError(f"noise is one of {', '.join(get_args(Noise))}, not {kind!r}")
+    check_probability(level, of="the noise level")
+    found = {}
+    for node, p in values.items():
+        source = random.Random(f"{seed}:{kind}:{node}")  # one stream per leaf: more noise keeps the same draw
+        if kind == "normal":
+            found[node] = min(1.0, max(0.0, p + level * source.gauss(0.0, 1.0)))
+        else:
+            hit = source.random() < level
+            found[node] = p if not hit else 0.5 if kind == "uncertain" else 1.0 - p
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseStudy:
+    """The root over many disturbed copies of one tree.
+
+    Parameters
+    ----------
+    root : float
+        Undisturbed.
+    values : tuple of float
+        Of every draw, in order.
+    mean, sd : float
+        Of the values (ddof 1).
+    quantiles : mapping
+        5, 25, 50, 75 and 95 percent points, by linear interpolation.
+    """
+
+    root: float
+    values: tuple[float, ...]
+    mean: float
+    sd: float
+    quantiles: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {
+            "root": self.root,
+            "mean": self.mean,
+            "sd": self.sd,
+            "quantiles": dict(self.quantiles),
+            "values": list(self.values),
+        }
+
+
+def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int) -> NoiseStudy:
+    """The root under noise at the leaves, ``draws`` times; the same for the same seed, and its first draws for fewer.
+
+    Raises
+    ------
+    SensitivityError
+        Fewer than 2 draws, no root value, or a node without a function, which noise below it could not move.
+    """
+    if draws < 2:
+        raise SensitivityError(f"a distribution needs at least 2 draws, not {draws}")
+    if tree.root.p is None:
+        raise SensitivityError("the root has no value: ground and synthesize the tree first")
+    deaf = [node for node in tree.inner() if not follows_children(tree[node]) and not tree[node].pinned]
+    if deaf:
+        raise SensitivityError(
+            f"{', '.join(deaf)} has no function, so noise below it cannot reach the root: analyze with another --rule"
+        )
+    sources = random.Random(seed)
+    values = []
+    for _ in range(draws):
+        root = inject_noise(tree, kind, level, seed=sources.getrandbits(63)).root.p
+        assert root is not None
+        values.append(root)
+    mean = fsum(values) / draws
+    ordered = sorted(values)
+    return NoiseStudy(
+        root=tree.root.p,
+        values=tuple(values),
+        mean=mean,
+        sd=(fsum((value - mean) ** 2 for value in values) / (draws - 1)) ** 0.5,
+        quantiles={str(percent): _quantile(ordered, percent / 100) for percent in (5, 25, 50, 75, 95)},
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def inject_noise(tree: Tree, kind: Noise, level: float, *, seed: int) -> Tree:
+    """The tree with disturbed leaves and everything computable above them recomputed; the words stay."""
+    grounded = {leaf: tree[leaf].p for leaf in tree.leaves()}
+    values = noisy_values({leaf: p for leaf, p in grounded.items() if p is not None}, kind, level, seed)
+    changed = []
+    for leaf, p in values.items():
+        belief = tree[leaf].belief
+        assert belief is not None
+        changed.append(replace(tree[leaf], belief=replace(belief, p=p)))
+    return settle(tree.with_propositions(changed)) if changed else tree

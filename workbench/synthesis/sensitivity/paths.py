@@ -1,0 +1,207 @@
+"""How far each proposition moves the root: path weights, contributions and swings, exact and in one pass down the tree.
+
+For rules that are affine in each child alone (linear, logic, noisy-or) the root as a function of one node's value x is
+``clamp(slope * x + offset, low, high)``: maps of that form stay of that form when one follows the other, so a single
+top-down pass gives every node's, saturation included. Only below a rule that is not (min/max or naive logic) is the path
+recomputed value by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.propositions import ROOT, NodeId, Tree, check_probability, parent_of
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.whatif.evaluation import Evaluation, clamp, evaluate, follows_children
+
+
+@dataclass(frozen=True, slots=True)
+class Swing:
+    """The root as a function of one node's value, all else held: ``clamp(slope * x + offset, low, high)``.
+
+    ``exact`` is False below a rule that is not affine in its children one by one; the slope is then the derivative here.
+    """
+
+    slope: float
+    offset: float
+    low: float
+    high: float
+    exact: bool = True
+
+    def __call__(self, x: float) -> float:
+        """The root's value when the node's is x."""
+        return min(self.high, max(self.low, self.slope * x + self.offset))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TornadoRow:
+    """One leaf's say.
+
+    Parameters
+    ----------
+    path_weight : float or None
+        Derivative of the root by the leaf, before any value is held at 0 or 1: the beta path of paper A, section 4.2,
+        where every rule on the path is linear. 0 below a pinned node; None below a node without a function.
+    p : float or None
+        The leaf's value.
+    low, high : float or None
+        Least and greatest root value while the leaf stays in its interval.
+    contribution : float or None
+        ``path_weight * p``: what the root would lose if the leaf were false (before saturation).
+    """
+
+    id: NodeId
+    path_weight: float | None
+    p: float | None
+    low: float | None
+    high: float | None
+    contribution: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Row of ``workbench sensitivity --json``."""
+        return {
+            "id": self.id,
+            "path_weight": self.path_weight,
+            "p": self.p,
+            "low": self.low,
+            "high": self.high,
+            "contribution": self.contribution,
+        }
+
+
+def path_weights(tree: Tree, *, at: Evaluation | None = None) -> dict[NodeId, float | None]:
+    """Derivative of the root by every proposition, at the tree's values: products of local ones from the root down.
+
+    For linear rules these are the beta paths (paper A, section 4.2), the same at every point. Below a pinned node 0, below
+    a node without a function or without values None. Saturation is not counted: see :func:`swings`.
+    """
+    here = at or evaluate(tree)
+    weights: dict[NodeId, float | None] = {ROOT: 1.0}
+    for node_id in tree.ids():
+        node = tree[node_id]
+        if not node.children:
+            continue
+        above = weights[node_id]
+        local = _local(tree, node_id, here)
+        for child in node.children:
+            if node.pinned or above == 0.0:
+                weights[child] = 0.0
+            elif above is None or local is None:
+                weights[child] = None
+            else:
+                weights[child] = above * local.get(child, 0.0)
+    return weights
+
+
+def swings(tree: Tree, *, at: Evaluation | None = None) -> dict[NodeId, Swing | None]:
+    """The root as a function of every proposition's value, the others held at theirs; None where there is no function."""
+    here = at or evaluate(tree)
+    found: dict[NodeId, Swing | None] = {ROOT: Swing(1.0, 0.0, 0.0, 1.0)}
+    for node_id in tree.ids():
+        node = tree[node_id]
+        if not node.children:
+            continue
+        above = found[node_id]
+        local = _local(tree, node_id, here)
+        for child in node.children:
+            value = here.values[child]
+            if node.pinned and here.root is not None:
+                found[child] = Swing(0.0, here.root, here.root, here.root)
+            elif above is None or local is None or value is None or node.rule is None:
+                found[child] = None
+            else:
+                slope = local.get(child, 0.0)
+                offset = here.raw[node_id] - slope * value
+                ends = above(0.0), above(1.0)
+                found[child] = Swing(
+                    above.slope * slope,
+                    above.slope * offset + above.offset,
+                    min(ends),
+                    max(ends),
+                    above.exact and node.rule.multilinear,
+                )
+    return found
+
+
+def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = None) -> list[TornadoRow]:
+    """One row per leaf, the widest swing of the root first.
+
+    Parameters
+    ----------
+    tree : Tree
+    ranges : mapping, optional
+        Interval of a leaf's value, for instance from its trials; [0, 1] where not given.
+
+    Raises
+    ------
+    SensitivityError
+        A range for something that is no leaf, or an empty one.
+    """
+    spans = _checked(tree, ranges or {})
+    here = evaluate(tree)
+    weights = path_weights(tree, at=here)
+    maps = swings(tree, at=here)
+    rows = []
+    for leaf in tree.leaves():
+        p, weight, swing = here.values[leaf], weights[leaf], maps[leaf]
+        low = high = None
+        if swing is not None:
+            start, end = spans.get(leaf, (0.0, 1.0))
+            ends = [swing(start), swing(end)] if swing.exact else _along_path(tree, leaf, (start, end), here)
+            low, high = min(ends), max(ends)
+        contribution = None if weight is None or p is None else weight * p
+        rows.append(
+            TornadoRow(id=leaf, path_weight=weight, p=p, low=low, high=high, contribution=contribution)
+        )
+    return sorted(rows, key=lambda row: 1.0 if row.low is None or row.high is None else row.low - row.high)
+
+
+def _local(tree: Tree, node_id: NodeId, here: Evaluation) -> Mapping[NodeId, float] | None:
+    node = tree[node_id]
+    below = {child: here.values[child] for child in node.children}
+    if not follows_children(node) or None in below.values() or node_id not in here.raw:
+        return None
+    assert node.rule is not None
+    return node.rule.derivative(below)  # type: ignore[arg-type]
+
+
+def root_if(tree: Tree, node: NodeId, x: float, here: Evaluation) -> float | None:
+    """The root's value when one node's is x, by recomputing its path."""
+    value: float | None = x
+    at = node
+    parent = parent_of(at)
+    while parent is not None:
+        above = tree[parent]
+        if above.pinned:
+            return here.root
+        below = {child: here.values[child] for child in above.children}
+        below[at] = value
+        if not follows_children(above) or None in below.values():
+            return None
+        assert above.rule is not None
+        value = clamp(above.rule.evaluate(below))  # type: ignore[arg-type]
+        at, parent = parent, parent_of(parent)
+    return value
+
+
+def _along_path(tree: Tree, leaf: NodeId, span: tuple[float, float], here: Evaluation) -> list[float]:
+    # not monotone in general (XOR by naive copies), so look inside the interval too
+    start, end = span
+    points = [start + (end - start) * step / 16 for step in range(17)]
+    values = [root_if(tree, leaf, x, here) for x in points]
+    return [value for value in values if value is not None]
+
+
+def _checked(
+    tree: Tree, ranges: Mapping[NodeId, tuple[float, float]]
+) -> Mapping[NodeId, tuple[float, float]]:
+    for leaf, (start, end) in ranges.items():
+        if tree[leaf].children:
+            raise SensitivityError(f"{leaf} is not a leaf: ranges are for leaves")
+        check_probability(start, of=f"the low end of {leaf}")
+        check_probability(end, of=f"the high end of {leaf}")
+        if start > end:
+            raise SensitivityError(f"the range of {leaf} is empty: {start:g} to {end:g}")
+    return ranges

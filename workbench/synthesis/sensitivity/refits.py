@@ -1,0 +1,172 @@
+"""How much a rule's coefficients move when the synthesizer is asked again, and what uncertain weights do to the root.
+
+Paper A names weight errors as a limit (section 6) and points to Beta-distributed parameters (App. B; Cerutti et al. 2019).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+from workbench.propositions import NodeId, Rule, Tree
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
+
+if TYPE_CHECKING:
+    from workbench.synthesis.sensitivity.columns import Column
+    from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """One number over K refits; ``flips`` where it was above 0 in one and below in another."""
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+    flips: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {"mean": self.mean, "sd": self.sd, "low": self.low, "high": self.high, "flips": self.flips}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefitSpread:
+    """What K refits of one node agree on.
+
+    Parameters
+    ----------
+    count : int
+        K.
+    coefficients : mapping
+        Per child (and ``intercept``, the leak of a noisy-or) its spread: linear weights; noisy-or weights, inhibitors
+        counted negative; for logic the derivative at the children's values.
+    value : Spread
+        The node's value over the refits, at the children's values.
+    formulas : mapping
+        For logic: how often each formula came, in its plainest spelling.
+    warnings : tuple of str
+        Sign flips and other disagreement, one line each.
+    """
+
+    count: int
+    coefficients: Mapping[str, Spread]
+    value: Spread
+    formulas: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {
+            "count": self.count,
+            "coefficients": {key: spread.to_json() for key, spread in self.coefficients.items()},
+            "value": self.value.to_json(),
+            "formulas": dict(self.formulas),
+            "warnings": list(self.warnings),
+        }
+
+
+def spread_of(values: Sequence[float]) -> Spread:
+    """Mean, standard deviation (ddof 1, 0 for a single value), extremes and sign flips."""
+    mean = fsum(values) / len(values)
+    squares = fsum((value - mean) ** 2 for value in values)
+    sd = (squares / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
+    low, high = min(values), max(values)
+    return Spread(mean=mean, sd=sd, low=low, high=high, flips=low < 0 < high)
+
+
+def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSpread:
+    """The spread of K refits of one node at its children's values.
+
+    Raises
+    ------
+    SensitivityError
+        No rule, rules of different kinds, or rules without a function.
+    """
+    kinds = {rule.name for rule in rules}
+    if len(kinds) != 1 or not rules[0].numeric:
+        raise SensitivityError("refits of one node need at least one rule, all of one kind with a function")
+    rows = [rule.coefficients(p) for rule in rules]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    spreads = {name: spread_of([row.get(name, 0.0) for row in rows]) for name in names}
+    formulas = Counter(form for rule in rules if (form := rule.structure()) is not None)
+    warnings = [
+        f"{name} changes sign between refits ({spread.low:.3g} to {spread.high:.3g})"
+        for name, spread in spreads.items()
+        if spread.flips and name != INTERCEPT
+    ]
+    if len(formulas) > 1:
+        warnings.append(f"{len(formulas)} different formulas in {len(rules)} refits")
+    value = spread_of([clamp(rule.evaluate(p)) for rule in rules])
+    return RefitSpread(
+        count=len(rules),
+        coefficients=spreads,
+        value=value,
+        formulas=dict(formulas.most_common()),
+        warnings=tuple(warnings),
+    )
+
+
+def weight_uncertainty(
+    tree: Tree,
+    size: float | Mapping[NodeId, float] = 20.0,
+    *,
+    variances: Mapping[NodeId, float] | None = None,
+    samples: int = 20_000,
+    seed: int = 0,
+) -> RootUncertainty:
+    """The root when the rules' coefficients are uncertain: Beta-distributed, with the stated ones as means.
+
+    A strict linear rule's shares, with its leak and what is left of 1, are Dirichlet, so each is Beta and they still sum to
+    at most 1; a free one's absolute weights are independent Betas (signs and intercept stay); a noisy-or's coefficients and
+    a formula's assumption are independent Betas.
+
+    Parameters
+    ----------
+    tree : Tree
+        The root must have a value.
+    size : float or mapping
+        How many observations the stated coefficients are worth, for all nodes or per node; a node not named is certain.
+    variances : mapping, optional
+        Error variance per leaf, to be uncertain of both at once.
+    samples, seed : int
+
+    Raises
+    ------
+    SensitivityError
+        No root value, or a size that is not positive.
+    """
+    import numpy as np
+
+    from workbench.synthesis.sensitivity.sampling import beta_columns, summary
+    from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
+
+    here = evaluate(tree)
+    if here.root is None:
+        raise SensitivityError(
+            "the root has no value: ground and synthesize the tree first, or resynthesize with --full"
+        )
+    draws = np.random.default_rng(seed)
+    sampled: dict[NodeId, Callable[[Mapping[NodeId, Column]], Column]] = {}
+    for node_id in tree.inner():
+        node = tree[node_id]
+        worth = size.get(node_id) if isinstance(size, Mapping) else size
+        if worth is None or not follows_children(node):
+            continue
+        if worth <= 0:
+            raise SensitivityError(f"the size of {node_id} is {worth:g}; it must be positive")
+        assert node.rule is not None
+        sampled[node_id] = node.rule.sample(worth, samples, draws)
+    leaves = dict(variances or {})
+    means = {leaf: here.values[leaf] for leaf in leaves}
+    columns = beta_columns(means, leaves, {}, samples=samples, seed=seed + 1)  # type: ignore[arg-type]
+    if not columns:  # one constant column gives the length
+        first = next(leaf for leaf in tree.leaves() if here.values[leaf] is not None)
+        columns = {first: np.full(samples, here.values[first])}
+    return RootUncertainty(**summary(tree, columns, sampled), method="monte-carlo", shares={})

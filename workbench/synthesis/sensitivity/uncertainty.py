@@ -1,0 +1,227 @@
+"""How uncertain the root is, given how uncertain its leaves are (paper A, sections 3, 4.2 and A.1).
+
+For linear trees the variance is exact: sum of squared path weights times variances plus twice the covariances. Elsewhere it
+is simulated. Leaves that read the same sources do not err independently; :func:`source_correlation` says how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from typing import Any, Literal, get_args
+
+from workbench.propositions import NodeId, Tree, check_probability
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.sensitivity.paths import path_weights
+from workbench.synthesis.whatif.evaluation import evaluate, follows_children
+
+Method = Literal["auto", "exact", "first-order", "monte-carlo"]
+Pair = frozenset[NodeId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootUncertainty:
+    """The root's distribution.
+
+    Parameters
+    ----------
+    mean : float
+        Expected root value.
+    variance, sd : float
+        Of the root value, from the leaves' errors.
+    low, high : float
+        Central 90 % interval, inside [0, 1]; by the normal approximation unless simulated.
+    method : {"exact", "first-order", "monte-carlo"}
+        What was done.
+    shares : mapping
+        Per leaf its part of the variance by path weights: squared path weight times variance, plus half of each
+        covariance it takes part in; they sum to the first-order variance.
+    """
+
+    mean: float
+    variance: float
+    sd: float
+    low: float
+    high: float
+    method: str
+    shares: Mapping[NodeId, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {
+            "mean": self.mean,
+            "variance": self.variance,
+            "sd": self.sd,
+            "low": self.low,
+            "high": self.high,
+            "method": self.method,
+            "shares": dict(self.shares),
+        }
+
+
+def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = True) -> dict[NodeId, float]:
+    """Error variance of each leaf's value, from its independent trials.
+
+    Parameters
+    ----------
+    trials : mapping
+        Per leaf the p of each trial; a leaf with fewer than two says nothing and is left out.
+    of_mean : bool
+        The leaf's value is the trials' mean, so its variance is theirs (ddof 1) divided by their number; False gives one
+        trial's.
+    """
+    found = {}
+    for leaf, values in trials.items():
+        for value in values:
+            check_probability(value, of=f"a trial of {leaf}")
+        count = len(values)
+        if count > 1:
+            mean = fsum(values) / count
+            spread = fsum((value - mean) ** 2 for value in values) / (count - 1)
+            found[leaf] = spread / count if of_mean else spread
+    return found
+
+
+def source_correlation(sources: Mapping[NodeId, Collection[str]], strength: float = 1.0) -> dict[Pair, float]:
+    """Error correlation of leaves that share sources: ``strength * |A & B| / sqrt(|A| |B|)``.
+
+    That is the exact correlation of two errors that are sums of independent errors, one per source, all of one size; so the
+    matrix is always a valid one. ``strength`` below 1 leaves the rest to the leaves' own errors.
+    """
+    check_probability(strength, of="the strength")
+    found = {}
+    named = [(leaf, set(used)) for leaf, used in sources.items() if used]
+    for place, (one, mine) in enumerate(named):
+        for other, theirs in named[place + 1 :]:
+            common = len(mine & theirs)
+            if common:
+                found[frozenset((one, other))] = strength * common / sqrt(len(mine) * len(theirs))
+    return found
+
+
+def root_uncertainty(
+    tree: Tree,
+    variances: Mapping[NodeId, float],
+    correlation: Mapping[Pair, float] | None = None,
+    *,
+    method: Method = "auto",
+    samples: int = 20_000,
+    seed: int = 0,
+) -> RootUncertainty:
+    """Propagate the leaves' variances to the root.
+
+    Parameters
+    ----------
+    tree : Tree
+        The root must have a value.
+    variances : mapping
+        Error variance per leaf, at most p(1 - p); a leaf not named is taken as certain.
+    correlation : mapping, optional
+        Per pair of leaves, in [-1, 1].
+    method : {"auto", "exact", "first-order", "monte-carlo"}
+        ``auto``: exact where every rule that matters is linear and cannot leave [0, 1], else Monte Carlo. ``first-order``:
+        the formula of A.1 at the current values.
+    samples, seed : int
+        For Monte Carlo: Beta marginals with the leaves' means and variances, joined by a Gaussian copula.
+
+    Raises
+    ------
+    SensitivityError
+        No root value, a variance or correlation that cannot be, or "exact" asked of a tree that is not linear.
+    """
+    if method not in get_args(Method):
+        raise SensitivityError(f"method is one of {', '.join(get_args(Method))}, not {method!r}")
+    here = evaluate(tree)
+    if here.root is None:
+        raise SensitivityError(
+            "the root has no value: ground and synthesize the tree first, or resynthesize with --full"
+        )
+    pairs = _checked(tree, variances, correlation or {}, here.values)
+    weights = path_weights(tree, at=here)
+    shares = _shares(variances, pairs, weights)
+    variance = max(0.0, fsum(shares.values()))
+    linear = is_linear(tree)
+    if method == "exact" and not linear:
+        raise SensitivityError(
+            "the variance is exact only where every rule is linear and stays in [0, 1]; use monte-carlo"
+        )
+    if method == "first-order" or (linear and method != "monte-carlo"):
+        sd = sqrt(variance)
+        return RootUncertainty(
+            mean=here.root,
+            variance=variance,
+            sd=sd,
+            low=max(0.0, here.root - 1.6448536269514722 * sd),
+            high=min(1.0, here.root + 1.6448536269514722 * sd),
+            method="exact" if linear else "first-order",
+            shares=shares,
+        )
+    from workbench.synthesis.sensitivity.sampling import beta_columns, summary
+
+    means = {leaf: here.values[leaf] for leaf in variances}
+    columns = beta_columns(means, variances, pairs, samples=samples, seed=seed)  # type: ignore[arg-type]
+    return RootUncertainty(**summary(tree, columns), method="monte-carlo", shares=shares)
+
+
+def is_linear(tree: Tree) -> bool:
+    """Whether the root is a linear function of the leaves everywhere: linear rules only, none of which can leave [0, 1].
+
+    What lies below a pinned node does not count. A rule's range is taken over its children's reachable ranges.
+    """
+    from workbench.synthesis.whatif.ranges import reachable_ranges
+
+    spans = reachable_ranges(tree, raw=True)
+    stack = [tree.root.id]
+    while stack:
+        node = tree[stack.pop()]
+        if not node.children or node.pinned:
+            continue
+        if follows_children(node):
+            if node.rule is None or not node.rule.affine:
+                return False
+            low, high = spans[node.id]
+            if low < -1e-12 or high > 1 + 1e-12:
+                return False
+            stack.extend(node.children)
+    return True
+
+
+def rule_variance(derivative: Mapping[NodeId, float], variances: Mapping[NodeId, float]) -> float:
+    """First-order error propagation through one rule: sum of squared derivative times variance (paper A, A.1)."""
+    return fsum(slope**2 * variances.get(child, 0.0) for child, slope in derivative.items())
+
+
+def _shares(
+    variances: Mapping[NodeId, float], pairs: Mapping[Pair, float], weights: Mapping[NodeId, float | None]
+) -> dict[NodeId, float]:
+    effect = {leaf: (weights[leaf] or 0.0) * sqrt(variance) for leaf, variance in variances.items()}
+    shares = {leaf: value**2 for leaf, value in effect.items()}
+    for pair, rho in pairs.items():
+        one, other = pair
+        common = rho * effect[one] * effect[other]  # 2 w w cov, half to each
+        shares[one] += common
+        shares[other] += common
+    return shares
+
+
+def _checked(
+    tree: Tree,
+    variances: Mapping[NodeId, float],
+    correlation: Mapping[Pair, float],
+    values: Mapping[NodeId, float | None],
+) -> dict[Pair, float]:
+    for leaf, variance in variances.items():
+        p = values[tree[leaf].id]
+        if tree[leaf].children or p is None:
+            raise SensitivityError(f"{leaf} must be a grounded leaf to have a variance")
+        if not 0.0 <= variance <= p * (1 - p) + 1e-12:
+            raise SensitivityError(
+                f"the variance of {leaf} is {variance:g}; at p = {p:g} it must lie between 0 and {p * (1 - p):g}"
+            )
+    for pair, rho in correlation.items():
+        if len(pair) != 2 or not -1.0 <= rho <= 1.0:
+            raise SensitivityError(
+                f"a correlation needs two leaves and a number in [-1, 1], not {set(pair)}: {rho:g}"
+            )
+    return {pair: rho for pair, rho in correlation.items() if pair <= variances.keys()}

@@ -1,0 +1,194 @@
+"""Playing edits on a tree: a scenario, overrides that expire, the plan of a full resynthesis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from workbench.propositions import Belief, NodeId, Tree, TreeFormatError, depth_of, parent_of
+from workbench.propositions.edits import (
+    AddChild,
+    Edit,
+    Pin,
+    RemoveNode,
+    Restate,
+    SetReport,
+    SetRule,
+    SetValue,
+    Unpin,
+)
+from workbench.propositions.scenario_book import Scenario
+from workbench.synthesis.rules.registry import rule_from_json
+from workbench.synthesis.whatif.resynthesis import Change, WhatIf, refresh
+
+
+def play(tree: Tree, edits: Iterable[Edit]) -> WhatIf:
+    """Apply edits one after another, each with its numeric resynthesis; the base is untouched.
+
+    The answer compares the last tree with the first: ``changed`` lists what was edited and what moved, ``stale`` what now
+    waits for a full resynthesis.
+
+    Raises
+    ------
+    TreeError, RuleError
+        An edit does not fit the tree as it then is.
+    """
+    now = tree
+    touched: dict[NodeId, None] = {}
+    raw: dict[NodeId, float] = {}
+    saturated: set[NodeId] = set()
+    for edit in edits:
+        step, named = _step(now, edit)
+        touched.update(dict.fromkeys(named))
+        raw.update(step.raw)
+        saturated = (saturated - step.raw.keys()) | set(step.saturated)
+        now = step.tree
+    changes = []
+    for node in [*now.ids(), *(old for old in tree.ids() if old not in now)]:
+        before = tree[node].p if node in tree else None
+        after = now[node].p if node in now else None
+        if node in touched or before != after:
+            changes.append(Change(id=node, before=before, after=after))
+    return WhatIf(
+        before=tree.root.p,
+        after=now.root.p,
+        changed=tuple(changes),
+        stale=tuple(node for node in now.ids() if now[node].stale),
+        saturated=now.in_order(saturated),
+        raw=raw,
+        tree=now,
+    )
+
+
+def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
+    """One edit with its resynthesis, and the ids it names."""
+    node = edit.node
+    if isinstance(edit, SetValue):
+        after = tree.set_p(node, edit.p, override=edit.override)
+    elif isinstance(edit, Pin):
+        after = tree.pin(node)
+    elif isinstance(edit, Unpin):
+        after = tree.unpin(node)
+    elif isinstance(edit, AddChild):
+        after = tree.add_child(node, edit.statement, polarity=edit.polarity, child=edit.child)
+        (child,) = set(after[node].children) - set(tree[node].children)
+        if edit.p is not None:
+            after = after.set_p(child, edit.p)
+        return refresh(tree, after, [node]), [child]
+    elif isinstance(edit, RemoveNode):
+        after = tree.remove_node(node)
+        parent = parent_of(node)
+        assert parent is not None
+        return refresh(tree, after, [parent]), [node]
+    elif isinstance(edit, Restate):
+        after = tree.restate(node, edit.statement, keep_belief=edit.keep_belief)
+    elif isinstance(edit, SetReport):
+        old = tree[node]
+        if old.belief is None:
+            raise TreeFormatError(f"{node} has no value yet, so no report to change")
+        words = replace(old.belief, report=edit.report, key_factor=edit.key_factor or old.belief.key_factor)
+        after = tree.with_propositions([replace(old, belief=words)])
+    else:
+        assert isinstance(edit, SetRule)
+        if not tree[node].children:
+            raise TreeFormatError(f"{node} is a leaf: a rule needs children")
+        rule = rule_from_json(edit.rule)
+        stated = None
+        if edit.p is not None and not rule.numeric:
+            words = tree[node].belief or Belief(p=edit.p)
+            stated = replace(words, p=edit.p, source="model")
+        after = tree.with_rule(node, rule, stated)
+    return refresh(tree, after, [node]), [node]
+
+
+def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> WhatIf:
+    """What the scenario makes of the base tree; with ``now`` (see :func:`expired`) without the overrides that are over."""
+    return play_until(base, scenario.edits, now)
+
+
+def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
+    """:func:`play`, with the overrides taken back that are over at ``now``; None takes none back."""
+    given = list(edits)
+    answer = play(base, given)
+    over = [] if now is None else expired(answer.tree, now)
+    return play(base, [*given, *(Unpin(node=node) for node in over)]) if over else answer
+
+
+def expire_overrides(tree: Tree, now: str) -> WhatIf:
+    """Take back every override whose time is over (see :func:`expired`) and resynthesize."""
+    return play(tree, [Unpin(node=node) for node in expired(tree, now)])
+
+
+def expired(tree: Tree, now: str) -> list[NodeId]:
+    """The nodes whose override is over.
+
+    Parameters
+    ----------
+    tree : Tree
+    now : str
+        ISO 8601 with an offset; an override expires at its instant.
+
+    Raises
+    ------
+    TreeFormatError
+        A time that is none, or has no offset.
+    """
+    instant = _instant(now)
+    return [
+        node.id
+        for node in tree.propositions()
+        if node.override is not None
+        and node.override.expires is not None
+        and _instant(node.override.expires) <= instant
+    ]
+
+
+def _instant(text: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise TreeFormatError(f"{text!r} is no time; write 2018-07-01T00:00:00+00:00") from None
+    if instant.tzinfo is None:
+        raise TreeFormatError(f"{text!r} needs an offset from UTC, such as +00:00")
+    return instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullPlan:
+    """Which propositions a full resynthesis asks the model for, children before parents; one call each."""
+
+    nodes: tuple[NodeId, ...]
+
+    @property
+    def calls(self) -> int:
+        """Number of model calls, retries aside."""
+        return len(self.nodes)
+
+
+def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
+    """The edited propositions' ancestors up to a pinned one, deepest first; an edited shape or wording asks there too.
+
+    ``tree`` is the tree after the edits (``play(...).tree``): whatever it marks stale or due for a refit is asked as well.
+    """
+    due: set[NodeId] = set()
+    for edit in edits:
+        start: NodeId | None = edit.node
+        if isinstance(edit, (SetValue, Pin, SetRule, SetReport, Restate, RemoveNode)):
+            start = parent_of(edit.node)
+        _climb(tree, start, due)
+    for node in tree.propositions():
+        if node.children and (node.stale or node.refit_due):
+            _climb(tree, node.id, due)
+    return FullPlan(nodes=tuple(sorted(tree.in_order(due), key=depth_of, reverse=True)))
+
+
+def _climb(tree: Tree, start: NodeId | None, due: set[NodeId]) -> None:
+    node = start
+    while node is not None and node not in due:
+        if node in tree:
+            if tree[node].pinned:
+                return
+            if tree[node].children:
+                due.add(node)
+        node = parent_of(node)

@@ -1,0 +1,46 @@
+"""How far each proposition can move while the leaves stay in their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.propositions import NodeId, Tree
+from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
+
+Span = tuple[float, float]
+
+
+def reachable_ranges(
+    tree: Tree, leaves: Mapping[NodeId, Span] | None = None, *, raw: bool = False
+) -> dict[NodeId, Span]:
+    """Least and greatest value of every proposition.
+
+    Exact, since in a tree the children move independently and each rule's range over a box is that of its corners (see
+    ``LogicRule.reachable`` for the one exception). A pinned node, and one without a function, stay where they are; without a
+    value they may be anywhere.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaves : mapping, optional
+        Interval per leaf; [0, 1] where not given.
+    raw : bool
+        Give inner nodes' ranges before they are held inside [0, 1].
+    """
+    values = evaluate(tree).values
+    spans: dict[NodeId, Span] = {}
+    shown: dict[NodeId, Span] = {}
+    for node_id in reversed(tree.ids()):
+        node = tree[node_id]
+        if not node.children:
+            span = (leaves or {}).get(node_id, (0.0, 1.0))
+        elif follows_children(node):
+            assert node.rule is not None
+            span = node.rule.reachable({child: spans[child] for child in node.children})
+        else:
+            held = values[node_id]
+            span = (0.0, 1.0) if held is None else (held, held)
+        shown[node_id] = span
+        spans[node_id] = clamp(span[0]), clamp(span[1])
+    chosen = shown if raw else spans
+    return {node: chosen[node] for node in tree.ids()}

@@ -1,0 +1,154 @@
+"""What if: an edit recomputes the edited propositions' ancestors and nothing else, without a model call.
+
+Paper A, section 4.1 and D.7; FEATURES A3, A13 to A15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.propositions import NodeId, Proposition, Tree, check_probability, depth_of, parent_of
+from workbench.synthesis.whatif.evaluation import clamp, follows_children, with_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One proposition's value before and after; None where there is none, or no longer."""
+
+    id: NodeId
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """What an edit does.
+
+    Parameters
+    ----------
+    before, after : float or None
+        The root's value; ``after`` is None when a node without a function lies on the path.
+    changed : tuple of Change
+        The edited nodes and the ancestors that moved, in natural order.
+    stale : tuple of str
+        Ancestors whose value is out of date until a full resynthesis.
+    saturated : tuple of str
+        Ancestors whose raw value left [0, 1] and is held at the bound.
+    raw : mapping
+        Raw value per recomputed ancestor.
+    tree : Tree
+        The tree after the edit; the one before is untouched.
+    """
+
+    before: float | None
+    after: float | None
+    changed: tuple[Change, ...]
+    stale: tuple[NodeId, ...]
+    saturated: tuple[NodeId, ...]
+    raw: Mapping[NodeId, float]
+    tree: Tree
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``workbench whatif --json`` prints for a numeric edit."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "changed": [{"id": c.id, "before": c.before, "after": c.after} for c in self.changed],
+            "stale": list(self.stale),
+            "saturated": list(self.saturated),
+            "model_calls": 0,
+        }
+
+
+def resynthesize(tree: Tree, edits: Mapping[NodeId, float]) -> WhatIf:
+    """Set soft truth values and recompute the ancestors.
+
+    An edited inner node is pinned: it stops following its children, and edits below it move nothing above it.
+
+    Raises
+    ------
+    UnknownNode, ProbabilityOutOfRange
+
+    Examples
+    --------
+    >>> from workbench.propositions import Belief, Tree
+    >>> from workbench.synthesis import LinearRule, settle
+    >>> tree = Tree.root_only("Rates are cut").expand("P0", {"P1": "Growth slows", "P2": "Jobs are lost"})
+    >>> tree = tree.with_belief("P1", Belief(p=0.8)).with_belief("P2", Belief(p=0.5))
+    >>> tree = settle(tree.with_rule("P0", LinearRule(0.0, {"P1": 0.5, "P2": 0.2})))
+    >>> answer = resynthesize(tree, {"P2": 0.0})
+    >>> answer.before, answer.after, [change.id for change in answer.changed]
+    (0.5, 0.4, ['P0', 'P2'])
+    """
+    ready = {node: check_probability(p, of=f"p of {tree[node].id}") for node, p in edits.items()}
+    after = tree
+    for node, p in ready.items():
+        after = after.set_p(node, p)
+    return refresh(tree, after, ready)
+
+
+def refresh(before: Tree, after: Tree, touched: Iterable[NodeId]) -> WhatIf:
+    """Recompute the ancestors of the touched nodes of an edited tree.
+
+    ``touched`` names what the edit changed: a node with a new value, or the parent whose children or rule changed. Such a
+    parent is itself recomputed.
+    """
+    edited = set(touched)
+    due = _upwards(after, edited)
+    fresh: dict[NodeId, Proposition] = {}
+    stale: list[NodeId] = []
+    raw: dict[NodeId, float] = {}
+    saturated: list[NodeId] = []
+    for node_id in due:
+        node = after[node_id]
+        if not node.children or node.pinned:
+            continue
+        below = {}
+        for child in node.children:
+            below[child] = (fresh[child] if child in fresh else after[child]).p
+        if not follows_children(node):
+            moved = any(child not in before or before[child].p != p for child, p in below.items())
+            if node.belief is not None and (node.stale or (moved and node_id not in edited)):
+                fresh[node_id] = replace(node, stale=True)
+                stale.append(node_id)
+        elif None in below.values():
+            if node.belief is not None:
+                fresh[node_id] = replace(node, stale=True)
+                stale.append(node_id)
+        else:
+            assert node.rule is not None
+            raw[node_id] = value = node.rule.evaluate(below)  # type: ignore[arg-type]
+            fresh[node_id] = with_value(node, clamp(value))
+            if value < -1e-12 or value > 1 + 1e-12:
+                saturated.append(node_id)
+    done = after.with_propositions(fresh.values()) if fresh else after
+    changes = []
+    for node_id in done.in_order({*edited, *fresh}):
+        old = before[node_id].p if node_id in before else None
+        new = done[node_id].p
+        if node_id in edited or old != new:
+            changes.append(Change(id=node_id, before=old, after=new))
+    return WhatIf(
+        before=before.root.p,
+        after=done.root.p,
+        changed=tuple(changes),
+        stale=done.in_order(stale),
+        saturated=done.in_order(saturated),
+        raw=raw,
+        tree=done,
+    )
+
+
+def _upwards(tree: Tree, edited: Iterable[NodeId]) -> list[NodeId]:
+    """The edited nodes and their ancestors up to a pinned one, deepest first."""
+    due: set[NodeId] = set()
+    for start in edited:
+        node = parent_of(start)
+        while node is not None and node not in due:
+            due.add(node)
+            if tree[node].pinned:  # it hides what lies below from what lies above
+                break
+            node = parent_of(node)
+    return sorted(due.union(edited), key=depth_of, reverse=True)
