@@ -187,11 +187,6 @@ def is_linear(tree: Tree) -> bool:
     return True
 
 
-def rule_variance(derivative: Mapping[NodeId, float], variances: Mapping[NodeId, float]) -> float:
-    """First-order error propagation through one rule: sum of squared derivative times variance (paper A, A.1)."""
-    return fsum(slope**2 * variances.get(child, 0.0) for child, slope in derivative.items())
-
-
 def _shares(
     variances: Mapping[NodeId, float], pairs: Mapping[Pair, float], weights: Mapping[NodeId, float | None]
 ) -> dict[NodeId, float]:

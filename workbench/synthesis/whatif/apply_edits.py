@@ -115,11 +115,6 @@ def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
     return play(base, [*given, *(Unpin(node=node) for node in over)]) if over else answer
 
 
-def expire_overrides(tree: Tree, now: str) -> WhatIf:
-    """Take back every override whose time is over (see :func:`expired`) and resynthesize."""
-    return play(tree, [Unpin(node=node) for node in expired(tree, now)])
-
-
 def expired(tree: Tree, now: str) -> list[NodeId]:
     """The nodes whose override is over.
 
