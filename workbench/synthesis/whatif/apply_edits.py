@@ -109,10 +109,10 @@ def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> Wha
 
 def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
     """:func:`play`, with the overrides taken back that are over at ``now``; None takes none back."""
-    given = list(edits)
-    answer = play(base, given)
+    applied = list(edits)
+    answer = play(base, applied)
     over = [] if now is None else expired(answer.tree, now)
-    return play(base, [*given, *(Unpin(node=node) for node in over)]) if over else answer
+    return play(base, [*applied, *(Unpin(node=node) for node in over)]) if over else answer
 
 
 def expired(tree: Tree, now: str) -> list[NodeId]:
