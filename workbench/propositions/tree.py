@@ -207,7 +207,7 @@ class Tree:
         """The tree with one more proposition under a node, which keeps its value.
 
         A rule gives the newcomer no say (weight 0) and is due to be remade; a node without a function turns stale
-        (FEATURES A15). The id is the next free one unless given.
+        . The id is the next free one unless given.
         """
         above = self[parent]
         if child is None:
@@ -263,7 +263,7 @@ class Tree:
         """The tree without the node and the branch below it.
 
         The parent's rule keeps its other coefficients and is due to be remade; without a function it turns stale. A
-        parent that loses its last child keeps its value as a leaf (FEATURES A15).
+        parent that loses its last child keeps its value as a leaf.
         """
         gone = {node, *self.below(node)}
         parent = self.parent(node)

@@ -1,6 +1,7 @@
 """A stranger's rule, unpacked on sys.path with an entry point as pip would install it, is as good as a built-in one."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,36 +38,14 @@ from workbench.synthesis import (
 )
 from workbench.synthesis.rules import registry
 
-SHORT = '''
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
-
-from workbench.synthesis import Rule
-
-
-@dataclass(frozen=True, slots=True)
-class WeakestLink(Rule):
-    """As likely as its least likely child, times a factor."""
-
-    name: ClassVar[str] = "weakest-link"
-
-    children: tuple[str, ...]
-    factor: float = 1.0
-
-    def named_children(self) -> tuple[str, ...]:
-        return self.children
-
-    def evaluate(self, p: Mapping[str, float]) -> float:
-        return self.factor * min(p[child] for child in self.children)
-
-    def equation(self) -> str:
-        return f"{self.factor:g} × min({', '.join(self.children)})"
-
+DOCS = (Path(__file__).parents[3] / "docs" / "reasoning.md").read_text(encoding="utf-8")
+SHORT = (
+    DOCS.partition("```python\n")[2].partition("```")[0]
+    + """
 
 @dataclass(frozen=True, slots=True)
 class Either(Rule):
-    """True if the first is true or, independently, the second."""
+    '''True if the first is true or, independently, the second.'''
 
     name: ClassVar[str] = "either"
     multilinear: ClassVar[bool] = True
@@ -82,7 +61,8 @@ class Either(Rule):
 
     def equation(self) -> str:
         return f"1 − (1 − {self.first}) × (1 − {self.second})"
-'''
+"""
+)
 HOSTILE = """
 from workbench.synthesis import Rule
 
@@ -107,7 +87,7 @@ class Loud(Rule):
 not_a_rule = {"name": "dict"}
 """
 POINTS = {
-    "weakest-link": "stranger_rules:WeakestLink",
+    **dict(re.findall(r'^(weakest-link) = "(.*)"$', DOCS, re.MULTILINE)),
     "either": "stranger_rules:Either",
     "loud": "hostile_rules:Loud",
     "absent": "no_such_module:Rule",

@@ -1,4 +1,4 @@
-"""Disturbing the leaves, to see how much a synthesis rule amplifies it (paper A, section 5.3; FEATURES A19)."""
+"""Disturbing the leaves, to see how much a synthesis rule amplifies it (paper A, section 5.3)."""
 
 from __future__ import annotations
 
