@@ -41,6 +41,8 @@ def test_scores_comparisons_and_returns_are_what_the_command_line_prints(files: 
     assert plain(compare) == run_json(
         "compare", *words, "--reference", "b", "--resamples", 100, "--unit", "both"
     )
+    against = compare["paired_bootstrap"]["question"]["a"]
+    assert [part for part, result in against.items() if "p_holm" in result] == ["overall"]
     values = documents.market_forecasts(forecasts, methods=["a"])
     returns = documents.returns_document(events, values)
     assert plain(returns) == run_json("returns", *words, "--method", "a")
