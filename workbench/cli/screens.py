@@ -15,7 +15,7 @@ from workbench.errors import UsageError
 from workbench.settings import home_from
 from workbench.store.database import make_home
 
-#: What the kernels' provisioner reads (``sandbox.provisioner``, not imported here: it loads Jupyter).
+#: What the kernels' provisioner reads (``sandbox.jupyter.provisioner``, not imported here: it loads Jupyter).
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"
 
 
