@@ -1,6 +1,6 @@
 """What if: an edit recomputes the edited propositions' ancestors and nothing else, without a model call.
 
-Paper A, section 4.1 and D.7; FEATURES A3, A13 to A15.
+Paper A, section 4.1 and D.7.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """What an edit does.
+    """What an edit changes; the engine, the page and the command line show it.
 
     Parameters
     ----------
