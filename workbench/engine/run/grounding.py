@@ -12,7 +12,8 @@ from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
 from sandbox.session import Session
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
-from workbench.engine.evidence.verification import proof_context, verify_trial
+from workbench.agents.evidence.base import Evidence
+from workbench.engine.evidence.verification import proof_context, stored_evidence, verify_trial
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.files import write_notebook
 from workbench.engine.run.recorder import Recorder
@@ -99,7 +100,7 @@ class LeafGrounding:
         ]
         values = [belief.p for belief in beliefs]
         self._recorder.record(
-            ev.LeafPooled(
+            lambda: ev.LeafPooled(
                 node=node,
                 p=pooled(values),
                 key_factor=beliefs[0].key_factor,
@@ -113,6 +114,9 @@ class LeafGrounding:
         """Ground a leaf once, in as many attempts as it takes and is allowed."""
         begun = self._recorder.state.trial(node, trial)
         if begun.belief is not None:
+            if begun.verified is None:  # an earlier process ended between conclusion and check
+                evidence = stored_evidence(self._recorder.store, self._recorder.state, node, trial)
+                await self._check(node, trial, evidence)
             return True
         attempt = begun.attempt if begun.open else begun.attempt + 1
         last = attempt + self._recorder.state.settings.max_proof_retries - 1
@@ -121,7 +125,7 @@ class LeafGrounding:
                 outcome = await self._attempt(node, trial, attempt)
                 if isinstance(outcome, Grounding):
                     self._record_grounding(node, trial, attempt, outcome)
-                    await self._verify(node, trial)
+                    await self._check(node, trial, outcome.evidence)
                     return True
             final = attempt >= last or not outcome.retryable
             self._recorder.record(
@@ -184,7 +188,7 @@ class LeafGrounding:
 
         store, belief, evidence = self._recorder.store, grounding.belief, grounding.evidence
         self._recorder.record(
-            ev.LeafGrounded(
+            lambda: ev.LeafGrounded(
                 node=node,
                 trial=trial,
                 attempt=attempt,
@@ -200,13 +204,20 @@ class LeafGrounding:
                 ),
             )
         )
-        book = evidence.render(proof_context(store, self._recorder.state, node, trial))
-        if book is not None:
-            folder = store.folder(self._recorder.state.run_id)
-            write_notebook(folder / "proofs" / notebook_name(node, trial), book)
 
-    async def _verify(self, node: NodeId, trial: int) -> None:
-        """Check a concluded proof by its own evidence and put the outcome on record."""
+    async def _check(self, node: NodeId, trial: int, evidence: Evidence) -> None:
+        """Write the proof notebook of a concluded trial, verify it by its own evidence, and put the outcome on record.
+
+        Rendered and written in a thread: a synced write takes 5 to 50 ms, and a thousand leaves would queue for them.
+        """
+        proof = proof_context(self._recorder.store, self._recorder.state, node, trial)
+
+        def write() -> None:
+            book = evidence.render(proof)
+            if book is not None:
+                write_notebook(proof.notebook, book)
+
+        await asyncio.to_thread(write)
         outcome = await verify_trial(
             self._recorder.store,
             self._recorder.state,
