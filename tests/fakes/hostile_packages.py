@@ -331,7 +331,7 @@ def _rows(members: Members, honest: bytes) -> Family:
             "UPDATE events SET kind = 'run.started', data = (SELECT data FROM events WHERE seq = 1) WHERE kind = 'run.finished'",
         ),
     )
-    for column, value in (("node", "'../P1'"), ("node", "'P1/../../x'"), ("node", "'P01'"), ("trial", "-1"), ("trial", "10000000000000"), ("v", "2"), ("at_utc", "'yesterday'"), ("kind", "'run.pwned'"), ("kind", "'leaf.grounded' || char(27)")):  # fmt: skip
+    for column, value in (("node", "'../P1'"), ("node", "'P1/../../x'"), ("node", "'P01'"), ("trial", "-1"), ("trial", "10000000000000"), ("v", "3"), ("at_utc", "'yesterday'"), ("kind", "'run.pwned'"), ("kind", "'leaf.grounded' || char(27)")):  # fmt: skip
         yield (
             f"events.{column} = {value}",
             REFUSED,
