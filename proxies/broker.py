@@ -6,7 +6,6 @@ ledger, so that parallel tasks with other dates cannot touch each other's clock.
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -25,7 +24,8 @@ from proxies.fetch.handling import Done, Handling, Job, More, done, gives_rows, 
 from proxies.fetch.helper import CannotStart, Helper, Seat
 from proxies.fetch.raws import Raws, offload
 from proxies.fetch.transport import Wire
-from proxies.ledger import UNREAD, Address, Answer, Ledger, LedgerRow, Packer, canonical
+from proxies.hashing import canonical_json, sha256_of
+from proxies.ledger import UNREAD, Address, Answer, Ledger, LedgerRow, Packer
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
 from proxies.vendors.base import Source
@@ -102,7 +102,7 @@ class Broker:
         """
         # a local answer costs little, and its file may change under a running process
         lasting = not cutoff.live and endpoint.method != "LOCAL" and cutoff.instant < self.settings.now()
-        name = canonical([endpoint.path, dict(params), cutoff.instant.isoformat(), strict])
+        name = canonical_json([endpoint.path, dict(params), cutoff.instant.isoformat(), strict])
         if lasting and name in self._memo:
             self._memo.move_to_end(name)
             return self._memo[name]
@@ -317,7 +317,7 @@ def _order(cutoff: Cutoff) -> float:
 
 
 def _hash(value: Any) -> str:
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+    return sha256_of(canonical_json(value))
 
 
 def _answer(job: Job, told: Done, fetched_at: datetime | None, *, packer: Packer | None = None) -> Answer:

@@ -195,8 +195,3 @@ def mismatch(address: Address, path: str) -> LedgerMismatch:
         f"another request ({path}) is recorded at {address.node}, trial {address.trial}, cell {address.step}, "
         f"call {address.retry}: the code has changed since, start a new attempt"
     )
-
-
-def canonical(value: Mapping[str, Any] | Any) -> bytes:
-    """Canonical JSON: sorted keys, no spaces, UTF-8. What hashes are taken of."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from proxies.ledger import canonical
+from proxies.hashing import canonical_json
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS raw (
@@ -57,7 +57,7 @@ class Packed:
 
 def raw_name(source: str, endpoint: str, sent: Mapping[str, Any], version: int) -> str:
     """The cache's name for a call: source, endpoint, sent parameters and policy version, never a key."""
-    return hashlib.sha256(canonical([source, endpoint, dict(sent), version])).hexdigest()
+    return hashlib.sha256(canonical_json([source, endpoint, dict(sent), version])).hexdigest()
 
 
 def may_serve(raw: Raw | Packed, cutoff: Cutoff, now: datetime, max_age: float) -> bool:
@@ -114,7 +114,7 @@ class RawCache:
             db = self._open()
             db.execute(
                 "INSERT OR REPLACE INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (name, source, endpoint, canonical(dict(sent)).decode(), at, at, len(body), body),
+                (name, source, endpoint, canonical_json(dict(sent)).decode(), at, at, len(body), body),
             )
             (total,) = db.execute("SELECT COALESCE(SUM(size), 0) FROM raw").fetchone()
             if total > self._most:

@@ -4,7 +4,6 @@ A `Handling` goes with one request: it names the pages to fetch, takes their byt
 done again from the same bytes anywhere, so that large answers are handled in another process (`proxies.fetch.helper`).
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,7 +18,8 @@ from proxies.asof.rows import any_row, steps_of
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import SourceRejected
 from proxies.fetch import paging
-from proxies.ledger import UNREAD, canonical
+from proxies.hashing import canonical_json, sha256_of
+from proxies.ledger import UNREAD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def done(settled: Settled) -> Done:
     """What is told of settled data: encoded and hashed."""
     return Done(
         body=orjson.dumps(settled.data),
-        content_hash="sha256:" + hashlib.sha256(canonical(settled.data)).hexdigest(),
+        content_hash=sha256_of(canonical_json(settled.data)),
         dropped=dict(settled.dropped),
         undated=len(settled.undated),
         notes=settled.notes,

@@ -7,6 +7,7 @@ from workbench.agents.base import AgentSettings
 from workbench.errors import UsageError
 from workbench.models.registry import OFFLINE
 from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, package_of
+from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.synthesis.coherence.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -52,6 +53,8 @@ class RunSettings:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
 
+    __pydantic_config__ = STRICT
+
     def __post_init__(self) -> None:
         for name in ("depth", "trials", "concurrency", "max_proof_retries"):
             if getattr(self, name) < 1:
@@ -85,8 +88,12 @@ class RunSettings:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RunSettings":
-        """Return the settings that ``to_json`` wrote."""
-        return cls(**{**data, "agent": AgentSettings(**data["agent"])})
+        """Return the settings that ``to_json`` wrote; called for every run that is read.
+
+        Raises ``UsageError``, in one line, for an unknown key or a value of another kind: settings decide what a resumed
+        run spends and sends, so nothing in them is guessed.
+        """
+        return read_strict(cls, data, what="the settings of the run")
 
 
 #: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are FEATURES' defaults.

@@ -17,7 +17,7 @@ from workbench.errors import UsageError
 from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.ids import require_id
 from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
-from workbench.store import Store, StoredEvent
+from workbench.store import EventUnreadable, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import UninstalledRule, rule_from_json, tree_from_json
 
@@ -154,7 +154,9 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     stream = iter(events)
     first = next(stream)
     if not isinstance(first.event, ev.RunStarted):
-        raise ValueError(f"event {first.seq} of run {first.run_id} should start it, it is {first.event.kind}")
+        raise EventUnreadable(
+            f"event {first.seq} of run {first.run_id} should start it, it is {first.event.kind}"
+        )
     state = RunState(
         run_id=first.run_id,
         statement=first.event.statement,
@@ -218,7 +220,7 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
         case ev.ScenarioRecorded():
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
         case ev.RunStarted():
-            raise ValueError(f"run {stored.run_id} is started twice, at event {stored.seq}")
+            raise EventUnreadable(f"run {stored.run_id} is started twice, at event {stored.seq}")
 
 
 def _move(state: RunState, event: ev.LeafEvent, **changes: Any) -> None:

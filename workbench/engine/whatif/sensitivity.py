@@ -11,7 +11,7 @@ from proxies.ledger import LedgerRow
 from workbench.engine.run.state import RunState
 from workbench.engine.tree_documents import sensitivity_report
 from workbench.propositions import NodeId
-from workbench.store import ApiLedger, Store
+from workbench.store import ApiLedger, ModelLedger, Store
 
 
 def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
@@ -41,16 +41,8 @@ def leaf_trials(state: RunState) -> dict[NodeId, tuple[float, ...]]:
 
 def trial_costs(store: Store, state: RunState) -> dict[NodeId, float]:
     """Return the US dollars of one trial per leaf, all its attempts counted; leaves whose price is unknown are left out."""
-    rows = store.query(
-        "SELECT node, count(*) AS n, count(cost_usd) AS priced, sum(cost_usd) AS total, count(DISTINCT trial) AS trials"
-        " FROM model_calls WHERE run_id = ? AND trial >= 1 GROUP BY node",
-        (state.run_id,),
-    )
-    return {
-        row["node"]: float(row["total"]) / int(row["trials"])
-        for row in rows
-        if row["n"] == row["priced"] and row["node"] in state.tree
-    }
+    costs = ModelLedger(store).trial_costs(state.run_id)
+    return {node: cost for node, cost in costs.items() if node in state.tree}
 
 
 def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
