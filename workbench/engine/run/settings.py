@@ -91,8 +91,10 @@ class RunSettings:
         """Return the settings that ``to_json`` wrote; called for every run that is read.
 
         Raises ``UsageError``, in one line, for an unknown key or a value of another kind: settings decide what a resumed
-        run spends and sends, so nothing in them is guessed.
+        run spends and sends, so nothing in them is guessed. Keys that came later may be missing; the agents' bounds may not.
         """
+        if "agent" not in data:
+            raise UsageError("the settings of the run are incomplete: they have no bounds of the agents")
         return read_strict(cls, data, what="the settings of the run")
 
 
