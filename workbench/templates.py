@@ -36,8 +36,7 @@ def html_environment(
 def text_environment(package: str, folder: str = "") -> "Environment":
     """Return the environment of a package's text templates, where ``&`` and ``<`` mean themselves.
 
-    Prompts and the cells of the offline analyst render through it. White space is kept to the last newline, because both
-    are compared byte for byte.
+    Prompts and the cells of the offline analyst render through it.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -45,6 +44,5 @@ def text_environment(package: str, folder: str = "") -> "Environment":
         loader=PackageLoader(package, folder),
         autoescape=False,
         undefined=StrictUndefined,
-        keep_trailing_newline=True,
         auto_reload=False,
     )
