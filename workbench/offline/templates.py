@@ -47,7 +47,11 @@ def render_steps(name: str, holes: Mapping[str, Any]) -> list[list[Cell]]:
         A hole has no value.
     """
     return [
-        [Cell(kind=kind, source=source) for kind, template in step if (source := template.render(holes).strip("\n"))]
+        [
+            Cell(kind=kind, source=source)
+            for kind, template in step
+            if (source := template.render(holes).strip("\n"))
+        ]
         for step in _steps(name)
     ]
 
