@@ -9,11 +9,11 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
+from workbench.engine.wording import percent
 from workbench.synthesis import resynthesize
 from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
 from workbench.widgets.start import list_runs, open_dashboard
-from workbench.widgets.wording import percent
 
 
 def opened(home: Path) -> Dashboard:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.models.base import Message, Model, ModelRequest, NodeRef, ToolCall
 from workbench.models.errors import ClaimRefused
-from workbench.models.wording import cutoff_of, nodes_of, stage_of
+from workbench.models.request_text import cutoff_of, nodes_of, stage_of
 
 PROVIDER = "offline"
 _PRICE = {

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from workbench.engine.wording import percent
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.synthesis import TornadoRow, WhatIf
 from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.rules.wording import signed
 from workbench.templates import html_environment
-from workbench.widgets.wording import MINUS, percent, points, signed
+from workbench.widgets.numbers import MINUS, points, two_decimals
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,6 +52,7 @@ def _environment() -> "Environment":
         prose=prose,
         share=_share,
         signed=signed,
+        two_decimals=two_decimals,
         width=_width,
     )
 

@@ -12,7 +12,7 @@ from workbench.agents.synthesizers.asking import (
     VanillaSynthesizer,
 )
 from workbench.models.base import NodeRef
-from workbench.models.wording import cutoff_of, nodes_of, stage_of
+from workbench.models.request_text import cutoff_of, nodes_of, stage_of
 from workbench.propositions import Belief, Polarity, Tree
 
 DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
