@@ -141,7 +141,7 @@ class LiteLLMModel:
             except self._transient() as problem:
                 await self._wait_or_raise(problem, attempt)
             except self._final() as problem:
-                raise self._told(problem) from None
+                raise self._final_error(problem) from None
         if attempt > 1:
             notes.append(f"answered at attempt {attempt}")
         return self._reply(response, notes, time.monotonic() - began)
@@ -181,8 +181,8 @@ class LiteLLMModel:
 
     def _supported(self) -> set[str] | None:
         model = self._name.partition("/")[2]
-        found = self._litellm.get_supported_openai_params(model=model, custom_llm_provider=self._provider)
-        return set(found) if found else None
+        names = self._litellm.get_supported_openai_params(model=model, custom_llm_provider=self._provider)
+        return set(names) if names else None
 
     # --- failures --------------------------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ class LiteLLMModel:
         status = getattr(problem, "status_code", None)
         # LiteLLM dresses a missing key as a server error for some providers, and an empty purse as a rate limit
         if _asks_for_key(text) and not self._has_key():
-            raise self._told(problem) from None
+            raise self._final_error(problem) from None
         if "insufficient_quota" in text or (
             isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425, 429)
         ):
@@ -227,7 +227,7 @@ class LiteLLMModel:
         drawn: float = most * (0.5 + 0.5 * self._jitter())
         return min(max(drawn, _retry_after(problem)), self._retries.longest_wait)
 
-    def _told(self, problem: Exception) -> ModelError | MissingProviderKey:
+    def _final_error(self, problem: Exception) -> ModelError | MissingProviderKey:
         text = self._clean(problem)
         kinds = self._litellm.exceptions
         unlocked = isinstance(problem, kinds.AuthenticationError) or _asks_for_key(text)
@@ -297,7 +297,7 @@ class LiteLLMModel:
 def price_per_token(name: str) -> tuple[float, float] | None:
     """US dollars per input and output token as LiteLLM lists them, or None where it lists nothing.
 
-    A listed price of zero for both is taken as "not known" unless the model is the offline one.
+    A listed price of zero for both counts as "not known" unless the model is the offline one.
     """
     if name.startswith("offline/"):
         return 0.0, 0.0
@@ -305,10 +305,10 @@ def price_per_token(name: str) -> tuple[float, float] | None:
     entry = litellm.model_cost.get(name) or litellm.model_cost.get(name.partition("/")[2])
     if entry is None or entry.get("litellm_provider", name.partition("/")[0]).split("_")[0] not in name:
         return None
-    given, taken = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if not given and not taken:
+    per_input, per_output = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if not per_input and not per_output:
         return None
-    return float(given or 0.0), float(taken or 0.0)
+    return float(per_input or 0.0), float(per_output or 0.0)
 
 
 def redact(text: str, *, extra: tuple[str | None, ...] = ()) -> str:
@@ -347,10 +347,10 @@ def _message(message: Message) -> dict[str, Any]:
             }
             for image in message.images
         ]
-    told: dict[str, Any] = {"role": message.role, "content": content}
+    turn: dict[str, Any] = {"role": message.role, "content": content}
     if message.tool_calls:
-        told["content"] = content or None
-        told["tool_calls"] = [
+        turn["content"] = content or None
+        turn["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
@@ -359,8 +359,8 @@ def _message(message: Message) -> dict[str, Any]:
             for call in message.tool_calls
         ]
     if message.tool_call_id is not None:
-        told["tool_call_id"] = message.tool_call_id
-    return told
+        turn["tool_call_id"] = message.tool_call_id
+    return turn
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

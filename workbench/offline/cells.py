@@ -1,8 +1,9 @@
 """What a claim puts into the holes of its notebook template."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
+from typing import Any
 
 from workbench.offline.templates import Cell, render_steps
 from workbench.questions.claims import Claim, amount, number
@@ -32,11 +33,10 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
     method = spec_of(claim, last_day).method
     holes = _common(claim, statement=statement, cutoff=cutoff, last_day=last_day)
     holes |= _SPECIFIC[method](claim)
-    steps = render_steps(method.replace("-", "_"), holes)
-    return [[cell for cell in step if cell.source] for step in steps]
+    return render_steps(method.replace("-", "_"), holes)
 
 
-def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dict[str, str]:
+def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dict[str, Any]:
     article = claim.about.article
     known = (
         "series.index[-1]  # the last value known"
@@ -169,17 +169,11 @@ def _reverting_path(claim: Claim) -> dict[str, str]:
     }
 
 
-def _monthly(claim: Claim) -> dict[str, str]:
+def _monthly(claim: Claim) -> dict[str, Any]:
     differences = claim.about.kind == "yield"
     vintage = "; the file holds one final, seasonally adjusted vintage, so later revisions are in it"
-    names = [source.lower() for source in claim.about.sources]
-    if len(names) == 1:
-        fetch = "{{> fetch_monthly name=series}}"
-    else:
-        fetches = [f"{{{{> fetch_monthly name={name} series={name.upper()}}}}}" for name in names]
-        fetch = "\n\n".join([*fetches, f"series = ({' - '.join(names)}).dropna().round(4)"])
     return {
-        "fetch": fetch,
+        "sources": claim.about.sources,
         "published": ", and is known some days after the month" + ("" if differences else vintage),
         "x_code": "series.to_numpy()" if differences else "np.log(series.to_numpy())",
         "level_code": "series.iloc[-1] + bound" if differences else "series.iloc[-1] * np.exp(bound)",
@@ -201,7 +195,7 @@ def _nothing(claim: Claim) -> dict[str, str]:
     return {}
 
 
-_SPECIFIC: dict[str, Callable[[Claim], dict[str, str]]] = {
+_SPECIFIC: dict[str, Callable[[Claim], Mapping[str, Any]]] = {
     "endpoint": _nothing,
     "average": _nothing,
     "path": _path,

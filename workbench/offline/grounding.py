@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.models.base import Message, NodeRef
 from workbench.models.errors import ModelRefused
-from workbench.offline.records import Record, read_records
+from workbench.offline.records import OutcomeRecord, read_records
 from workbench.offline.templates import Cell
 from workbench.questions.claims import Claim
 
@@ -33,27 +33,29 @@ def debug_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) ->
     A cell that is known is sent again as it was meant: a passing failure of the source is got past so. Where the
     error came from the simulation or from the drawing, the cell is sent again without that part.
     """
-    asked = next((message.content for message in reversed(messages) if message.role == "user"), "")
+    question = next((message.content for message in reversed(messages) if message.role == "user"), "")
     sources = [cell.source for step in steps for cell in step if cell.kind == "python"]
-    failed = next((source for source in sources if source in asked), None)
+    failed = next((source for source in sources if source in question), None)
     tried = [
-        source for source in sources if _without_garch(source) != source and _without_garch(source) in asked
+        source
+        for source in sources
+        if _without_garch(source) != source and _without_garch(source) in question
     ]
     if failed is None and tried:
         failed = tried[0]
     if failed is None:
         failed = _last_cell(messages) or sources[-1]
-    why, source = _mended(failed, asked)
+    why, source = _mended(failed, question)
     return f"{why}\n\n<python_cell>\n{source}\n</python_cell>"
 
 
-def _mended(source: str, asked: str) -> tuple[str, str]:
-    if "ApiRefused" in asked or "AssertionError" in asked:
+def _mended(source: str, question: str) -> tuple[str, str]:
+    if "ApiRefused" in question or "AssertionError" in question:
         # nothing may be argued around here: the same request again shows whether it stands
         return "The data door refused or showed a row that it should not; the same request once more.", source
-    if "ApiUnavailable" in asked:
+    if "ApiUnavailable" in question:
         return "The source was not there for a moment; the same request once more.", source
-    if "arch" in asked and _without_garch(source) != source:
+    if "arch" in question and _without_garch(source) != source:
         return "The GJR-GARCH fit failed, so the remaining models share its weight.", _without_garch(source)
     if "plt.subplots" in source:
         return (
@@ -128,7 +130,7 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
     )
 
 
-def _report(record: Record, claim: Claim) -> str:
+def _report(record: OutcomeRecord, claim: Claim) -> str:
     data = record.data
     models = {str(name): float(value) for name, value in dict(data.get("models", {})).items()}
     spread = f"between {min(models.values()):.3f} and {max(models.values()):.3f}" if models else "not shown"
@@ -150,7 +152,7 @@ def _report(record: Record, claim: Claim) -> str:
     return "\n\n".join(parts)
 
 
-def _caveats(record: Record, claim: Claim) -> str:
+def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts = []
     if record.effective_windows < 12:
         doubts.append(
@@ -173,7 +175,7 @@ def _caveats(record: Record, claim: Claim) -> str:
     return "What is weak: " + "; ".join(doubts) + "."
 
 
-def _key_factor(record: Record) -> str:
+def _key_factor(record: OutcomeRecord) -> str:
     lean = record.p - record.base_rate
     word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.models.base import NodeRef
-from workbench.offline.records import Record, common_windows, read_records, write_record
+from workbench.offline.records import OutcomeRecord, common_windows, read_records, write_record
 from workbench.offline.weights import FEWEST_WINDOWS, Weights, estimate_weights
 from workbench.questions.errors import ClaimRefused
 
@@ -27,7 +27,7 @@ class Child:
     statement: str
     p: float
     negative: bool
-    record: Record | None
+    record: OutcomeRecord | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +73,15 @@ def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
 def _shown_at(text: str, node: NodeRef) -> tuple[int, int]:
     """Where a child stands with its statement: a line that states p, or is followed by one, goes first."""
     pattern = rf"^\W*{re.escape(node.id)}\b(?!\.?\d).*{re.escape(node.statement)}"
-    found = list(re.finditer(pattern, text, re.MULTILINE))
-    if not found:
+    matches = list(re.finditer(pattern, text, re.MULTILINE))
+    if not matches:
         raise ClaimRefused(f"the request does not show {node.id} with its statement, so it cannot be weighed")
-    for match in found:
+    for match in matches:
         following = text[match.end() :].lstrip(" .").split("\n", 2)
         near = match[0].replace(node.statement, "") + " " + " ".join(following[:2])
         if _P.search(near):
             return match.start(), match.end()
-    return found[0].start(), found[0].end()
+    return matches[0].start(), matches[0].end()
 
 
 def combine(children: Sequence[Child]) -> Combination:

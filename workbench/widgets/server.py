@@ -96,8 +96,8 @@ def _checked(port: int) -> int:
 
 
 def _announce_when_answering(app: Any, announce: Callable[[str], None]) -> None:
-    asked = threading.Event()
-    while not asked.wait(0.1):
+    pause = threading.Event()
+    while not pause.wait(0.1):
         if _answers(app.port):
             announce(f"http://{HOST}:{app.port}/?{urlencode({'token': app.token})}")
             return

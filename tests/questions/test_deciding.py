@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.embedded import full_rows, visible_rows
+from tests.offline.embedded import full_rows, visible_rows
 from workbench.questions.claims import Claim
 from workbench.questions.deciding import appraise, base_rate, check, resolve, settle
 from workbench.questions.errors import ClaimRefused

@@ -14,7 +14,7 @@ from proxies.asof.clock import Cutoff
 from sandbox.types import CellResult, SessionSpec
 from tests.fakes.leaf import FakeGuide, make_leaf_task
 from tests.fakes.sandbox import FakeSession, printed, raised
-from tests.models.embedded import visible_rows
+from tests.offline.embedded import visible_rows
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings, Grounding
 from workbench.agents.grounders.notebook import NotebookGrounder
@@ -106,8 +106,8 @@ class Run:
     rounds: list[Tree] = field(default_factory=list)
 
 
-class Desk:
-    """The engine's place: passes requests to the model, keeps them."""
+class RecordingAsker:
+    """What an agent asks in place of the engine: passes requests to the model and records them with the replies."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -127,13 +127,17 @@ async def grow(model: Model, statement: str, cutoff: str, settings: AgentSetting
         run.rounds.append(tree)
 
     run.tree = await RoundsAnalyzer(settings).analyze(
-        run.tree, cutoff=Cutoff.parse(cutoff), ask=Desk(model), on_round=on_round
+        run.tree, cutoff=Cutoff.parse(cutoff), ask=RecordingAsker(model), on_round=on_round
     )
     return run
 
 
 async def ground(
-    model: Model, node: NodeRef, cutoff: str, reader: Reader = visible_rows, desk: Desk | None = None
+    model: Model,
+    node: NodeRef,
+    cutoff: str,
+    reader: Reader = visible_rows,
+    asker: RecordingAsker | None = None,
 ) -> Leaf:
     """One leaf."""
     when = Cutoff.parse(cutoff)
@@ -152,7 +156,7 @@ async def ground(
     task = make_leaf_task(
         node,
         cutoff=when,
-        ask=desk or Desk(model),
+        ask=asker or RecordingAsker(model),
         session=session,
         data=FakeGuide("embedded/series/observations"),
     )
@@ -189,7 +193,7 @@ async def analyze(
             tree[node],
             [tree[child] for child in tree[node].children],
             cutoff=Cutoff.parse(cutoff),
-            ask=Desk(model),
+            ask=RecordingAsker(model),
         )
         tree = tree.with_rule(node, rule, belief)
     run.tree = tree

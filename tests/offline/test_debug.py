@@ -5,8 +5,8 @@ from datetime import date
 
 import pytest
 
-from tests.models.embedded import visible_rows
-from tests.models.inprocess import Kernel, analyst
+from tests.offline.embedded import visible_rows
+from tests.offline.inprocess import Kernel, analyst
 from workbench.agents.replies import parse_debug, parse_step
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.offline.cells import notebook

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.models.embedded import full_rows, visible_rows
-from tests.models.inprocess import Run, analyst, analyze, ground, grow
+from tests.offline.embedded import full_rows, visible_rows
+from tests.offline.inprocess import Run, analyst, analyze, ground, grow
 from workbench.agents.base import AgentSettings
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.errors import ClaimRefused, ModelRefused, ModelUnavailable

@@ -4,11 +4,13 @@ import json
 from datetime import date
 
 import pytest
+from jinja2 import UndefinedError
 
-from tests.models.embedded import visible_rows
-from tests.models.inprocess import Leaf, analyst, ground
+from tests.offline.embedded import visible_rows
+from tests.offline.inprocess import Leaf, analyst, ground
 from workbench.models.base import NodeRef
 from workbench.offline.cells import notebook
+from workbench.offline.templates import render_steps
 from workbench.questions.deciding import appraise, settle, spec_of
 from workbench.questions.grammar import read_claim
 
@@ -46,17 +48,17 @@ async def test_the_cells_compute_what_the_reference_computes(statement: str) -> 
     rows = {name: visible_rows(name, last_day) for name in NAMES}
     leaf = await ground(analyst(), NodeRef(id="P1", statement=statement), "2018-06-30")
     expected = appraise(read_claim(statement), rows, last_day)
-    told = json.loads(leaf.printed[-1].splitlines()[-1])
-    assert told["statement"] == statement
-    assert told["p"] == pytest.approx(expected.p, abs=1e-6)
-    assert told["base_rate"] == pytest.approx(expected.base_rate, abs=1e-6)
-    assert told["models"] == pytest.approx(expected.models, abs=2e-6)
-    assert told["comparators"] == pytest.approx(expected.comparators, abs=2e-6)
-    assert told["horizon_days"] == expected.horizon
-    assert told["effective_windows"] == pytest.approx(expected.effective_windows, abs=0.051)
-    assert (told["weeks_from"], told["weeks_to"]) == (str(expected.first), str(expected.last))
-    assert told["bits"] == "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in expected.outcomes)
-    assert leaf.p == told["p"]
+    record = json.loads(leaf.printed[-1].splitlines()[-1])
+    assert record["statement"] == statement
+    assert record["p"] == pytest.approx(expected.p, abs=1e-6)
+    assert record["base_rate"] == pytest.approx(expected.base_rate, abs=1e-6)
+    assert record["models"] == pytest.approx(expected.models, abs=2e-6)
+    assert record["comparators"] == pytest.approx(expected.comparators, abs=2e-6)
+    assert record["horizon_days"] == expected.horizon
+    assert record["effective_windows"] == pytest.approx(expected.effective_windows, abs=0.051)
+    assert (record["weeks_from"], record["weeks_to"]) == (str(expected.first), str(expected.last))
+    assert record["bits"] == "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in expected.outcomes)
+    assert leaf.p == record["p"]
     _is_worth_showing(leaf, statement)
 
 
@@ -98,3 +100,30 @@ def test_arch_is_imported_only_where_garch_is_fitted(statement: str) -> None:
     fits = spec_of(claim, last_day).method in ("endpoint", "average", "path", "volatility")
     assert ("import arch" in code or "from arch" in code) == fits
     assert "{{" not in code
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "{{ 7*7 }} {{cutoff}}",
+        "{% include 'parts/garch.md' %}",
+        "{# gone #}",
+        "<!-- step -->",
+        "\n```python\nimport os\n```\n",
+    ],
+)
+def test_a_statement_is_put_into_cells_verbatim_and_never_read_as_a_template(hostile: str) -> None:
+    claim = settle(read_claim(CLAIMS[0]), {})
+    statement = f"{CLAIMS[0]} {hostile}"
+    plain = notebook(claim, statement=CLAIMS[0], cutoff="2018-06-30", last_day=date(2018, 6, 29))
+    steps = notebook(claim, statement=statement, cutoff="2018-06-30", last_day=date(2018, 6, 29))
+    assert f"**{statement}**" in steps[0][0].source
+    assert any(f"title = {json.dumps(statement)}" in cell.source for step in steps for cell in step)
+    assert [[cell.kind for cell in step] for step in steps] == [
+        [cell.kind for cell in step] for step in plain
+    ]
+
+
+def test_a_hole_without_a_value_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="statement"):
+        render_steps("endpoint", {})

@@ -47,10 +47,10 @@ def nodes_of(messages: Sequence[Message]) -> tuple[NodeRef, ...]:
     where reports are shown.
     """
     text = last_words(messages)
-    found: dict[str, str] = {}
+    statements: dict[str, str] = {}
     for node, statement in _NODE.findall(text):
-        found.setdefault(node, statement)
-    nodes = tuple(NodeRef(id=node, statement=statement) for node, statement in found.items())
+        statements.setdefault(node, statement)
+    nodes = tuple(NodeRef(id=node, statement=statement) for node, statement in statements.items())
     if not nodes or "END_OF_ANALYSIS" in text:
         return nodes
     return tuple(node for node in nodes if node is nodes[0] or _is_child(node.id, nodes[0].id))
@@ -58,8 +58,8 @@ def nodes_of(messages: Sequence[Message]) -> tuple[NodeRef, ...]:
 
 def cutoff_of(messages: Sequence[Message]) -> str | None:
     """The knowledge cutoff the last user message states, as written."""
-    found = _CUTOFF.findall(last_words(messages))
-    return str(found[-1]) if found else None
+    cutoffs = _CUTOFF.findall(last_words(messages))
+    return str(cutoffs[-1]) if cutoffs else None
 
 
 def _is_child(node: str, parent: str) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.fakes.models import ScriptedModel
-from tests.models.inprocess import Desk, analyst, ground, grow
+from tests.offline.inprocess import RecordingAsker, analyst, ground, grow
 from workbench.agents.synthesizers.asking import (
     LinearSynthesizer,
     LogicSynthesizer,
@@ -12,7 +12,7 @@ from workbench.agents.synthesizers.asking import (
     VanillaSynthesizer,
 )
 from workbench.models.base import NodeRef
-from workbench.models.wording import cutoff_of, nodes_of, stage_of
+from workbench.models.request_text import cutoff_of, nodes_of, stage_of
 from workbench.propositions import Belief, Polarity, Tree
 
 DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
@@ -22,17 +22,17 @@ async def test_what_a_request_says_in_words_is_what_its_fields_say() -> None:
     from workbench.agents.analyzers.rounds import RoundsAnalyzer
 
     model = analyst()
-    desk = Desk(model)
+    asker = RecordingAsker(model)
 
     async def ignore(tree: Tree) -> None:
         return None
 
     tree = await RoundsAnalyzer().analyze(
-        Tree.root_only(DEMO), cutoff=Cutoff.parse("2018-06-30"), ask=desk, on_round=ignore
+        Tree.root_only(DEMO), cutoff=Cutoff.parse("2018-06-30"), ask=asker, on_round=ignore
     )
-    await ground(model, NodeRef(id="P2.2", statement=tree["P2.2"].statement), "2018-06-30", desk=desk)
-    assert {request.stage for request, _ in desk.replies} == {"analyze", "step", "conclude"}
-    for request, _ in desk.replies:
+    await ground(model, NodeRef(id="P2.2", statement=tree["P2.2"].statement), "2018-06-30", asker=asker)
+    assert {request.stage for request, _ in asker.replies} == {"analyze", "step", "conclude"}
+    for request, _ in asker.replies:
         assert stage_of(request.messages) == request.stage
         assert nodes_of(request.messages) == request.nodes
         assert cutoff_of(request.messages) == request.cutoff
@@ -60,7 +60,7 @@ async def test_a_synthesis_is_told_from_its_words(synthesizer: type, stage: str)
     model = ScriptedModel([RuntimeError("seen")])
     with pytest.raises(RuntimeError, match="seen"):
         await synthesizer().synthesize(
-            tree["P0"], [tree["P1"], tree["P2"]], cutoff=Cutoff.parse("2018-06-30"), ask=Desk(model)
+            tree["P0"], [tree["P1"], tree["P2"]], cutoff=Cutoff.parse("2018-06-30"), ask=RecordingAsker(model)
         )
     (request,) = model.requests
     assert stage_of(request.messages) == stage == request.stage
