@@ -181,6 +181,13 @@ def test_a_tree_that_is_no_bayes_net_is_refused_or_projected_with_a_note(home: P
     assert "P0" in refused(home, "export", RUN, "--to", "bif")
     done = run_cli(home, "export", RUN, "--to", "bif", "--project")
     assert done.returncode == 0 and done.stdout.startswith("network") and "P0" in done.stderr
+    others = [
+        run_cli(home, "export", RUN, "--to", "bif", "--project", "--normalise", how).stdout
+        for how in ("scale", "softmax", "min-max")
+    ]
+    assert others[0] == done.stdout and len(set(others)) == 3
+    line = refused(home, "export", RUN, "--to", "bif", "--project", "--normalise", "halve")
+    assert "a normaliser is one of scale, softmax, min-max, not 'halve'" in line
 
 
 def test_a_report_keeps_its_line_ends_through_csv(home: Path) -> None:

@@ -52,6 +52,7 @@ def test_edits_and_records_of_the_first_format_come_back() -> None:
             "is not a proposition id",
         ),
         (edit_from_json, {"kind": "rule", "node": "P1"}, "the rule edit lacks rule"),
+        (edit_from_json, {"kind": "pin", "node": "P1", "a\nb" * 999: 1}, "unknown keys: a ba ba b"),
         (
             edit_from_json,
             {"kind": "set", "node": "P1", "p": 0.5, "override": {"author": "a", "reason": "b"}},

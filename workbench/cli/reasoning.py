@@ -180,13 +180,22 @@ def export(
             "--project", help="For bif and problog: take the nearest Bayes net where the tree is none."
         ),
     ] = False,
+    normalise: Annotated[
+        str,
+        typer.Option(help="How --project makes linear weights sum to at most 1: scale, softmax or min-max."),
+    ] = "scale",
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
     from sandbox.atomic import replace_file
     from workbench.engine.evidence.package import export_run
+    from workbench.synthesis.exchange.bayes_net import OnMisfit
+    from workbench.synthesis.rules.normalise import check_normaliser
 
     store = open_store()
-    data, notes = export_run(store, store.resolve_run(run), to, misfit="project" if project else "refuse")
+    misfit: OnMisfit = "project" if project else "refuse"
+    data, notes = export_run(
+        store, store.resolve_run(run), to, misfit=misfit, normalise=check_normaliser(normalise)
+    )
     for note in notes:
         say(note)
     if output is not None:

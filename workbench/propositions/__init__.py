@@ -39,7 +39,6 @@ from workbench.propositions.ids import (
     parent_of,
     parse_id,
     to_global,
-    to_local,
 )
 from workbench.propositions.rule import Rule, RuleLimits
 from workbench.propositions.scenario_book import Scenario, ScenarioBook, ScenarioRecord
@@ -93,6 +92,5 @@ __all__ = [
     "parse_id",
     "recursion_round",
     "to_global",
-    "to_local",
     "trim",
 ]

@@ -131,28 +131,6 @@ def to_global(local: NodeId, root: NodeId) -> NodeId:
     return f"{root}.{local[1:]}"
 
 
-def to_local(node: NodeId, root: NodeId) -> NodeId:
-    """Inverse of :func:`to_global`.
-
-    Raises
-    ------
-    IdMismatch
-        The node does not lie under ``root``.
-
-    Examples
-    --------
-    >>> to_local("P1.2.1", "P1.2"), to_local("P1.2", "P1.2")
-    ('P1', 'P0')
-    """
-    if node == root:
-        return ROOT
-    if root == ROOT:
-        return node
-    if not is_under(node, root):
-        raise IdMismatch(f"{node} does not lie under {root}")
-    return f"P{node[len(root) + 1 :]}"
-
-
 def is_under(node: NodeId, ancestor: NodeId) -> bool:
     """Whether the node lies strictly below the other one.
 

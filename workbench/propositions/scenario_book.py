@@ -136,7 +136,7 @@ class ScenarioBook:
         if record.action == "open":
             if name in self.scenarios:
                 raise EditConflict(f"a scenario {name!r} is open already")
-            made = Scenario(
+            opened = Scenario(
                 name=name,
                 rationale=record.rationale,
                 author=record.author,
@@ -144,7 +144,7 @@ class ScenarioBook:
                 seq=seq,
                 probability=record.probability,
             )
-            return ScenarioBook({**self.scenarios, name: made})
+            return ScenarioBook({**self.scenarios, name: opened})
         old = self[name]
         if record.base_seq != old.seq:
             raise EditConflict(

@@ -98,7 +98,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _complaint(error: ValidationError, what: str) -> UsageError:
     """The first of pydantic's errors as one line, as the error the dataclass raised if it was that."""
     first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    place = ".".join(str(part)[:60] for part in first["loc"] if part != "[key]")
     of = f"{place} of {what}" if place else what
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UsageError):

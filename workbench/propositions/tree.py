@@ -150,12 +150,12 @@ class Tree:
 
     def ancestors(self, node: NodeId) -> tuple[NodeId, ...]:
         """Ids from the parent up to the root."""
-        found: list[NodeId] = []
+        path: list[NodeId] = []
         above = self.parent(node)
         while above is not None:
-            found.append(above)
+            path.append(above)
             above = parent_of(above)
-        return tuple(found)
+        return tuple(path)
 
     def children(self, node: NodeId) -> tuple[Proposition, ...]:
         """The propositions right below, in natural order."""
@@ -163,12 +163,12 @@ class Tree:
 
     def below(self, node: NodeId) -> tuple[NodeId, ...]:
         """Ids of the whole branch under the node, without it, depth first."""
-        found: list[NodeId] = []
+        branch: list[NodeId] = []
         stack = list(reversed(self[node].children))
         while stack:
-            found.append(stack.pop())
-            stack.extend(reversed(self._nodes[found[-1]].children))
-        return tuple(found)
+            branch.append(stack.pop())
+            stack.extend(reversed(self._nodes[branch[-1]].children))
+        return tuple(branch)
 
     def in_order(self, ids: Iterable[NodeId]) -> tuple[NodeId, ...]:
         """Those of the ids that are in the tree, in the order of :meth:`ids`."""
@@ -207,7 +207,7 @@ class Tree:
         """The tree with one more proposition under a node, which keeps its value.
 
         A rule gives the newcomer no say (weight 0) and is due to be remade; a node without a function turns stale
-        (FEATURES A15). The id is the next free one unless given.
+        . The id is the next free one unless given.
         """
         above = self[parent]
         if child is None:
@@ -263,7 +263,7 @@ class Tree:
         """The tree without the node and the branch below it.
 
         The parent's rule keeps its other coefficients and is due to be remade; without a function it turns stale. A
-        parent that loses its last child keeps its value as a leaf (FEATURES A15).
+        parent that loses its last child keeps its value as a leaf.
         """
         gone = {node, *self.below(node)}
         parent = self.parent(node)
@@ -365,14 +365,16 @@ class Tree:
     def set_p(self, node: NodeId, p: float, *, override: Override | None = None) -> Tree:
         """The tree with an analyst's value at a node, the model's kept beside; an inner node is pinned."""
         old = self[node]
-        kept = old.model_belief if old.belief is None or old.belief.source == "analyst" else old.belief
-        words = kept if kept is not None else Belief(p=0.0)
+        model_belief = (
+            old.model_belief if old.belief is None or old.belief.source == "analyst" else old.belief
+        )
+        words = model_belief if model_belief is not None else Belief(p=0.0)
         belief = replace(words, p=p, source="analyst")
         return self._with(
             replace(
                 old,
                 belief=belief,
-                model_belief=kept,
+                model_belief=model_belief,
                 override=override,
                 pinned=bool(old.children),
                 stale=False,

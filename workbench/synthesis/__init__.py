@@ -49,7 +49,7 @@ from workbench.synthesis.sensitivity.uncertainty import (
     source_correlation,
     trial_moments,
 )
-from workbench.synthesis.whatif.apply_edits import FullPlan, expire_overrides, full_plan, play, scenario_tree
+from workbench.synthesis.whatif.apply_edits import FullPlan, full_plan, play, play_until, scenario_tree
 from workbench.synthesis.whatif.compare_scenarios import Mixture, compare, mix
 from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, settle
 from workbench.synthesis.whatif.ranges import reachable_ranges
@@ -105,7 +105,6 @@ __all__ = [
     "checked_value",
     "compare",
     "evaluate",
-    "expire_overrides",
     "export_tree",
     "full_plan",
     "greatest_gap",
@@ -116,6 +115,7 @@ __all__ = [
     "noisy_values",
     "path_weights",
     "play",
+    "play_until",
     "random_rule",
     "reachable_ranges",
     "refit_spread",

@@ -1,6 +1,7 @@
 """A stranger's rule, unpacked on sys.path with an entry point as pip would install it, is as good as a built-in one."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.synthesis.exchange.test_export import problog_root
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.propositions.edits import SetRule
@@ -37,38 +39,16 @@ from workbench.synthesis import (
 )
 from workbench.synthesis.rules import registry
 
-SHORT = '''
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
-
-from workbench.synthesis import Rule
-
+DOCS = (Path(__file__).parents[3] / "docs" / "reasoning.md").read_text(encoding="utf-8")
+SHORT = (
+    DOCS.partition("```python\n")[2].partition("```")[0]
+    + """
 
 @dataclass(frozen=True, slots=True)
-class WeakestLink(Rule):
-    """As likely as its least likely child, times a factor."""
+class ButNot(Rule):
+    '''True if the first is true and the second is not.'''
 
-    name: ClassVar[str] = "weakest-link"
-
-    children: tuple[str, ...]
-    factor: float = 1.0
-
-    def named_children(self) -> tuple[str, ...]:
-        return self.children
-
-    def evaluate(self, p: Mapping[str, float]) -> float:
-        return self.factor * min(p[child] for child in self.children)
-
-    def equation(self) -> str:
-        return f"{self.factor:g} × min({', '.join(self.children)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Either(Rule):
-    """True if the first is true or, independently, the second."""
-
-    name: ClassVar[str] = "either"
+    name: ClassVar[str] = "but-not"
     multilinear: ClassVar[bool] = True
 
     first: str
@@ -78,11 +58,12 @@ class Either(Rule):
         return (self.first, self.second)
 
     def evaluate(self, p: Mapping[str, float]) -> float:
-        return p[self.first] + p[self.second] - p[self.first] * p[self.second]
+        return p[self.first] * (1 - p[self.second])
 
     def equation(self) -> str:
-        return f"1 − (1 − {self.first}) × (1 − {self.second})"
-'''
+        return f"{self.first} × (1 − {self.second})"
+"""
+)
 HOSTILE = """
 from workbench.synthesis import Rule
 
@@ -107,8 +88,8 @@ class Loud(Rule):
 not_a_rule = {"name": "dict"}
 """
 POINTS = {
-    "weakest-link": "stranger_rules:WeakestLink",
-    "either": "stranger_rules:Either",
+    **dict(re.findall(r'^(weakest-link) = "(.*)"$', DOCS, re.MULTILINE)),
+    "but-not": "stranger_rules:ButNot",
     "loud": "hostile_rules:Loud",
     "absent": "no_such_module:Rule",
     "dict": "hostile_rules:not_a_rule",
@@ -139,7 +120,7 @@ def two(rule: dict[str, object]) -> Tree:
 
 
 WEAKEST = {"name": "weakest-link", "children": ["P1", "P2"], "factor": 0.5}
-EITHER = {"name": "either", "first": "P1", "second": "P2"}
+BUT_NOT = {"name": "but-not", "first": "P1", "second": "P2"}
 
 
 @pytest.mark.usefixtures("package")
@@ -178,19 +159,16 @@ def test_every_analysis_takes_a_rule_that_has_only_the_defaults() -> None:
 
 @pytest.mark.usefixtures("package")
 def test_a_strangers_multilinear_rule_is_a_table_in_both_formats() -> None:
-    tree = two(EITHER)
-    assert bayes_net(tree).marginals()["P0"] == tree.root.p == pytest.approx(0.72)
+    tree = two(BUT_NOT)
+    assert bayes_net(tree).marginals()["P0"] == tree.root.p == pytest.approx(0.42)
     text = export_tree(tree, "problog").text
     assert "1::p0 :- p1, \\+p2." in text and text.count("p0 :-") == 4
+    assert problog_root(text) == pytest.approx(0.42, abs=1e-9)
     assert reachable_ranges(tree)["P0"] == (0.0, 1.0)
     assert tree.root.rule is not None
-    assert tree.root.rule.derivative({"P1": 0.6, "P2": 0.3}) == pytest.approx({"P1": 0.7, "P2": 0.4})
-    assert np.asarray(
-        tree.root.rule.columns({"P1": np.array([0.0, 1.0]), "P2": np.array([0.2, 0.2])})
-    ).tolist() == [
-        0.2,
-        1.0,
-    ]
+    assert tree.root.rule.derivative({"P1": 0.6, "P2": 0.3}) == pytest.approx({"P1": 0.7, "P2": -0.6})
+    columns = tree.root.rule.columns({"P1": np.array([0.0, 1.0]), "P2": np.array([0.2, 0.2])})
+    assert np.asarray(columns).tolist() == [0.0, 0.8]
 
 
 @pytest.mark.usefixtures("package")

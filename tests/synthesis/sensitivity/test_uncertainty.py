@@ -29,7 +29,6 @@ from workbench.synthesis.sensitivity.sampling import beta_columns, beta_shape
 from workbench.synthesis.sensitivity.uncertainty import (
     is_linear,
     root_uncertainty,
-    rule_variance,
     source_correlation,
     trial_moments,
 )
@@ -132,7 +131,6 @@ def test_logic_is_simulated_and_meets_the_closed_form() -> None:
     assert result.method == "monte-carlo" and result.variance == pytest.approx(expected, rel=0.03)
     first = root_uncertainty(tree, {"P1": 0.02, "P2": 0.03}, method="first-order")
     assert first.variance == pytest.approx(0.02 * 0.3**2 + 0.03 * 0.6**2)
-    assert rule_variance({"P1": 0.3, "P2": 0.6}, {"P1": 0.02, "P2": 0.03}) == pytest.approx(first.variance)
     with pytest.raises(SensitivityError, match="monte-carlo"):
         root_uncertainty(tree, {"P1": 0.02}, method="exact")
 

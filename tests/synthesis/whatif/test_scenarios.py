@@ -27,7 +27,7 @@ from workbench.synthesis import (
     resynthesize,
     settle,
 )
-from workbench.synthesis.whatif.apply_edits import expire_overrides, full_plan, play, scenario_tree
+from workbench.synthesis.whatif.apply_edits import full_plan, play, play_until, scenario_tree
 from workbench.synthesis.whatif.compare_scenarios import compare, mix
 
 
@@ -165,21 +165,22 @@ def test_an_override_stands_beside_the_models_value_until_it_expires() -> None:
         at="2018-07-01T09:00:00+00:00",
         expires="2018-08-01T00:00:00+00:00",
     )
-    held = play(three_levels(), [SetValue(node="P2", p=0.1, override=note)]).tree
+    edits = [SetValue(node="P2", p=0.1, override=note)]
+    held = play(three_levels(), edits).tree
     assert (
         held["P2"].override == note
         and held["P2"].model_belief is not None
         and held["P2"].model_belief.p == 0.6
     )
-    assert expire_overrides(held, "2018-07-31T23:59:59+00:00").tree == held
-    over = expire_overrides(held, "2018-08-01T00:00:00+00:00")
+    assert play_until(three_levels(), edits, "2018-07-31T23:59:59+00:00").tree == held
+    over = play_until(three_levels(), edits, "2018-08-01T00:00:00+00:00")
     assert (
         over.after == pytest.approx(0.69) and over.tree["P2"].override is None and not over.tree["P2"].pinned
     )
     assert over.tree == three_levels()
     for bad in ("soon", "2018-08-01T00:00:00"):
         with pytest.raises(TreeFormatError):
-            expire_overrides(held, bad)
+            play_until(three_levels(), edits, bad)
 
 
 def test_a_full_resynthesis_asks_exactly_the_ancestors() -> None:

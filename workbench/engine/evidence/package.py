@@ -22,6 +22,7 @@ from workbench.engine.run.state import RunState, load_state, notebook_name, put_
 from workbench.engine.wording import equation_with_values, percent
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import Tree
+from workbench.propositions.rule import Normaliser
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.store.database import COLUMNS, insert_row
@@ -48,12 +49,12 @@ class PackageAltered(WorkbenchError):
 
 
 def export_run(
-    store: Store, run_id: str, to: str, *, misfit: OnMisfit = "refuse"
+    store: Store, run_id: str, to: str, *, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale"
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return a run in a format, and one line per thing that had to be changed to fit it.
 
     ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
-    nearest one.
+    nearest one, whose linear weights ``normalise`` makes sum to at most 1.
 
     Raises ``UsageError`` for an unknown format, ``NotRepresentable`` where the tree does not fit it.
     """
@@ -66,7 +67,7 @@ def export_run(
         return _zip(store, state), ()
     if to not in FORMATS:
         raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
-    made: Export = export_tree(state.tree, to, misfit)
+    made: Export = export_tree(state.tree, to, misfit, normalise)
     return made.text.encode(), made.notes
 
 

@@ -61,13 +61,13 @@ def read_band(key: str, statement: str) -> tuple[str, Band] | None:
         band = Band(key=key, low=low, high=high, holds_low=None, holds_high=None)
         return None if _TOUCHES.search(rest) else (rest, band)
     for words, lower, holds in _SIDES:
-        found = words.search(plain)
-        if found is None:
+        match = words.search(plain)
+        if match is None:
             continue
-        rest = plain[: found.start()] + "§" + plain[found.end() :]
+        rest = plain[: match.start()] + "§" + plain[match.end() :]
         if _TOUCHES.search(rest) or any(other.search(rest) for other, _, _ in _SIDES):
             return None
-        level = _number(found[1])
+        level = _number(match[1])
         if lower:
             return rest, Band(key=key, low=level, high=inf, holds_low=holds, holds_high=False)
         return rest, Band(key=key, low=-inf, high=level, holds_low=False, holds_high=holds)
@@ -84,21 +84,23 @@ def find_exclusive(statements: Mapping[str, str]) -> list[tuple[tuple[str, ...],
         read = read_band(key, statement)
         if read is not None:
             groups.setdefault(read[0], []).append(read[1])
-    found = []
+    exclusive = []
     for bands in groups.values():
         for chain in _chains(sorted(bands, key=lambda band: (band.low, band.high))):
             if len(chain) > 1:
-                found.append((tuple(band.key for band in chain), _covers(chain)))
-    return found
+                exclusive.append((tuple(band.key for band in chain), _covers(chain)))
+    return exclusive
 
 
 def check_ranges(p: Mapping[str, float], statements: Mapping[str, str]) -> list[Finding]:
     """Findings of the groups that :func:`find_exclusive` names: a cover must sum to 1, others to at most 1."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     texts = {key: text for key, text in statements.items() if key in p}
     for group, everything in find_exclusive(texts):
-        found += check_exclusive({key: p[key] for key in group}, exhaustive=everything, tolerance=TOLERANCE)
-    return found
+        findings += check_exclusive(
+            {key: p[key] for key in group}, exhaustive=everything, tolerance=TOLERANCE
+        )
+    return findings
 
 
 def forecast_findings(
@@ -108,9 +110,9 @@ def forecast_findings(
 
     Told are nested thresholds and deadlines, ranges of one quantity, repeated and contrary statements.
     """
-    found = check_forecasts(p, statements, exclusive=exclusive)
-    told = {frozenset(finding.ids) for finding in found}
-    return found + [each for each in check_ranges(p, statements) if frozenset(each.ids) not in told]
+    findings = check_forecasts(p, statements, exclusive=exclusive)
+    stated = {frozenset(finding.ids) for finding in findings}
+    return findings + [each for each in check_ranges(p, statements) if frozenset(each.ids) not in stated]
 
 
 #: Chains through overlapping ranges multiply; so many are looked at.
@@ -133,18 +135,18 @@ def _chains(bands: Sequence[Band]) -> list[list[Band]]:
     return done
 
 
-def _apart(one: Band, other: Band) -> bool:
+def _apart(lower: Band, upper: Band) -> bool:
     """Whether the first lies wholly before the second."""
-    both_hold = one.holds_high is True and other.holds_low is True
-    return one.high < other.low or (one.high == other.low and not both_hold)
+    both_hold = lower.holds_high is True and upper.holds_low is True
+    return lower.high < upper.low or (lower.high == upper.low and not both_hold)
 
 
 def _covers(chain: Sequence[Band]) -> bool:
     if chain[0].low != -inf or chain[-1].high != inf:
         return False
     return all(
-        one.high == other.low and not (one.holds_high is False and other.holds_low is False)
-        for one, other in pairwise(chain)
+        lower.high == upper.low and not (lower.holds_high is False and upper.holds_low is False)
+        for lower, upper in pairwise(chain)
     )
 
 

@@ -50,7 +50,7 @@ def check_tree(tree: Tree) -> list[Finding]:
     """Findings over one tree: polarity against sign, Frechet bounds of AND and OR, repeated or negated siblings, and
     siblings that are nested dates or thresholds out of order.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for node_id in tree.inner():
         node = tree[node_id]
         below = {child.id: child.p for child in tree.children(node_id)}
@@ -60,7 +60,7 @@ def check_tree(tree: Tree) -> list[Finding]:
             for child, polarity in node.polarities.items():
                 weight = signs.get(child, 0.0)
                 if weight * (1 if polarity is Polarity.POSITIVE else -1) < -1e-12 and child != INTERCEPT:
-                    found.append(
+                    findings.append(
                         Finding(
                             kind="polarity",
                             ids=(node_id, child),
@@ -69,11 +69,11 @@ def check_tree(tree: Tree) -> list[Finding]:
                         )
                     )
             if node.p is not None:
-                found += _check_bounds(node_id, node.rule, node.p, known)
+                findings += _check_bounds(node_id, node.rule, node.p, known)
         statements = {child.id: child.statement for child in tree.children(node_id)}
-        found += check_statements(statements)
-        found += check_nested(find_nested(statements), known)
-    return found
+        findings += check_statements(statements)
+        findings += check_nested(find_nested(statements), known)
+    return findings
 
 
 def check_exclusive(
@@ -159,16 +159,16 @@ def find_nested(statements: Mapping[str, str]) -> list[Nested]:
 
 def check_nested(groups: Sequence[Nested], p: Mapping[str, float], tolerance: float = 1e-9) -> list[Finding]:
     """Whether p never falls from a forecast to one that it implies; the gap is the fall, negative."""
-    found = []
+    findings = []
     for group in groups:
         known = [key for key in group.ids if key in p]
         for narrow, wide in pairwise(known):
             if p[wide] < p[narrow] - tolerance:
                 message = f"{narrow} implies {wide} (wider {group.what}), but {p[narrow]:.3g} is more than {p[wide]:.3g}"
-                found.append(
+                findings.append(
                     Finding(kind="nested", ids=(narrow, wide), message=message, gap=p[wide] - p[narrow])
                 )
-    return found
+    return findings
 
 
 # -- words
@@ -201,26 +201,33 @@ _FILLER = {
 
 def check_statements(statements: Mapping[str, str]) -> list[Finding]:
     """Pairs that say the same, or the contrary, judged by their words: a negation more or less, or one opposite."""
-    found = []
+    findings = []
     bags = {key: _words(text) for key, text in statements.items()}
     keys = list(bags)
-    for place, one in enumerate(keys):
-        for other in keys[place + 1 :]:
-            (mine, my_not), (theirs, their_not) = bags[one], bags[other]
+    for place, first in enumerate(keys):
+        for second in keys[place + 1 :]:
+            (first_words, first_negated), (second_words, second_negated) = bags[first], bags[second]
             swaps = (
-                sum(a != b for a, b in zip(mine, theirs, strict=False)) if len(mine) == len(theirs) else -1
+                sum(a != b for a, b in zip(first_words, second_words, strict=False))
+                if len(first_words) == len(second_words)
+                else -1
             )
-            turned = swaps == sum(pair in _TURNED for pair in zip(mine, theirs, strict=False)) and swaps >= 0
-            if mine == theirs or (turned and swaps == 1):
-                same = (mine == theirs) == (my_not == their_not)
+            turned = (
+                swaps == sum(pair in _TURNED for pair in zip(first_words, second_words, strict=False))
+                and swaps >= 0
+            )
+            if first_words == second_words or (turned and swaps == 1):
+                same = (first_words == second_words) == (first_negated == second_negated)
                 kind = "duplicate" if same else "negated"
                 says = "repeats" if same else "is the contrary of"
-                found.append(
+                findings.append(
                     Finding(
-                        kind=kind, ids=(one, other), message=f"{other} {says} {one}: {statements[other]!r}"
+                        kind=kind,
+                        ids=(first, second),
+                        message=f"{second} {says} {first}: {statements[second]!r}",
                     )
                 )
-    return found
+    return findings
 
 
 def _words(text: str) -> tuple[list[str], bool]:
@@ -228,8 +235,8 @@ def _words(text: str) -> tuple[list[str], bool]:
     plain = normal_statement(text).replace("’", "'")
     negated = len(_NOT.findall(plain)) % 2 == 1
     tokens = re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*|[%$€£]", _NOT.sub(" ", plain))
-    kept = [token for token in tokens if token not in _FILLER]
-    return [token if token in _SIDED else _stem(token) for token in kept], negated
+    content = [token for token in tokens if token not in _FILLER]
+    return [token if token in _SIDED else _stem(token) for token in content], negated
 
 
 def _stem(word: str) -> str:
@@ -255,15 +262,15 @@ def check_forecasts(
         missing = [key for key in group if key not in p]
         if missing:
             raise SensitivityError(f"no forecast {', '.join(missing)}")
-    found = [finding for group in exclusive for finding in check_exclusive({key: p[key] for key in group})]
+    findings = [finding for group in exclusive for finding in check_exclusive({key: p[key] for key in group})]
     texts = {key: text for key, text in (statements or {}).items() if key in p}
     groups = list(nested) + [group for group in find_nested(texts) if group not in nested]
-    found += check_nested(groups, p)
+    findings += check_nested(groups, p)
     for pair in check_statements(texts):
-        one, other = pair.ids
-        gap = p[other] - (p[one] if pair.kind == "duplicate" else 1 - p[one])
+        first, second = pair.ids
+        gap = p[second] - (p[first] if pair.kind == "duplicate" else 1 - p[first])
         if abs(gap) > TOLERANCE:
-            found.append(
+            findings.append(
                 Finding(kind=pair.kind, ids=pair.ids, message=f"{pair.message}, off by {gap:+.3g}", gap=gap)
             )
-    return found
+    return findings

@@ -9,7 +9,7 @@ from workbench.propositions import check_probability
 from workbench.synthesis.errors import SensitivityError
 
 PRODUCT_THRESHOLD = 0.5
-PAPER_THRESHOLD = 0.7  # the paper's code; its text lost the number (FEATURES A11)
+PAPER_THRESHOLD = 0.7  # the paper's code; its text lost the number
 
 
 def analyzed_options(options: Sequence[str], *, binary_simplification: bool = True) -> tuple[str, ...]:

@@ -84,14 +84,14 @@ class BayesNet:
 
     def marginals(self) -> dict[NodeId, float]:
         """P(true) of every variable, exact: in a tree the parents of a variable are independent."""
-        found: dict[NodeId, float] = {}
+        marginals: dict[NodeId, float] = {}
         for variable in reversed(self.variables):
             if variable.rule is None:
                 assert variable.prior is not None
-                found[variable.id] = variable.prior
+                marginals[variable.id] = variable.prior
             else:
-                found[variable.id] = _unit(variable.rule.evaluate(found))
-        return found
+                marginals[variable.id] = _unit(variable.rule.evaluate(marginals))
+        return marginals
 
 
 def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale") -> BayesNet:
@@ -114,7 +114,7 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
     """
     if misfit not in get_args(OnMisfit):
         raise NotRepresentable(f"misfit is refuse or project, not {misfit!r}")
-    here = evaluate(tree)
+    evaluation = evaluate(tree)
     variables: list[Variable] = []
     gaps: dict[NodeId, float] = {}
     notes: list[str] = []
@@ -129,7 +129,7 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
                 notes.append(f"{node.id}: rule projected, its table differs by at most {gap:.4g}")
             stack.extend(reversed(node.children))
         else:
-            prior = here.values[node.id]
+            prior = evaluation.values[node.id]
             if prior is None:
                 raise NotRepresentable(f"{node.id} has no value: ground or synthesize it before exporting")
             if node.children:
@@ -148,9 +148,11 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
             )
         )
     net = BayesNet(variables=tuple(variables), gaps=gaps, root_error=None, notes=tuple(notes))
-    error = None if here.root is None else net.marginals()[tree.root.id] - here.root
+    error = None if evaluation.root is None else net.marginals()[tree.root.id] - evaluation.root
     if error is not None and gaps:
-        notes.append(f"the net's root is {net.marginals()[tree.root.id]:.6g}, the tree's {here.root:.6g}")
+        notes.append(
+            f"the net's root is {net.marginals()[tree.root.id]:.6g}, the tree's {evaluation.root:.6g}"
+        )
     return BayesNet(variables=net.variables, gaps=gaps, root_error=error, notes=tuple(notes))
 
 

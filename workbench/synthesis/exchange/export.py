@@ -153,14 +153,14 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
         2**31 - 1
     )  # reports are long; the module's own limit is for the whole process
     try:
-        given, lines = set(reader.fieldnames or ()), list(reader)
+        header, lines = set(reader.fieldnames or ()), list(reader)
     except csv.Error as error:
         raise TreeFormatError(f"this CSV cannot be read: {error}") from None
     finally:
         csv.field_size_limit(limit)
-    if not {"id", "statement"} <= given:
+    if not {"id", "statement"} <= header:
         raise TreeFormatError("a tree's CSV needs a header with at least id and statement")
-    unknown = given - set(_COLUMNS)
+    unknown = header - set(_COLUMNS)
     if unknown:
         names = ", ".join(sorted(map(str, unknown)))
         raise TreeFormatError(f"unknown CSV columns: {' '.join(names.split())}; known: {', '.join(_COLUMNS)}")
@@ -171,7 +171,7 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
             raise TreeFormatError(f"row {line} of the CSV has another number of cells than the header")
         cell = {key: value for key, value in raw.items() if value != ""}
         row: dict[str, Any] = {"id": cell.get("id", ""), "statement": cell.get("statement", "")}
-        if "parent" in given:
+        if "parent" in header:
             row["parent"] = cell.get("parent")
         if "polarity" in cell:
             polarities.setdefault(str(parent_of(row["id"])), {})[row["id"]] = cell["polarity"]

@@ -1,4 +1,4 @@
-"""Rules that no model had a say in, to measure what its weights are worth (paper A, Table 13; FEATURES A20)."""
+"""Rules that no model had a say in, to measure what its weights are worth (paper A, Table 13)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The exact probability of a formula whose variables are repeated, by Shannon expansion.
 
-Copies of a variable are one variable (FEATURES A7): AND = ab over copies would count it twice. So each repeated variable x
+Copies of a variable are one variable: AND = ab over copies would count it twice. So each repeated variable x
 is taken as true, then as false, P(f) = x P(f | x) + (1 - x) P(f | not x), until what is left names every variable once and
 the operators are exact. Equal rests are worked out once, which keeps twenty variables far from 2^20 worlds.
 """

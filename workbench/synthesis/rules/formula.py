@@ -74,9 +74,9 @@ def parse_formula(text: str) -> Formula:
     out: list[str] = []
     operators: list[tuple[str, int]] = []
     variables: dict[NodeId, None] = {}
-    at, want_operand = 0, True
+    position, want_operand = 0, True
     while True:
-        token, start, at = _next(text, at)
+        token, start, position = _next(text, position)
         if token == "":
             break
         is_operand = token in ("(", NOT) or (token not in _BINDS and token != ")")
@@ -110,10 +110,10 @@ def parse_formula(text: str) -> Formula:
     return Formula(text, tuple(out), tuple(variables))
 
 
-def _next(text: str, at: int) -> tuple[str, int, int]:
-    match = _TOKEN.match(text, at)
+def _next(text: str, position: int) -> tuple[str, int, int]:
+    match = _TOKEN.match(text, position)
     if match is None:
-        start = at + len(text[at:]) - len(text[at:].lstrip())
+        start = position + len(text[position:]) - len(text[position:].lstrip())
         raise _error(
             text, start, "this is neither a proposition (P1, P1.2, PA) nor AND, OR, NOT or a parenthesis"
         )
@@ -122,9 +122,9 @@ def _next(text: str, at: int) -> tuple[str, int, int]:
     return _SIGNS[token] if kind == "sign" else token, match.start(kind), match.end()
 
 
-def _error(text: str, at: int, why: str) -> FormulaError:
-    shown = text[max(0, at - 20) : at] + ">>>" + text[at : at + 20]
-    return FormulaError(f"formula, character {at + 1}: {why}: {' '.join(shown.split())}")
+def _error(text: str, position: int, why: str) -> FormulaError:
+    shown = text[max(0, position - 20) : position] + ">>>" + text[position : position + 20]
+    return FormulaError(f"formula, character {position + 1}: {why}: {' '.join(shown.split())}")
 
 
 def fold(

@@ -140,7 +140,7 @@ class AffineRule(Rule):
         return lines
 
     def warnings(self) -> list[str]:
-        """What is allowed but deserves a look (FEATURES A1): a great intercept, a range beyond [0, 1]."""
+        """What is allowed but deserves a look: a great intercept, a range beyond [0, 1]."""
         greatest = max(map(abs, self.weights.values()), default=0.0)
         lines = []
         if abs(self.intercept) > greatest:
@@ -207,7 +207,7 @@ class LinearRule(AffineRule):
         return replace(self, weights={**self.weights, child: 0.0})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object of CONTRACTS; ``semantics`` stands only where it is strict."""
+        """JSON object; ``semantics`` stands only where it is strict."""
         data: dict[str, Any] = {"name": self.name, "intercept": self.intercept, "weights": dict(self.weights)}
         return {**data, "semantics": "strict"} if self.semantics == "strict" else data
 
@@ -217,7 +217,7 @@ class LinearRule(AffineRule):
         polarities: Mapping[NodeId, Polarity] | None = None,
         limits: RuleLimits | None = None,
     ) -> None:
-        """Check a rule at its creation (paper A, C.1 and E.2; FEATURES A1 to A3).
+        """Check a rule at its creation (paper A, C.1 and E.2).
 
         Every child must have a weight in [-1, 1]; a positive child's must not be negative, nor a negative child's positive
         (0 passes); the intercept keeps to the limit, inclusive.

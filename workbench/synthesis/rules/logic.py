@@ -60,7 +60,7 @@ class LogicRule(Rule):
         ``product``: independent propositions, AND = ab, OR = a + b - ab. ``minmax``: Goedel's fuzzy operators.
     naive : bool
         Treat copies of a variable as independent, as the paper's code does. Wrong where a variable is repeated: for
-        (P1 AND P2) OR (P1 AND PA) at 0.8, 0.5, 0.9 it gives 0.832, exact is 0.76 (FEATURES Y7, A7).
+        (P1 AND P2) OR (P1 AND PA) at 0.8, 0.5, 0.9 it gives 0.832, exact is 0.76.
 
     Raises
     ------
@@ -296,7 +296,7 @@ class LogicRule(Rule):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object of CONTRACTS; ``norm`` and ``naive`` stand only where they are not the default."""
+        """JSON object; ``norm`` and ``naive`` stand only where they are not the default."""
         assumed = self.assumption
         data: dict[str, Any] = {
             "name": self.name,
@@ -315,7 +315,7 @@ class LogicRule(Rule):
         polarities: Mapping[NodeId, Polarity] | None = None,
         limits: RuleLimits | None = None,
     ) -> None:
-        """Check a rule at its creation (FEATURES A8, A9): it names the children, all of them, and PA if that is asked.
+        """Check a rule at its creation: it names the children, all of them, and PA if that is asked.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Making linear coefficients strict, so that the rule is a Bayes net's table too (paper A, App. B; FEATURES A4, A5).
+"""Making linear coefficients strict, so that the rule is a Bayes net's table too (paper A, App. B).
 
 Everything happens on literals: a negative weight w on a child is the weight |w| on its negation and moves w into the
 intercept. In that form strict means leak >= 0, shares >= 0, all together at most 1. `linear.strict` is the way in.
@@ -42,6 +42,15 @@ class Literals:
         return intercept, {c: -share if c in self.negated else share for c, share in self.shares.items()}
 
 
+def check_normaliser(how: str) -> Normaliser:
+    """The name of a normaliser as the command line brings it; raises ``RuleFormatError`` if there is none of that name."""
+    for name in get_args(Normaliser):
+        if how == name:
+            known: Normaliser = name
+            return known
+    raise RuleFormatError(f"a normaliser is one of {', '.join(get_args(Normaliser))}, not {how!r}")
+
+
 def normalised(free: Literals, how: Normaliser = "scale") -> Literals:
     """The strict coefficients nearest in spirit.
 
@@ -53,8 +62,7 @@ def normalised(free: Literals, how: Normaliser = "scale") -> Literals:
         ``softmax``: shares proportional to exp(share), filling what the leak leaves. ``min-max``: the least share becomes
         0, the greatest 1, then as ``scale``.
     """
-    if how not in get_args(Normaliser):
-        raise RuleFormatError(f"a normaliser is one of {', '.join(get_args(Normaliser))}, not {how!r}")
+    check_normaliser(how)
     leak, shares = min(1.0, max(0.0, free.leak)), dict(free.shares)
     if how == "softmax":
         raised = {child: exp(share) for child, share in shares.items()}

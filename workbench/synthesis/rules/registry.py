@@ -51,7 +51,7 @@ def rule_class(name: str) -> type[Rule]:
 
 
 def rule_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"] = "refuse") -> Rule:
-    """Read a rule as ``Rule.to_json`` (and CONTRACTS) writes it.
+    """Read a rule as ``Rule.to_json`` writes it.
 
     Only the shape is checked here; whether it fits its node is for :func:`checked_value`.
 

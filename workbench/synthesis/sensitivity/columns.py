@@ -28,7 +28,7 @@ def root_columns(
     rules : mapping, optional
         Per inner node a function from the children's columns to the node's, in place of its rule.
     """
-    here = evaluate(tree)
+    evaluation = evaluate(tree)
     length = len(next(iter(leaves.values()))) if leaves else 1
     columns: dict[NodeId, Column] = {}
     for node_id in reversed(tree.ids()):
@@ -44,6 +44,6 @@ def root_columns(
         else:
             for child in node.children:
                 columns.pop(child, None)
-            value = here.values[node_id]
+            value = evaluation.values[node_id]
             columns[node_id] = np.full(length, np.nan if value is None else value)
     return np.broadcast_to(columns[ROOT], (length,)) if len(columns[ROOT]) != length else columns[ROOT]

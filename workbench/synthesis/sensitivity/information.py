@@ -93,12 +93,12 @@ def value_of_information(
         raise SensitivityError(
             "more must be at least 1, the assumed spread not negative, its weight positive"
         )
-    here = evaluate(tree)
-    weights = path_weights(tree, at=here)
-    maps = swings(tree, at=here)
+    evaluation = evaluate(tree)
+    weights = path_weights(tree, evaluation=evaluation)
+    maps = swings(tree, evaluation=evaluation)
     rows = []
     for leaf in tree.leaves():
-        p, weight, swing = here.values[leaf], weights[leaf], maps[leaf]
+        p, weight, swing = evaluation.values[leaf], weights[leaf], maps[leaf]
         seen = list((trials or {}).get(leaf, () if p is None else (p,)))
         cost = (costs or {}).get(leaf)
         if cost is not None and not cost >= 0:
@@ -109,7 +109,7 @@ def value_of_information(
             if swing.exact:
                 ends: tuple[float | None, float | None] = swing(1.0), swing(0.0)
             else:
-                ends = root_if(tree, leaf, 1.0, here), root_if(tree, leaf, 0.0, here)
+                ends = root_if(tree, leaf, 1.0, evaluation), root_if(tree, leaf, 0.0, evaluation)
             assert ends[0] is not None and ends[1] is not None
             resolve = p * (1 - p) * (ends[0] - ends[1]) ** 2
             count = max(1, len(seen))

@@ -1,4 +1,4 @@
-"""Disturbing the leaves, to see how much a synthesis rule amplifies it (paper A, section 5.3; FEATURES A19)."""
+"""Disturbing the leaves, to see how much a synthesis rule amplifies it (paper A, section 5.3)."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def noisy_values(values: Mapping[NodeId, float], kind: Noise, level: float, seed
     if kind not in get_args(Noise):
         raise SensitivityError(f"noise is one of {', '.join(get_args(Noise))}, not {kind!r}")
     check_probability(level, of="the noise level")
-    found = {}
+    noisy = {}
     for node, p in values.items():
         source = random.Random(f"{seed}:{kind}:{node}")  # one stream per leaf: more noise keeps the same draw
         if kind == "normal":
-            found[node] = min(1.0, max(0.0, p + level * source.gauss(0.0, 1.0)))
+            noisy[node] = min(1.0, max(0.0, p + level * source.gauss(0.0, 1.0)))
         else:
             hit = source.random() < level
-            found[node] = p if not hit else 0.5 if kind == "uncertain" else 1.0 - p
-    return found
+            noisy[node] = p if not hit else 0.5 if kind == "uncertain" else 1.0 - p
+    return noisy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,20 +71,20 @@ class TornadoRow:
         }
 
 
-def path_weights(tree: Tree, *, at: Evaluation | None = None) -> dict[NodeId, float | None]:
+def path_weights(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, float | None]:
     """Derivative of the root by every proposition, at the tree's values: products of local ones from the root down.
 
     For linear rules these are the beta paths (paper A, section 4.2), the same at every point. Below a pinned node 0, below
     a node without a function or without values None. Saturation is not counted: see :func:`swings`.
     """
-    here = at or evaluate(tree)
+    evaluation = evaluation or evaluate(tree)
     weights: dict[NodeId, float | None] = {ROOT: 1.0}
     for node_id in tree.ids():
         node = tree[node_id]
         if not node.children:
             continue
         above = weights[node_id]
-        local = _local(tree, node_id, here)
+        local = _local(tree, node_id, evaluation)
         for child in node.children:
             if node.pinned or above == 0.0:
                 weights[child] = 0.0
@@ -95,34 +95,34 @@ def path_weights(tree: Tree, *, at: Evaluation | None = None) -> dict[NodeId, fl
     return weights
 
 
-def swings(tree: Tree, *, at: Evaluation | None = None) -> dict[NodeId, Swing | None]:
+def swings(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, Swing | None]:
     """The root as a function of every proposition's value, the others held at theirs; None where there is no function."""
-    here = at or evaluate(tree)
-    found: dict[NodeId, Swing | None] = {ROOT: Swing(1.0, 0.0, 0.0, 1.0)}
+    evaluation = evaluation or evaluate(tree)
+    swing_of: dict[NodeId, Swing | None] = {ROOT: Swing(1.0, 0.0, 0.0, 1.0)}
     for node_id in tree.ids():
         node = tree[node_id]
         if not node.children:
             continue
-        above = found[node_id]
-        local = _local(tree, node_id, here)
+        above = swing_of[node_id]
+        local = _local(tree, node_id, evaluation)
         for child in node.children:
-            value = here.values[child]
-            if node.pinned and here.root is not None:
-                found[child] = Swing(0.0, here.root, here.root, here.root)
+            value = evaluation.values[child]
+            if node.pinned and evaluation.root is not None:
+                swing_of[child] = Swing(0.0, evaluation.root, evaluation.root, evaluation.root)
             elif above is None or local is None or value is None or node.rule is None:
-                found[child] = None
+                swing_of[child] = None
             else:
                 slope = local.get(child, 0.0)
-                offset = here.raw[node_id] - slope * value
+                offset = evaluation.raw[node_id] - slope * value
                 ends = above(0.0), above(1.0)
-                found[child] = Swing(
+                swing_of[child] = Swing(
                     above.slope * slope,
                     above.slope * offset + above.offset,
                     min(ends),
                     max(ends),
                     above.exact and node.rule.multilinear,
                 )
-    return found
+    return swing_of
 
 
 def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = None) -> list[TornadoRow]:
@@ -140,16 +140,20 @@ def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = No
         A range for something that is no leaf, or an empty one.
     """
     spans = _checked(tree, ranges or {})
-    here = evaluate(tree)
-    weights = path_weights(tree, at=here)
-    maps = swings(tree, at=here)
+    evaluation = evaluate(tree)
+    weights = path_weights(tree, evaluation=evaluation)
+    maps = swings(tree, evaluation=evaluation)
     rows = []
     for leaf in tree.leaves():
-        p, weight, swing = here.values[leaf], weights[leaf], maps[leaf]
+        p, weight, swing = evaluation.values[leaf], weights[leaf], maps[leaf]
         low = high = None
         if swing is not None:
             start, end = spans.get(leaf, (0.0, 1.0))
-            ends = [swing(start), swing(end)] if swing.exact else _along_path(tree, leaf, (start, end), here)
+            ends = (
+                [swing(start), swing(end)]
+                if swing.exact
+                else _along_path(tree, leaf, (start, end), evaluation)
+            )
             low, high = min(ends), max(ends)
         contribution = None if weight is None or p is None else weight * p
         rows.append(
@@ -158,39 +162,39 @@ def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = No
     return sorted(rows, key=lambda row: 1.0 if row.low is None or row.high is None else row.low - row.high)
 
 
-def _local(tree: Tree, node_id: NodeId, here: Evaluation) -> Mapping[NodeId, float] | None:
+def _local(tree: Tree, node_id: NodeId, evaluation: Evaluation) -> Mapping[NodeId, float] | None:
     node = tree[node_id]
-    below = {child: here.values[child] for child in node.children}
-    if not follows_children(node) or None in below.values() or node_id not in here.raw:
+    below = {child: evaluation.values[child] for child in node.children}
+    if not follows_children(node) or None in below.values() or node_id not in evaluation.raw:
         return None
     assert node.rule is not None
     return node.rule.derivative(below)  # type: ignore[arg-type]
 
 
-def root_if(tree: Tree, node: NodeId, x: float, here: Evaluation) -> float | None:
+def root_if(tree: Tree, node: NodeId, x: float, evaluation: Evaluation) -> float | None:
     """The root's value when one node's is x, by recomputing its path."""
     value: float | None = x
-    at = node
-    parent = parent_of(at)
+    current = node
+    parent = parent_of(current)
     while parent is not None:
         above = tree[parent]
         if above.pinned:
-            return here.root
-        below = {child: here.values[child] for child in above.children}
-        below[at] = value
+            return evaluation.root
+        below = {child: evaluation.values[child] for child in above.children}
+        below[current] = value
         if not follows_children(above) or None in below.values():
             return None
         assert above.rule is not None
         value = clamp(above.rule.evaluate(below))  # type: ignore[arg-type]
-        at, parent = parent, parent_of(parent)
+        current, parent = parent, parent_of(parent)
     return value
 
 
-def _along_path(tree: Tree, leaf: NodeId, span: tuple[float, float], here: Evaluation) -> list[float]:
+def _along_path(tree: Tree, leaf: NodeId, span: tuple[float, float], evaluation: Evaluation) -> list[float]:
     # not monotone in general (XOR by naive copies), so look inside the interval too
     start, end = span
     points = [start + (end - start) * step / 16 for step in range(17)]
-    values = [root_if(tree, leaf, x, here) for x in points]
+    values = [root_if(tree, leaf, x, evaluation) for x in points]
     return [value for value in values if value is not None]
 
 

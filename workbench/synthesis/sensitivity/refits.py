@@ -147,8 +147,8 @@ def weight_uncertainty(
     from workbench.synthesis.sensitivity.sampling import beta_columns, summary
     from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
 
-    here = evaluate(tree)
-    if here.root is None:
+    evaluation = evaluate(tree)
+    if evaluation.root is None:
         raise SensitivityError(
             "the root has no value: ground and synthesize the tree first, or resynthesize with --full"
         )
@@ -164,9 +164,9 @@ def weight_uncertainty(
         assert node.rule is not None
         sampled[node_id] = node.rule.sample(worth, samples, draws)
     leaves = dict(variances or {})
-    means = {leaf: here.values[leaf] for leaf in leaves}
+    means = {leaf: evaluation.values[leaf] for leaf in leaves}
     columns = beta_columns(means, leaves, {}, samples=samples, seed=seed + 1)  # type: ignore[arg-type]
     if not columns:  # one constant column gives the length
-        first = next(leaf for leaf in tree.leaves() if here.values[leaf] is not None)
-        columns = {first: np.full(samples, here.values[first])}
+        first = next(leaf for leaf in tree.leaves() if evaluation.values[leaf] is not None)
+        columns = {first: np.full(samples, evaluation.values[first])}
     return RootUncertainty(**summary(tree, columns, sampled), method="monte-carlo", shares={})

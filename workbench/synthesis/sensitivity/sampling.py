@@ -51,8 +51,8 @@ def beta_columns(
     place = {leaf: index for index, leaf in enumerate(leaves)}
     matrix = np.eye(len(leaves))
     for pair, rho in pairs.items():
-        one, other = pair
-        matrix[place[one], place[other]] = matrix[place[other], place[one]] = rho
+        first, second = pair
+        matrix[place[first], place[second]] = matrix[place[second], place[first]] = rho
     values, vectors = np.linalg.eigh(matrix)
     if leaves and values.min() < -1e-9:
         raise SensitivityError("these correlations cannot all hold at once")

@@ -71,7 +71,7 @@ def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = T
         The leaf's value is the trials' mean, so its variance is theirs (ddof 1) divided by their number; False gives one
         trial's.
     """
-    found = {}
+    variances = {}
     for leaf, values in trials.items():
         for value in values:
             check_probability(value, of=f"a trial of {leaf}")
@@ -79,8 +79,8 @@ def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = T
         if count > 1:
             mean = fsum(values) / count
             spread = fsum((value - mean) ** 2 for value in values) / (count - 1)
-            found[leaf] = spread / count if of_mean else spread
-    return found
+            variances[leaf] = spread / count if of_mean else spread
+    return variances
 
 
 def source_correlation(sources: Mapping[NodeId, Collection[str]], strength: float = 1.0) -> dict[Pair, float]:
@@ -90,14 +90,16 @@ def source_correlation(sources: Mapping[NodeId, Collection[str]], strength: floa
     matrix is always a valid one. ``strength`` below 1 leaves the rest to the leaves' own errors.
     """
     check_probability(strength, of="the strength")
-    found = {}
+    correlation = {}
     named = [(leaf, set(used)) for leaf, used in sources.items() if used]
-    for place, (one, mine) in enumerate(named):
-        for other, theirs in named[place + 1 :]:
-            common = len(mine & theirs)
+    for place, (first, first_sources) in enumerate(named):
+        for second, second_sources in named[place + 1 :]:
+            common = len(first_sources & second_sources)
             if common:
-                found[frozenset((one, other))] = strength * common / sqrt(len(mine) * len(theirs))
-    return found
+                correlation[frozenset((first, second))] = (
+                    strength * common / sqrt(len(first_sources) * len(second_sources))
+                )
+    return correlation
 
 
 def root_uncertainty(
@@ -132,13 +134,13 @@ def root_uncertainty(
     """
     if method not in get_args(Method):
         raise SensitivityError(f"method is one of {', '.join(get_args(Method))}, not {method!r}")
-    here = evaluate(tree)
-    if here.root is None:
+    evaluation = evaluate(tree)
+    if evaluation.root is None:
         raise SensitivityError(
             "the root has no value: ground and synthesize the tree first, or resynthesize with --full"
         )
-    pairs = _checked(tree, variances, correlation or {}, here.values)
-    weights = path_weights(tree, at=here)
+    pairs = _checked(tree, variances, correlation or {}, evaluation.values)
+    weights = path_weights(tree, evaluation=evaluation)
     shares = _shares(variances, pairs, weights)
     variance = max(0.0, fsum(shares.values()))
     linear = is_linear(tree)
@@ -149,17 +151,17 @@ def root_uncertainty(
     if method == "first-order" or (linear and method != "monte-carlo"):
         sd = sqrt(variance)
         return RootUncertainty(
-            mean=here.root,
+            mean=evaluation.root,
             variance=variance,
             sd=sd,
-            low=max(0.0, here.root - 1.6448536269514722 * sd),
-            high=min(1.0, here.root + 1.6448536269514722 * sd),
+            low=max(0.0, evaluation.root - 1.6448536269514722 * sd),
+            high=min(1.0, evaluation.root + 1.6448536269514722 * sd),
             method="exact" if linear else "first-order",
             shares=shares,
         )
     from workbench.synthesis.sensitivity.sampling import beta_columns, summary
 
-    means = {leaf: here.values[leaf] for leaf in variances}
+    means = {leaf: evaluation.values[leaf] for leaf in variances}
     columns = beta_columns(means, variances, pairs, samples=samples, seed=seed)  # type: ignore[arg-type]
     return RootUncertainty(**summary(tree, columns), method="monte-carlo", shares=shares)
 
@@ -187,21 +189,16 @@ def is_linear(tree: Tree) -> bool:
     return True
 
 
-def rule_variance(derivative: Mapping[NodeId, float], variances: Mapping[NodeId, float]) -> float:
-    """First-order error propagation through one rule: sum of squared derivative times variance (paper A, A.1)."""
-    return fsum(slope**2 * variances.get(child, 0.0) for child, slope in derivative.items())
-
-
 def _shares(
     variances: Mapping[NodeId, float], pairs: Mapping[Pair, float], weights: Mapping[NodeId, float | None]
 ) -> dict[NodeId, float]:
     effect = {leaf: (weights[leaf] or 0.0) * sqrt(variance) for leaf, variance in variances.items()}
     shares = {leaf: value**2 for leaf, value in effect.items()}
     for pair, rho in pairs.items():
-        one, other = pair
-        common = rho * effect[one] * effect[other]  # 2 w w cov, half to each
-        shares[one] += common
-        shares[other] += common
+        first, second = pair
+        common = rho * effect[first] * effect[second]  # 2 w w cov, half to each
+        shares[first] += common
+        shares[second] += common
     return shares
 
 

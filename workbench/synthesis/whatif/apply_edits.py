@@ -109,15 +109,10 @@ def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> Wha
 
 def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
     """:func:`play`, with the overrides taken back that are over at ``now``; None takes none back."""
-    given = list(edits)
-    answer = play(base, given)
+    applied = list(edits)
+    answer = play(base, applied)
     over = [] if now is None else expired(answer.tree, now)
-    return play(base, [*given, *(Unpin(node=node) for node in over)]) if over else answer
-
-
-def expire_overrides(tree: Tree, now: str) -> WhatIf:
-    """Take back every override whose time is over (see :func:`expired`) and resynthesize."""
-    return play(tree, [Unpin(node=node) for node in expired(tree, now)])
+    return play(base, [*applied, *(Unpin(node=node) for node in over)]) if over else answer
 
 
 def expired(tree: Tree, now: str) -> list[NodeId]:

@@ -35,10 +35,10 @@ def compare(base: Tree, scenarios: Mapping[str, Tree], *, everything: bool = Fal
     rows = []
     for node in ids:
         home = base if node in base else next(tree for tree in scenarios.values() if node in tree)
-        here = base[node].p if node in base else None
+        base_p = base[node].p if node in base else None
         values = {name: tree[node].p if node in tree else None for name, tree in scenarios.items()}
-        if everything or node == base.root.id or any(value != here for value in values.values()):
-            rows.append(ComparedNode(id=node, statement=home[node].statement, base=here, values=values))
+        if everything or node == base.root.id or any(value != base_p for value in values.values()):
+            rows.append(ComparedNode(id=node, statement=home[node].statement, base=base_p, values=values))
     return rows
 
 

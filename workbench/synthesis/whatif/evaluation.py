@@ -54,14 +54,14 @@ def evaluate(tree: Tree, p: Mapping[NodeId, float] | None = None) -> Evaluation:
     p : mapping, optional
         Values to take in place of some nodes', which are then not computed.
     """
-    given = p or {}
+    fixed = p or {}
     values: dict[NodeId, float | None] = {}
     raw: dict[NodeId, float] = {}
     saturated: list[NodeId] = []
     for node_id in reversed(tree.ids()):  # depth first backwards: children before their parent
         node = tree[node_id]
-        if node_id in given:
-            values[node_id] = given[node_id]
+        if node_id in fixed:
+            values[node_id] = fixed[node_id]
         elif follows_children(node):
             below = {child: values[child] for child in node.children}
             if None in below.values():

@@ -1,6 +1,6 @@
 """What if: an edit recomputes the edited propositions' ancestors and nothing else, without a model call.
 
-Paper A, section 4.1 and D.7; FEATURES A3, A13 to A15.
+Paper A, section 4.1 and D.7.
 """
 
 from __future__ import annotations
