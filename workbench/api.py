@@ -39,7 +39,7 @@ async def analyze(
         A model or source failed for good; ``workbench resume`` goes on where it stopped.
     """
     from proxies.asof.clock import Cutoff
-    from workbench.cli.runs import progress
+    from workbench.engine.progress import print_progress
     from workbench.engine.run.assembly import open_engine
     from workbench.engine.run.opening import new_run
 
@@ -51,7 +51,7 @@ async def analyze(
         settings,
         environ=os.environ,
         isolation=settings.isolation,
-        listener=None if quiet else progress,
+        listener=None if quiet else print_progress,
     ) as engine:
         await engine.check(statement, instant, settings)
         run_id = new_run(store, statement, instant, settings)
@@ -112,7 +112,7 @@ class Analysis:
         return Proof(path)
 
     def __repr__(self) -> str:
-        from workbench.cli.render import run_lines
+        from workbench.engine.wording import run_lines
 
         return "\n".join(run_lines(self._run))
 

@@ -9,18 +9,20 @@ import typer
 from typer.testing import CliRunner
 
 from tests.fakes.screens import RUN
-from workbench.cli import screens
+from workbench.cli import dashboard_server as server
+from workbench.cli.lab import lab, lab_environment
+from workbench.cli.serve import serve
 from workbench.errors import UsageError
-from workbench.widgets import server
 
 runner = CliRunner()
 
 
 @pytest.fixture
 def app() -> typer.Typer:
-    made = typer.Typer()
-    screens.register(made)
-    return made
+    app = typer.Typer()
+    app.command()(serve)
+    app.command()(lab)
+    return app
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def test_lab_sees_the_analyst_kernel_of_a_checkout(monkeypatch: pytest.MonkeyPat
     from jupyter_client.kernelspec import KernelSpecManager
 
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
-    found = screens.lab_environment()["JUPYTER_PATH"]
+    found = lab_environment()["JUPYTER_PATH"]
     assert found.startswith(str(tmp_path))
     monkeypatch.setenv("JUPYTER_PATH", found)
     assert "analyst" in KernelSpecManager().find_kernel_specs()

@@ -4,13 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, emit_json
-from workbench.cli.runs import open_store
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command()(decide)
+from workbench.cli.common import JSON_OPTION, command, emit_json, open_store
 
 
 @command
@@ -22,7 +16,7 @@ def decide(
         float | None,
         typer.Option(help="Above this a proposition counts as true; the run's preset says without it."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Turn the roots of runs into the probabilities of exclusive options and name the one to take."""
     from workbench.engine.run.state import load_state

@@ -7,16 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import command, emit_json
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(doctor)
+from workbench.cli.common import JSON_OPTION, command, emit_json
 
 
 @command
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+def doctor(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
     report = _report()
     if as_json:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import command, emit_json, say
-from workbench.cli.runs import open_store
+from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store, say
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,14 +17,9 @@ if TYPE_CHECKING:
     from workbench.store import Store
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(whatif)
-
-
 @command
 def whatif(
-    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    run: Annotated[str, RUN],
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="NODE=P, as often as you like; an inner node is pinned.")
     ] = None,
@@ -70,7 +64,7 @@ def whatif(
     base_seq: Annotated[
         int | None, typer.Option(help="The scenario's record this was made on (seq of `scenarios --json`).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Edit nodes and see which ancestors move; the run itself is not changed.
 

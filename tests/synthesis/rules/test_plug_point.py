@@ -192,7 +192,11 @@ def test_a_rule_that_names_no_child_of_its_node_is_refused_at_creation() -> None
         ({**WEAKEST, "factor": float("nan")}, RuleFormatError, "factor of the weakest-link rule"),
         ({**WEAKEST, "colour": 1}, RuleFormatError, "unknown keys: colour"),
         ({"name": "loud"}, RuleFormatError, "cannot be read: KeyError"),
-        ({"name": "absent"}, UnknownRule, "of the package stranger-rules 1.0 does not load: ModuleNotFoundError"),
+        (
+            {"name": "absent"},
+            UnknownRule,
+            "of the package stranger-rules 1.0 does not load: ModuleNotFoundError",
+        ),
         ({"name": "dict"}, UnknownRule, "no class derived from Rule"),
         ({"name": "weakest"}, UnknownRule, "no rule named 'weakest' is installed; there are absent, average"),
     ],

@@ -1,4 +1,4 @@
-"""``apis``, ``api-doc`` and ``call``: what the broker can be asked, and asking it."""
+"""``call``: one call through the broker, as a cell makes it."""
 
 import asyncio
 import os
@@ -7,46 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from proxies.errors import ProxyError, Refused
-from workbench.cli.common import command, emit_json, exit_code, one_line, say
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command("apis")(apis)
-    app.command("api-doc")(doc)
-    app.command("call")(call)
-
-
-@command
-def apis(
-    pattern: Annotated[str | None, typer.Argument(help="Words to look for.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """List the endpoints, or those that match some words."""
-    from proxies.catalogue import load_catalogue
-
-    catalogue = load_catalogue()
-    found = catalogue.search(pattern) if pattern else [catalogue.resolve(path) for path in catalogue.paths()]
-    if as_json:
-        emit_json(
-            [
-                {"path": item.path, "description": item.description, "policy": item.as_of.policy}
-                for item in found
-            ]
-        )
-        return
-    for item in found:
-        typer.echo(f"{item.path}  {item.description}")
-    if not found:
-        say(f"no endpoint matches {pattern!r}: `workbench apis` lists all")
-
-
-@command
-def doc(paths: Annotated[list[str], typer.Argument(help="Endpoint paths, 1 to 25.")]) -> None:
-    """Print the documentation of endpoints, with an example that runs."""
-    from proxies.catalogue import api_doc, load_catalogue
-
-    typer.echo(api_doc(load_catalogue(), paths))
+from workbench.cli.common import JSON_OPTION, command, emit_json, exit_code, one_line, open_store, say
 
 
 @command
@@ -57,7 +18,7 @@ def call(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make one call through the broker and print its data and what was done to keep the cutoff."""
     try:
@@ -85,7 +46,6 @@ async def _call(path: str, params: dict[str, Any], cutoff_text: str, *, strict: 
     from proxies.broker import open_broker
     from proxies.ledger import Address
     from proxies.settings import ProxySettings
-    from workbench.cli.runs import open_store
     from workbench.store import ApiLedger
 
     store = open_store()
