@@ -13,21 +13,15 @@ def apis(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """List the endpoints, or those that match some words."""
-    from proxies.catalogue import load_catalogue
+    from workbench.engine import documents
 
-    catalogue = load_catalogue()
-    found = catalogue.search(pattern) if pattern else [catalogue.resolve(path) for path in catalogue.paths()]
+    entries = documents.apis(pattern)
     if as_json:
-        emit_json(
-            [
-                {"path": item.path, "description": item.description, "policy": item.as_of.policy}
-                for item in found
-            ]
-        )
+        emit_json(entries)
         return
-    for item in found:
-        typer.echo(f"{item.path}  {item.description}")
-    if not found:
+    for entry in entries:
+        typer.echo(f"{entry['path']}  {entry['description']}")
+    if not entries:
         say(f"no endpoint matches {pattern!r}: `workbench apis` lists all")
 
 

@@ -8,19 +8,17 @@ from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, emit_json, 
 
 
 @command
-def audit(
-    run: Annotated[str, RUN],
-    as_json: Annotated[bool, JSON_OPTION] = False,
-) -> None:
+def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
-    from workbench.engine.evidence.audit import audit_run
+    from workbench.cli.table import show_table
+    from workbench.engine import documents
 
     store = open_store()
-    report = audit_run(store, store.resolve_run(run))
+    report = documents.audit(store, store.resolve_run(run))
     if as_json:
         emit_json(report)
     else:
-        for check in report["checks"]:
-            typer.echo(f"{check['verdict']:5} {check['name']:26} {check['found']}")
+        lines = [(check["verdict"], check["name"], check["found"]) for check in report["checks"]]
+        show_table(("", "check", "result"), lines, left=("check", "result"))
     if not report["passed"]:
         raise typer.Exit(WANTING)

@@ -21,42 +21,27 @@ def call(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make one call through the broker and print its data and what was done to keep the cutoff."""
+    from workbench.engine import documents
+
     try:
-        answer = asyncio.run(_call(path, _params(params or []), cutoff, strict=strict))
+        answer = asyncio.run(
+            documents.call(
+                open_store(), path, _params(params or []), cutoff, strict=strict, environ=os.environ
+            )
+        )
     except ProxyError as error:
         if as_json:
             emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error)})
         say(f"workbench: {one_line(error)}")
         raise typer.Exit(exit_code(error)) from None
-    emit_json({"data": answer.data, "meta": answer.meta})
+    emit_json(answer)
 
 
 def _params(pairs: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise Refused(f"{pair!r} is not a parameter: write key=value")
-        found[key] = value
-    return found
-
-
-async def _call(path: str, params: dict[str, Any], cutoff_text: str, *, strict: bool) -> Any:
-    from proxies.asof.clock import Cutoff
-    from proxies.broker import open_broker
-    from proxies.ledger import Address
-    from proxies.settings import ProxySettings
-    from workbench.store import ApiLedger
-
-    store = open_store()
-    cutoff = Cutoff.parse(cutoff_text)
-    broker = open_broker(ProxySettings.from_environment(os.environ, cache_path=store.home / "cache.db"))
-    ledger = ApiLedger(store)
-    # A person's calls are filed too, in a run of their own that no event log belongs to.
-    address = Address(
-        run="call", node="-", trial=0, attempt=0, stage="call", step=ledger.count("call"), retry=0
-    )
-    try:
-        return await broker.session(cutoff, ledger, strict=strict).call(path, params, address)
-    finally:
-        await broker.aclose()
+        values[key] = value
+    return values

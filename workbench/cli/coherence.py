@@ -23,19 +23,23 @@ def coherence(
 
     What belongs together is read from the statements; only runs with the same cutoff are compared.
     """
-    from workbench.engine.whatif.coherence import check_runs
+    from workbench.cli.table import show_table
+    from workbench.engine import documents
     from workbench.engine.wording import percent
 
     store = open_store()
     groups = [[part.strip() for part in group.split(",") if part.strip()] for group in exclusive or ()]
-    report = check_runs(store, runs or (), groups)
+    report = documents.coherence(store, runs or (), groups)
     for line in report["left_out"]:
         say(line)
     if as_json:
         emit_json(report)
     else:
-        for row in report["forecasts"]:
-            typer.echo(f"{row['run_id']}  {percent(row['p']):>6}  {row['cutoff']}  {row['statement']}")
+        lines = [
+            (row["run_id"], percent(row["p"]), row["cutoff"], row["statement"]) for row in report["forecasts"]
+        ]
+        if lines:
+            show_table(("run", "p", "cutoff", "statement"), lines, left=("cutoff", "statement"))
         for finding in report["findings"]:
             typer.echo(f"{finding['kind']:10} {finding['message']}")
         count = len(report["findings"])

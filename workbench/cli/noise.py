@@ -20,25 +20,23 @@ def noise(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Disturb the leaves and print the root's distribution; no model is asked."""
+    from workbench.engine import documents
     from workbench.engine.run.state import load_state
-    from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.wording import percent
-    from workbench.synthesis.sensitivity.noise import noise_study
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
-    require_grounded(state)
-    study = noise_study(state.tree, kind, level, draws=draws, seed=seed)  # type: ignore[arg-type]
+    study = documents.noise(state, kind, level, seed=seed, draws=draws)
     if as_json:
-        emit_json({"kind": kind, "level": level, "seed": seed, "draws": draws, **study.to_json()})
+        emit_json(study)
         return
     typer.echo(
-        f"root {percent(study.root)} undisturbed; {draws} draws of {kind} noise, level {level:g}, seed {seed}"
+        f"root {percent(study['root'])} undisturbed; {draws} draws of {kind} noise, level {level:g}, seed {seed}"
     )
-    typer.echo(f"mean {percent(study.mean)}, standard deviation {100 * study.sd:.1f} points")
-    typer.echo("  ".join(f"{share}%: {percent(value)}" for share, value in study.quantiles.items()))
+    typer.echo(f"mean {percent(study['mean'])}, standard deviation {100 * study['sd']:.1f} points")
+    typer.echo("  ".join(f"{share}%: {percent(value)}" for share, value in study["quantiles"].items()))
     counts = [0] * 20
-    for value in study.values:
+    for value in study["values"]:
         counts[min(19, int(20 * value))] += 1
     for place, count in enumerate(counts):
         if count:

@@ -19,10 +19,11 @@ def refit(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
-    from workbench.cli.whatif import open_gateway
+    from workbench.engine import documents
+    from workbench.engine.gateway import open_gateway
     from workbench.engine.run.state import load_state
     from workbench.engine.whatif.edits import price_line
-    from workbench.engine.whatif.refits import refit_nodes, refit_run
+    from workbench.engine.whatif.refits import refit_nodes
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
@@ -33,12 +34,11 @@ def refit(
     if not yes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
     gateway = open_gateway(store, state)
-    found = asyncio.run(refit_run(store, state, nodes, k, gateway))
-    rows = [row.to_json() for row in found]
+    document = asyncio.run(documents.refits(store, state, nodes, k, gateway))
     if as_json:
-        emit_json({"run_id": state.run_id, "k": k, "nodes": rows, "model_calls": gateway.calls})
+        emit_json(document)
         return
-    for row in rows:
+    for row in document["nodes"]:
         value = row["value"]
         line = "every reply was unusable" if value is None else _spread(value)
         failed = f"  ({row['failed']} unusable)" if row["failed"] else ""
@@ -49,7 +49,7 @@ def refit(
             typer.echo(f"{'':10}{count:3} x {formula}")
         for warning in row["warnings"]:
             say(f"{row['id']}: {warning}")
-    typer.echo(f"{gateway.calls} model calls; the run is unchanged")
+    typer.echo(f"{document['model_calls']} model calls; the run is unchanged")
 
 
 def _spread(spread: dict[str, Any]) -> str:

@@ -23,11 +23,10 @@ def scenarios(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Put the saved what-ifs side by side, with their probability-weighted mix; undo, redo or close one."""
+    from workbench.engine import documents
     from workbench.engine.run.state import load_state
-    from workbench.engine.tree_documents import scenario_table
     from workbench.engine.whatif.saved import change_scenario
     from workbench.propositions.scenario_book import Action
-    from workbench.store import utc_now
 
     store = open_store()
     run_id = store.resolve_run(run)
@@ -36,34 +35,42 @@ def scenarios(
         for action, name in wanted:
             if name is not None:
                 change_scenario(store, run_id, action, name, author=author, base_seq=base_seq)
-    state = load_state(store, run_id)
-    table = scenario_table(state.tree, state.scenarios, names or (), now=utc_now())
+    table = documents.scenarios(load_state(store, run_id), names or ())
     if as_json:
         emit_json(table)
         return
-    _print_table(table)
+    _show_tables(table)
     if not table["scenarios"]:
         say(f"no scenario is open: `workbench whatif {run_id} --set NODE=P --scenario NAME` makes one")
 
 
-def _print_table(table: dict[str, Any]) -> None:
+def _show_tables(table: dict[str, Any]) -> None:
+    from workbench.cli.table import show_table
     from workbench.engine.wording import percent
 
     names = [row["name"] for row in table["scenarios"]]
-    typer.echo(f"{'base':24}{percent(table['base']['root']):>6}")
+    lines = [("base", percent(table["base"]["root"]), "")]
     for row in table["scenarios"]:
-        weight = "" if row["probability"] is None else f"  held {percent(row['probability'])} likely"
-        stale = f"  STALE at {', '.join(row['stale'])}" if row["stale"] else ""
-        over = f"  expired: {', '.join(row['expired'])}" if row["expired"] else ""
-        typer.echo(
-            f"{row['name']:24}{percent(row['root']):>6}{weight}{stale}{over}  {row['rationale']}".rstrip()
-        )
+        notes = [
+            "" if row["probability"] is None else f"held {percent(row['probability'])} likely",
+            f"STALE at {', '.join(row['stale'])}" if row["stale"] else "",
+            f"expired: {', '.join(row['expired'])}" if row["expired"] else "",
+            row["rationale"],
+        ]
+        lines.append((row["name"], percent(row["root"]), "  ".join(filter(None, notes))))
     if table["mix"] is not None:
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
-        typer.echo(f"{'mix':24}{percent(table['mix']['root']):>6}  {shares}")
+        lines.append(("mix", percent(table["mix"]["root"]), shares))
+    show_table(("scenario", "root", "notes"), lines, left=("notes",))
     if names:
         typer.echo("")
-        typer.echo(f"{'':10}{'base':>8}" + "".join(f"{name[:12]:>14}" for name in names))
-        for row in table["nodes"]:
-            cells = "".join(f"{percent(row['scenarios'][name]):>14}" for name in names)
-            typer.echo(f"{row['id']:10}{percent(row['base']):>8}{cells}  {row['statement']}")
+        nodes = [
+            (
+                row["id"],
+                percent(row["base"]),
+                *(percent(row["scenarios"][name]) for name in names),
+                row["statement"],
+            )
+            for row in table["nodes"]
+        ]
+        show_table(("node", "base", *names, "statement"), nodes, left=("statement",))

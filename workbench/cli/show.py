@@ -8,17 +8,14 @@ from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_stor
 
 
 @command
-def show(
-    run: Annotated[str, RUN],
-    as_json: Annotated[bool, JSON_OPTION] = False,
-) -> None:
+def show(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Print a run's tree, with the rule of every inner node."""
     from workbench.engine.view import view
     from workbench.engine.wording import run_lines
 
     store = open_store()
-    found = view(store, store.resolve_run(run))
+    loaded = view(store, store.resolve_run(run))
     if as_json:
-        emit_json(found.document())
+        emit_json(loaded.document())
     else:
-        typer.echo("\n".join(run_lines(found)))
+        typer.echo("\n".join(run_lines(loaded)))

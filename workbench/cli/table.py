@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print columns on stdout: numbers with 4 decimals, ``-`` for None; the first column is left-aligned.
+def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, left: Sequence[str] = ()) -> None:
+    """Print columns on stdout: numbers with 4 decimals, ``-`` for None.
+
+    The first column and those named in ``left`` are left-aligned, the others right-aligned.
 
     Off a terminal there is neither colour nor wrapping nor cutting, whatever the environment says (rich would take
     ``FORCE_COLOR`` and ``COLUMNS`` for orders), so that a pipe gets every value whole.
@@ -31,7 +33,7 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for index, name in enumerate(columns):
         table.add_column(
             Text(name),
-            justify="left" if index == 0 else "right",
+            justify="left" if index == 0 or header[index] in left else "right",
             overflow="fold",
             no_wrap=not terminal,
         )

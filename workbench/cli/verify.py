@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, RUN, WANTING, command, emit_json, open_store
+from workbench.cli.common import (
+    ISOLATION_OPTION,
+    JSON_OPTION,
+    RUN,
+    WANTING,
+    command,
+    emit_json,
+    open_store,
+)
 
 
 @command
@@ -19,38 +27,25 @@ def verify(
 
     If the records already differ, no cell is run. The level that stands in the run's records is not used.
     """
-    from workbench.engine.evidence.verification import verify_run
-    from workbench.engine.run.settings import check_level
+    from workbench.engine import documents
 
-    if isolation is not None:
-        check_level(isolation)
     store = open_store()
-    found = asyncio.run(verify_run(store, store.resolve_run(run), node, isolation=isolation))
-    checks = found.proofs
-    differing = [row for check in checks for row in check.rows(check.outcome.differing)]
-    advisory = [row for check in checks for row in check.rows(check.outcome.advisory)]
-    cells = sum(check.outcome.cells for check in checks)
+    report = asyncio.run(documents.verification(store, store.resolve_run(run), node, isolation=isolation))
     if as_json:
-        emit_json(
-            {
-                "verified": not differing,
-                "cells": cells,
-                "differing": differing,
-                "advisory": advisory,
-                "isolation": found.isolation,
-            }
-        )
+        emit_json(report)
     else:
-        for row in differing:
+        for row in report["differing"]:
             typer.echo(f"differs   {row['node']} {row['check']} {row['cell'] or ''}: {row['what']}")
-        for row in advisory:
+        for row in report["advisory"]:
             typer.echo(
                 f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (other package versions than the run's)"
             )
-        word = "NOT verified" if differing else "verified"
-        typer.echo(f"{word}: {len(checks)} proofs, {cells} cells, {len(differing)} differences")
-        typer.echo(rerun_line(found.isolation))
-    if differing:
+        word = "verified" if report["verified"] else "NOT verified"
+        typer.echo(
+            f"{word}: {report['proofs']} proofs, {report['cells']} cells, {len(report['differing'])} differences"
+        )
+        typer.echo(rerun_line(report["isolation"]))
+    if not report["verified"]:
         raise typer.Exit(WANTING)
 
 

@@ -10,7 +10,6 @@ from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_stor
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from workbench.engine.run.asking import ModelGateway
     from workbench.engine.run.state import RunState
     from workbench.engine.whatif.edits import WhatIfResult
     from workbench.propositions.edits import Edit
@@ -118,6 +117,7 @@ def whatif(
 
 
 def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
+    from workbench.engine.gateway import open_gateway
     from workbench.engine.whatif import edits as engine
 
     plan, _ = engine.plan_full(state, edits)
@@ -125,18 +125,6 @@ def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: 
     if not yes and plan.nodes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
     return asyncio.run(engine.full_what_if(state, edits, open_gateway(store, state)))
-
-
-def open_gateway(store: "Store", state: "RunState") -> "ModelGateway":
-    """Return the way to the run's model, within what its budget leaves."""
-    from workbench.engine.run.asking import Budget, ModelGateway
-    from workbench.models.registry import open_model
-    from workbench.store import ModelLedger
-
-    state.require_own_server()
-    model = open_model(state.settings.model, api_base=state.settings.api_base)
-    ledger = ModelLedger(store)
-    return ModelGateway(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))
 
 
 def _explain(result: "WhatIfResult") -> None:
