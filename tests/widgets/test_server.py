@@ -99,14 +99,6 @@ def test_serving_an_unknown_run_exits_2_with_one_line(
     assert len(result.stderr.strip().splitlines()) == 1 and "nobody" in result.stderr
 
 
-def test_lab_without_jupyterlab_exits_2_and_names_the_extra(
-    app: typer.Typer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = runner.invoke(app, ["lab"])
-    assert result.exit_code == 2 and "analyst-workbench[lab]" in result.stderr
-
-
 def test_lab_sees_the_analyst_kernel_of_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from jupyter_client.kernelspec import KernelSpecManager
 

@@ -1,6 +1,5 @@
 """``lab``: JupyterLab in the data folder, with the Analyst kernel in its launcher."""
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ import typer
 
 from workbench.cli.common import ISOLATION_OPTION, command, leave_current_folder
 from workbench.engine.run.settings import check_level
-from workbench.errors import UsageError
 from workbench.settings import home_from
 from workbench.store.database import make_home
 
@@ -29,8 +27,6 @@ def lab(
     """Start JupyterLab in the data folder, with the Analyst kernel in its launcher."""
     if isolation is not None:
         check_level(isolation)
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise UsageError("JupyterLab is not installed: pip install 'analyst-workbench[lab]'")
     home = home_from(os.environ)
     make_home(home)
     arguments = [
