@@ -331,7 +331,7 @@ def _rows(members: Members, honest: bytes) -> Family:
             "UPDATE events SET kind = 'run.started', data = (SELECT data FROM events WHERE seq = 1) WHERE kind = 'run.finished'",
         ),
     )
-    for column, value in (("node", "'../P1'"), ("node", "'P1/../../x'"), ("node", "'P01'"), ("trial", "-1"), ("trial", "10000000000000"), ("v", "2"), ("at_utc", "'yesterday'"), ("kind", "'run.pwned'"), ("kind", "'leaf.grounded' || char(27)")):  # fmt: skip
+    for column, value in (("node", "'../P1'"), ("node", "'P1/../../x'"), ("node", "'P01'"), ("trial", "-1"), ("trial", "10000000000000"), ("v", "3"), ("at_utc", "'yesterday'"), ("kind", "'run.pwned'"), ("kind", "'leaf.grounded' || char(27)")):  # fmt: skip
         yield (
             f"events.{column} = {value}",
             REFUSED,
@@ -381,7 +381,7 @@ def _events(members: Members, honest: bytes) -> Family:
     for kind, changes in (
         ("run.finished", {"p": 2.0}), ("run.finished", {"p": "x"}), ("run.finished", {"more": 1}), ("run.finished", {"kind": "run.started"}),
         ("leaf.started", {"attempt": 0}), ("leaf.started", {"attempt": 10**12}), ("leaf.grounded", {"report": "../x"}), ("leaf.grounded", {"p": -1}),
-        ("leaf.grounded", {"steps": "many"}), ("node.synthesized", {"rule": {"name": "pwned"}}), ("node.synthesized", {"rule": []}),
+        ("leaf.grounded", {"steps": "many"}), ("node.synthesized", {"rule": {"name": 7}}), ("node.synthesized", {"rule": []}),
         ("node.synthesized", {"rule": {"name": "linear", "intercept": 1e999, "weights": {}}}), ("run.started", {"cutoff": "never"}),
         ("run.started", {"cutoff_instant": "x"}), ("run.started", {"statement": "\x1b[2J"}), ("run.started", {"statement": "another claim"}),
         ("run.started", {"settings": []}), ("run.started", {"settings": {}}), ("run.sealed", {"isolation": ["none"]}), ("run.sealed", {"refused": "x", "isolation": 1}),

@@ -72,11 +72,11 @@ class OfflineAnalyst:
             raise ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}") from problem
         return ModelReply(text=text, model=NAME, usage=Usage(input_tokens=0, output_tokens=0), cost_usd=0.0)
 
-    async def preflight(self, statement: str, cutoff: str, *, stages: Sequence[str]) -> None:
+    async def preflight(self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]) -> None:
         """Refuse, before a run is opened, what :meth:`complete` would refuse in it; raises ``ClaimRefused``."""
         for stage in stages:
             if stage not in RULES:
-                raise ClaimRefused(_no_stage(stage))
+                raise ClaimRefused(_no_stage(stage, free_rules))
         _read(statement, cutoff)
 
     async def _answer(self, request: ModelRequest) -> str:
@@ -120,9 +120,9 @@ class OfflineAnalyst:
         return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
 
 
-def _no_stage(name: str) -> str:
+def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
     return (
-        f"{NAME} has no answer for {name!r}: it combines by --rule {', '.join(RULES)}, or by a rule that asks no model; for other rules and stages "
+        f"{NAME} has no answer for {name!r}: it combines by --rule {', '.join((*RULES, *free_rules))}; for other rules and stages "
         "set a real model with --model PROVIDER/NAME (--api-base URL)"
     )
 

@@ -223,7 +223,7 @@ class Store:
                 "node": row["node"],
                 "trial": row["trial"],
             }
-            event = parse_event(upcast(data, row["v"], seq=row["seq"]))
+            event = parse_event(upcast(data, row["v"], name=f"event {row['seq']}"))
             stored.append(StoredEvent(row["seq"], row["run_id"], row["at_utc"], event))
         return stored
 

@@ -55,8 +55,8 @@ def _evidence_of_a_notebook(event: dict[str, Any]) -> dict[str, Any]:
 UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _evidence_of_a_notebook}
 
 
-def upcast(event: dict[str, Any], version: int, *, seq: int) -> dict[str, Any]:
-    """Return a stored event in today's shape; called for every event that is read.
+def upcast(event: dict[str, Any], version: int, *, name: str) -> dict[str, Any]:
+    """Return a stored event in today's shape; called for every event that is read; ``name`` is how an error names it.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def upcast(event: dict[str, Any], version: int, *, seq: int) -> dict[str, Any]:
     """
     if not 1 <= version <= VERSION:
         raise StoreTooNew(
-            f"event {seq} has version {version}, this workbench reads up to {VERSION}: use the newer workbench"
+            f"{name} has version {version}, this workbench reads up to {VERSION}: use the newer workbench"
         )
     for step in range(version, VERSION):
         event = UPCASTS[step](event)

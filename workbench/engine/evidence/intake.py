@@ -194,9 +194,9 @@ def _event(values: dict[str, Any]) -> None:
         raise PackageRefused("an event says its place twice")
     place = {name: values[name] for name in ("kind", "node", "trial")}
     try:
-        event = ev.parse_event(upcast(data | place, values["v"], seq=values["seq"]))
+        event = ev.parse_event(upcast(data | place, values["v"], name="an event of its log"))
     except StoreTooNew as error:
-        raise PackageRefused(f"its {error}") from None
+        raise PackageRefused(str(error)) from None
     except ValidationError as error:
         first = error.errors()[0]
         raise PackageRefused(

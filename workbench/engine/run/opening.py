@@ -2,15 +2,17 @@
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
-from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
+from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
 from workbench.models.base import Model
+from workbench.plugins import SYNTHESIZERS
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -22,8 +24,13 @@ MAX_STATEMENT = 600
 class Preflight(Protocol):
     """A model that can say, before a run is opened, that it will not treat a claim."""
 
-    async def preflight(self, statement: str, cutoff: str, *, stages: Sequence[str]) -> None:
-        """Return if the claim can be treated at these synthesis stages; raise a ``UsageError`` with one sentence if not."""
+    async def preflight(
+        self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
+    ) -> None:
+        """Return if the claim can be treated at these synthesis stages; raise a ``UsageError`` with one sentence if not.
+
+        ``free_rules`` are those that ask no model, for the sentence.
+        """
         ...
 
 
@@ -65,7 +72,19 @@ async def check_claim(statement: str, cutoff: Cutoff, settings: RunSettings, mod
     text = check_statement(statement)
     agents = Agents(settings)
     if isinstance(model, Preflight):
-        await model.preflight(text, cutoff.text, stages=agents.synthesizer.stages)
+        await model.preflight(
+            text, cutoff.text, stages=agents.synthesizer.stages, free_rules=rules_without_model()
+        )
+
+
+def rules_without_model() -> tuple[str, ...]:
+    """Return the installed synthesizers that ask no model, sorted by name."""
+    free = []
+    for name in agent_names(SYNTHESIZERS):
+        with suppress(UsageError):  # one that needs settings of its own cannot be opened to be asked
+            if not open_synthesizer(name).stages:
+                free.append(name)
+    return tuple(free)
 
 
 def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings) -> str:
