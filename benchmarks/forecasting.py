@@ -88,32 +88,37 @@ def real(folder: Path) -> Problem:
     )
 
 
-def jobs(at: Problem) -> dict[str, Callable[[], object]]:
-    p = pool_logit_mean(at.trials)
-    logits = trial_logits(at.trials, ddof=0)
+def jobs(problem: Problem) -> dict[str, Callable[[], object]]:
+    p = pool_logit_mean(problem.trials)
+    logits = trial_logits(problem.trials, ddof=0)
     return {
-        "hierarchical Platt, leave one event out": lambda: leave_out_platt(p, at.outcome, at.source),
-        "hierarchical Platt, leave one question out": lambda: leave_out_platt(
-            p, at.outcome, at.source, at.question
+        "hierarchical Platt, leave one event out": lambda: leave_out_platt(
+            p, problem.outcome, problem.source
         ),
-        "global Platt, leave one event out": lambda: leave_out_platt(p, at.outcome),
-        "(f, c) grid, in-sample": lambda: tune_in_sample(logits, at.prior, at.outcome),
+        "hierarchical Platt, leave one question out": lambda: leave_out_platt(
+            p, problem.outcome, problem.source, problem.question
+        ),
+        "global Platt, leave one event out": lambda: leave_out_platt(p, problem.outcome),
+        "(f, c) grid, in-sample": lambda: tune_in_sample(logits, problem.prior, problem.outcome),
         "(f, c) grid, leave one question out": lambda: tune_leave_out(
-            logits, at.prior, at.outcome, at.question
+            logits, problem.prior, problem.outcome, problem.question
         ),
         "bootstrap of 18 methods, 5,000 resamples": lambda: stratified_index(
-            at.briers, tuple(map(str, range(METHODS))), at.kind, resamples=RESAMPLES
+            problem.briers, tuple(map(str, range(METHODS))), problem.kind, resamples=RESAMPLES
         ),
         "7 poolings of one method": lambda: (
-            pool_mean(at.trials),
-            pool_logit_mean(at.trials),
-            pool_median(at.trials),
-            tune_in_sample(trial_logits(at.trials, ddof=0), 0.5, at.outcome),
-            tune_in_sample(trial_logits(at.trials, ddof=0), at.prior, at.outcome),
-            tune_leave_out(trial_logits(at.trials), at.prior, at.outcome),
-            trial_logits(at.trials),
+            pool_mean(problem.trials),
+            pool_logit_mean(problem.trials),
+            pool_median(problem.trials),
+            tune_in_sample(trial_logits(problem.trials, ddof=0), 0.5, problem.outcome),
+            tune_in_sample(trial_logits(problem.trials, ddof=0), problem.prior, problem.outcome),
+            tune_leave_out(trial_logits(problem.trials), problem.prior, problem.outcome),
+            trial_logits(problem.trials),
         ),
-        "Brier Index and ECE": lambda: (brier_index(p, at.outcome), calibration_error(p, at.outcome)),
+        "Brier Index and ECE": lambda: (
+            brier_index(p, problem.outcome),
+            calibration_error(p, problem.outcome),
+        ),
     }
 
 
@@ -152,10 +157,10 @@ def main() -> None:
     header = [f"{size:,} events: s" for size in sizes]
     print("| job | " + " | ".join(header) + " | peak MB | growth (events^k) | authors, 791: s | ratio |")
     print("|---|" + "---|" * (len(sizes) + 4))
-    made = {size: jobs(problem) for size, problem in problems.items()}
-    for name in made[791]:
-        times = [seconds(made[size][name]) for size in sizes]
-        peak = megabytes(made[sizes[1]][name]), megabytes(made[sizes[-1]][name])
+    todo = {size: jobs(problem) for size, problem in problems.items()}
+    for name in todo[791]:
+        times = [seconds(todo[size][name]) for size in sizes]
+        peak = megabytes(todo[sizes[1]][name]), megabytes(todo[sizes[-1]][name])
         growth = np.log(times[-1] / times[1]) / np.log(sizes[-1] / sizes[1])
         theirs = AUTHORS.get(name)
         ratio = f"{theirs:.2f} | {theirs / times[0]:.0f}x" if theirs else "- | -"

@@ -28,10 +28,10 @@ from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from nbclient import NotebookClient
 
 from sandbox import Limits, Sandbox, SessionSpec
-from sandbox.client import KernelClient
-from sandbox.forkserver import ForkServer, close_servers, fork_server
-from sandbox.journal import Journal
-from sandbox.kernel import Kernel, start_kernel
+from sandbox.kernels.client import KernelClient
+from sandbox.kernels.forkserver import ForkServer, close_servers, fork_server
+from sandbox.kernels.kernel import Kernel, start_kernel
+from sandbox.record.journal import Journal
 from sandbox.wire import WireServer
 
 READY = "import pandas, matplotlib.pyplot"

@@ -43,7 +43,7 @@ class Answer:
 def claims(rows: Mapping[str, Rows], cutoff: date, end: date) -> dict[str, str]:
     """Claims asked at a cutoff, by family; starts are the last visible days."""
     last = {name: str(part[-1]["date"])[:10] for name, part in rows.items() if part}
-    asked = {
+    claims = {
         "S&P 500 higher": f"The S&P 500 closes higher on {end} than on {last['SP500']}",
         "S&P 500 up 5 %": f"The S&P 500 rises 5 % from {last['SP500']} to {end}",
         "S&P 500 falls 5 % on the way": f"The S&P 500 falls 5 % from its {last['SP500']} close before {end}",
@@ -54,9 +54,9 @@ def claims(rows: Mapping[str, Rows], cutoff: date, end: date) -> dict[str, str]:
         "BAA-AAA spread above 1": f"The BAA-AAA spread is above 1 on {end}",
     }
     if "VIX" in last:
-        asked["VIX above 15"] = f"The VIX is above 15 on {end}"
-        asked["VIX lower"] = f"The VIX closes lower on {end} than on {last['VIX']}"
-    return asked
+        claims["VIX above 15"] = f"The VIX is above 15 on {end}"
+        claims["VIX lower"] = f"The VIX closes lower on {end} than on {last['VIX']}"
+    return claims
 
 
 def later(day: date, months: int) -> date:
@@ -84,7 +84,7 @@ class Window:
 async def answers(first: date, every: int, months: int) -> tuple[list[Answer], dict[str, int]]:
     window = Window()
     everything = await window.rows("live")
-    found: list[Answer] = []
+    result: list[Answer] = []
     refused: dict[str, int] = defaultdict(int)
     cutoff = first
     while later(cutoff, months) <= date(2018, 12, 28):
@@ -100,28 +100,30 @@ async def answers(first: date, every: int, months: int) -> tuple[list[Answer], d
             except ClaimRefused as why:
                 refused[f"{family}: {str(why)[:60]}"] += 1
                 continue
-            found.append(Answer(family, cutoff, estimate.p, estimate.base_rate, float(outcome)))
+            result.append(Answer(family, cutoff, estimate.p, estimate.base_rate, float(outcome)))
         cutoff = later(cutoff, every)
     await window.broker.aclose()
-    return found, refused
+    return result, refused
 
 
-def table(found: list[Answer], *, block: int, resamples: int, seed: int = 20261121) -> list[list[str]]:
+def table(result: list[Answer], *, block: int, resamples: int, seed: int = 20261121) -> list[list[str]]:
     """Brier Index of the models, of 0.5 and of the base rate, per family and over all, with paired differences."""
-    cutoffs = sorted({a.cutoff for a in found})
+    cutoffs = sorted({a.cutoff for a in result})
     place = {cutoff: i for i, cutoff in enumerate(cutoffs)}
     lines = []
-    for family in [*dict.fromkeys(a.family for a in found), "all"]:
-        part = [a for a in found if family in (a.family, "all")]
-        at = np.array([place[a.cutoff] for a in part])
+    for family in [*dict.fromkeys(a.family for a in result), "all"]:
+        part = [a for a in result if family in (a.family, "all")]
+        position = np.array([place[a.cutoff] for a in part])
         o = np.array([a.outcome for a in part])
         briers = np.column_stack(
             [[(a.p - a.outcome) ** 2 for a in part], [(a.base - a.outcome) ** 2 for a in part]]
         )
         briers = np.column_stack([briers, (0.5 - o) ** 2])
-        first, last = int(at.min()), int(at.max())
-        size = np.bincount(at - first, minlength=last - first + 1).astype(float)
-        sums = np.column_stack([np.bincount(at - first, weights=c, minlength=len(size)) for c in briers.T])
+        first, last = int(position.min()), int(position.max())
+        size = np.bincount(position - first, minlength=last - first + 1).astype(float)
+        sums = np.column_stack(
+            [np.bincount(position - first, weights=c, minlength=len(size)) for c in briers.T]
+        )
         counts = block_counts(len(size), min(block, len(size)), resamples=resamples, seed=seed)
         drawn = index_means((counts @ sums) / (counts @ size)[:, None])
         own = index_means(briers.mean(axis=0))
@@ -153,10 +155,10 @@ def main() -> None:
     parser.add_argument("--months", type=int, default=3, help="months from cutoff to resolution")
     parser.add_argument("--resamples", type=int, default=5000)
     args = parser.parse_args()
-    found, refused = asyncio.run(answers(args.first, args.every, args.months))
-    cutoffs = sorted({a.cutoff for a in found})
+    result, refused = asyncio.run(answers(args.first, args.every, args.months))
+    cutoffs = sorted({a.cutoff for a in result})
     print(
-        f"{len(found)} (claim, cutoff) pairs, {len(cutoffs)} cutoffs {cutoffs[0]} to {cutoffs[-1]}, "
+        f"{len(result)} (claim, cutoff) pairs, {len(cutoffs)} cutoffs {cutoffs[0]} to {cutoffs[-1]}, "
         f"{args.months} months ahead\n"
     )
     print(
@@ -164,7 +166,7 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|---|")
     year = max(1, 12 // args.every)
-    for line in table(found, block=year, resamples=args.resamples):
+    for line in table(result, block=year, resamples=args.resamples):
         print("| " + " | ".join(line) + " |")
     for why, count in sorted(refused.items()):
         print(f"\nnot asked {count} times: {why}")

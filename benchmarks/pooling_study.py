@@ -151,9 +151,9 @@ def run(
     single: dict[str, dict[str, FloatArray]] = {}
     for method in complete(trials):
         matrix = trials.trials(method)
-        made = {name: recipe(matrix) for name, recipe in recipes(study).items()}
-        made["picked"] = picked(study, list(made.values()))
-        single[method] = made
+        forecasts = {name: recipe(matrix) for name, recipe in recipes(study).items()}
+        forecasts["picked"] = picked(study, list(forecasts.values()))
+        single[method] = forecasts
     honest = [m for m in single if m != SEES_THE_FUTURE]
     own = np.column_stack([logit(single[m]["mean, uncalibrated"]) for m in honest])
     external = [m for m in published.methods if m.startswith("fb-")]
@@ -248,13 +248,13 @@ def protocols(events: Events, trials: Forecasts) -> None:
     }
     print("## Shrinkage to the prior + hierarchical Platt, dataset events, by protocol\n")
     print("| method | " + " | ".join(ways) + " |\n|---|" + "---|" * len(ways))
-    found = []
+    result = []
     for method in trials.methods:
         ready = [prepare(trials.trials(method), events, recipe) for recipe in ways.values()]
         cards = [scorecard(r.p, r.rows, events, ["brier_index"])["brier_index"] for r in ready]
-        found.append([float(card["dataset"] or np.nan) for card in cards])
-        print(f"| {method} | " + " | ".join(f"{value:.2f}" for value in found[-1]) + " |")
-    print("| mean | " + " | ".join(f"{value:.2f}" for value in np.mean(found, axis=0)) + " |\n")
+        result.append([float(card["dataset"] or np.nan) for card in cards])
+        print(f"| {method} | " + " | ".join(f"{value:.2f}" for value in result[-1]) + " |")
+    print("| mean | " + " | ".join(f"{value:.2f}" for value in np.mean(result, axis=0)) + " |\n")
 
 
 HEAD = "| recipe | market | dataset | overall | overall against reference [95 %] | market | dataset |\n|---|---|---|---|---|---|---|"
@@ -284,27 +284,32 @@ def main() -> None:
     print("## Brier Index overall, by method\n")
     names = list(next(iter(single.values())))
     print("| method | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
-    tables = {method: compared(study, made, args.resamples) for method, made in single.items()}
+    tables = {method: compared(study, forecasts, args.resamples) for method, forecasts in single.items()}
     for method, table in tables.items():
         print(f"| {method} | " + " | ".join(f"{value:.2f}" for value in table.estimates["overall"]) + " |")
 
     print(f"\n## Mean over the {len(honest)} methods that cannot see the future, against {REFERENCE}\n")
     print("| recipe | overall | against reference [95 %] | methods it helps |\n|---|---|---|---|")
-    at = names.index(REFERENCE)
+    position = names.index(REFERENCE)
     for i, name in enumerate(names):
         gaps = np.mean(
-            [tables[m].resampled["overall"][:, i] - tables[m].resampled["overall"][:, at] for m in honest],
+            [
+                tables[m].resampled["overall"][:, i] - tables[m].resampled["overall"][:, position]
+                for m in honest
+            ],
             axis=0,
         )
         gap = np.mean(
-            [tables[m].estimates["overall"][i] - tables[m].estimates["overall"][at] for m in honest]
+            [tables[m].estimates["overall"][i] - tables[m].estimates["overall"][position] for m in honest]
         )
         level = np.mean([tables[m].estimates["overall"][i] for m in honest])
         low, high = np.quantile(gaps, [0.025, 0.975])
-        helped = sum(tables[m].estimates["overall"][i] > tables[m].estimates["overall"][at] for m in honest)
+        helped = sum(
+            tables[m].estimates["overall"][i] > tables[m].estimates["overall"][position] for m in honest
+        )
         print(f"| {name} | {level:.2f} | {gap:+.2f} [{low:+.2f}, {high:+.2f}] | {helped} of {len(honest)} |")
 
-    best = max(honest, key=lambda m: tables[m].estimates["overall"][at])
+    best = max(honest, key=lambda m: tables[m].estimates["overall"][position])
     print(f"\n## The best single method under the reference recipe: {best}\n\n{HEAD}")
     for name in names:
         print(line(tables[best], name, REFERENCE))

@@ -29,7 +29,7 @@ from proxies.catalogue import load_catalogue
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from sandbox import Limits
-from sandbox.view import kernel_folder
+from sandbox.kernels.view import kernel_folder
 from sandbox.wire import WireServer
 from tests.fakes.upstream import Sent, Upstream
 from workbench.store.database import Store

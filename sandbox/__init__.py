@@ -25,16 +25,16 @@ from sandbox.types import (
 )
 
 if TYPE_CHECKING:
-    from sandbox.journal import read_journal
     from sandbox.manager import Sandbox
-    from sandbox.notebook import render_notebook
+    from sandbox.record.journal import read_journal
+    from sandbox.record.notebook import render_notebook
     from sandbox.session import Session
 
 _LAZY = {
     "Sandbox": "sandbox.manager",
     "Session": "sandbox.session",
-    "read_journal": "sandbox.journal",
-    "render_notebook": "sandbox.notebook",
+    "read_journal": "sandbox.record.journal",
+    "render_notebook": "sandbox.record.notebook",
 }
 
 __all__ = [

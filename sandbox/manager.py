@@ -2,15 +2,15 @@
 
 import asyncio
 
-from sandbox.client import KernelClient
+from sandbox.cleanup import ended_on_failure
 from sandbox.errors import KernelStartFailed
-from sandbox.forkserver import fork_server
-from sandbox.kernel import Kernel, start_kernel
-from sandbox.pool import WARM, ReadyKernel, WarmPool
-from sandbox.probe import probed
+from sandbox.kernels.client import KernelClient
+from sandbox.kernels.forkserver import fork_server
+from sandbox.kernels.kernel import Kernel, start_kernel
+from sandbox.kernels.pool import WARM, ReadyKernel, WarmPool
+from sandbox.kernels.probe import probed
 from sandbox.session import Session
 from sandbox.types import ApiCaller, IsolationReport, SessionSpec
-from sandbox.undo import ended_on_failure
 
 
 class Sandbox:

@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from sandbox.client import CellRun, KernelClient
-from sandbox.disk import DiskWatch
 from sandbox.errors import KernelDied, SessionClosed
-from sandbox.journal import Journal, fold, read_lines, result_to_json
-from sandbox.kernel import Kernel
-from sandbox.memory import MemoryWatch, end_children
-from sandbox.notebook import render_notebook, write_notebook
-from sandbox.pool import ReadyKernel
-from sandbox.results import blame, cell_result
+from sandbox.kernels.client import CellRun, KernelClient
+from sandbox.kernels.kernel import Kernel
+from sandbox.kernels.pool import ReadyKernel
+from sandbox.limits.disk import DiskWatch
+from sandbox.limits.memory import MemoryWatch, end_children
+from sandbox.record.journal import Journal, fold, read_lines, result_to_json
+from sandbox.record.notebook import render_notebook, write_notebook
+from sandbox.record.results import blame, cell_result
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 

@@ -30,7 +30,9 @@ def freeze(instant: float) -> None:
     strftime, localtime, asctime = time.strftime, time.localtime, time.asctime
     replaced.strftime = lambda pattern, when=None: strftime(pattern, localtime() if when is None else when)
     replaced.asctime = lambda when=None: asctime(localtime() if when is None else when)
-    # the class itself is changed, not its name in the module: everybody imported it already. `today` asks time.time.
+    # The class itself is changed, not its name in the module: pandas and all that is imported hold the class already.
+    # Python lets nobody set attributes of a class written in C, hence its dictionary by way of `gc`. `today` asks
+    # time.time.
     attributes = gc.get_referents(datetime.datetime.__dict__)[0]
     attributes["now"] = classmethod(lambda cls, tz=None: cls.fromtimestamp(now(), tz))
     attributes["utcnow"] = classmethod(

@@ -12,7 +12,7 @@ from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import load_catalogue
 from proxies.ledger import Address, Answer, MemoryLedger
 from sandbox import Sandbox, Session, SessionSpec
-from sandbox.journal import read_journal
+from sandbox.record.journal import read_journal
 from tests.agents.scripted import CUTOFF, LedgerAsker
 from tests.agents.test_fake_server import HttpAsker
 from tests.fakes.leaf import make_leaf_task

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.sanitize import clean_html
+from sandbox.jupyter.sanitize import clean_html
 from tests.browser.conftest import Served
 from tests.fakes.browser import Watched
 from tests.fakes.screens import RUN

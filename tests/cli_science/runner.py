@@ -13,9 +13,9 @@ from workbench.cli import science
 
 @cache
 def app() -> typer.Typer:
-    made = typer.Typer()
-    science.register(made)
-    return made
+    application = typer.Typer()
+    science.register(application)
+    return application
 
 
 def run(*words: object) -> Result:

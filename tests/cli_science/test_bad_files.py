@@ -216,16 +216,16 @@ def test_ids_that_look_like_numbers_stay_text(files: tuple[Path, Path]) -> None:
     """001 and 1 are two events."""
     write(files[0], EVENTS + "1,q0,fred,market,0,0.5,0.4\n")
     write(files[1], FORECASTS + "m,1,1,0.5\n")
-    found = run_json(*score(files))["methods"]["m"]
-    assert found["n"]["overall"] == 21 and found["n"]["trials"] == {"1": 1, "2": 20}
+    result = run_json(*score(files))["methods"]["m"]
+    assert result["n"]["overall"] == 21 and result["n"]["trials"] == {"1": 1, "2": 20}
 
 
 def test_events_with_one_and_without_any_trial(files: tuple[Path, Path]) -> None:
-    kept = [line for line in FORECASTS.splitlines() if not line.startswith(("m,000,", "m,001,2"))]
-    write(files[1], "\n".join(kept) + "\n")
+    remaining = [line for line in FORECASTS.splitlines() if not line.startswith(("m,000,", "m,001,2"))]
+    write(files[1], "\n".join(remaining) + "\n")
     for pool in ("mean", "median", "logit-mean", "first", "shrink-std", "shrink-prior", "shrink-alpha"):
-        found = run_json(*score(files, "--pool", pool))["methods"]["m"]
-        assert found["n"]["overall"] == 19 and found["n"]["trials"] == {"0": 1, "1": 1, "2": 18}
+        result = run_json(*score(files, "--pool", pool))["methods"]["m"]
+        assert result["n"]["overall"] == 19 and result["n"]["trials"] == {"0": 1, "1": 1, "2": 18}
     imputed = run_json(*score(files, "--pool", "mean", "--dead", "impute"))["methods"]["m"]
     plain = run_json(*score(files, "--pool", "mean"))["methods"]["m"]
     assert imputed["n"] == plain["n"] and imputed["brier"] != plain["brier"]

@@ -158,9 +158,15 @@ def test_exceedance_of_a_series(tmp_path: Path) -> None:
     series = write(tmp_path / "series.csv", "date,value\n" + rows)
     last = walk[days == np.datetime64("2020-11-30")][0]
     ask = ("exceed", "--series", series, "--cutoff", "2020-12-01", "--on", "2020-12-05,2020-12-20")
-    found = run_json(*ask, "--above", f"{last:.6f},{last + 3:.6f}", "--model", "walk,linear,hybrid,base-rate")
-    assert found["last"] == {"day": "2020-11-30", "value": pytest.approx(last, abs=1e-6), "observations": 335}
-    chance = {(r["model"], r["day"], r["above"]): r["p"] for r in found["chances"]}
+    result = run_json(
+        *ask, "--above", f"{last:.6f},{last + 3:.6f}", "--model", "walk,linear,hybrid,base-rate"
+    )
+    assert result["last"] == {
+        "day": "2020-11-30",
+        "value": pytest.approx(last, abs=1e-6),
+        "observations": 335,
+    }
+    chance = {(r["model"], r["day"], r["above"]): r["p"] for r in result["chances"]}
     assert len(chance) == 16
     walks = [p for (model, _, above), p in chance.items() if model == "walk" and abs(above - last) < 1]
     assert all(abs(p - 0.5) < 1e-6 for p in walks)
@@ -187,12 +193,12 @@ def test_elicitation_by_hand(tmp_path: Path) -> None:
         "a,vote,1,0.9\na,vote,1,0.8\na,vote,0,0.5\na,vote,1,0.3\n"
         "b,vote,1,\nb,vote,0,\n",
     )
-    found = run_json("elicit", "--answers", answers)["events"]
-    assert found["a"]["ensemble"] == pytest.approx(0.65, abs=1e-12)  # (0.6 + 0.7 + 0.5 + 0.8) / 4
-    assert found["a"]["both_directions"] == pytest.approx(0.6, abs=1e-12)  # (0.7 + 1 - 0.5) / 2
-    assert found["a"]["votes"] == pytest.approx(0.75, abs=1e-12)  # 3 of 4
-    assert found["a"]["weighted_votes"] == pytest.approx(0.8, abs=1e-12)  # 2.0 of 2.5
-    assert found["b"] == {"votes": 0.5}
+    result = run_json("elicit", "--answers", answers)["events"]
+    assert result["a"]["ensemble"] == pytest.approx(0.65, abs=1e-12)  # (0.6 + 0.7 + 0.5 + 0.8) / 4
+    assert result["a"]["both_directions"] == pytest.approx(0.6, abs=1e-12)  # (0.7 + 1 - 0.5) / 2
+    assert result["a"]["votes"] == pytest.approx(0.75, abs=1e-12)  # 3 of 4
+    assert result["a"]["weighted_votes"] == pytest.approx(0.8, abs=1e-12)  # 2.0 of 2.5
+    assert result["b"] == {"votes": 0.5}
     assert "row 1, column 'value'" in refused(
         "elicit", "--answers", write(tmp_path / "x.csv", "event_id,kind,value\na,vote,0.5\n")
     )
@@ -216,8 +222,8 @@ def test_tables_for_people(files: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_comparison_with_a_baseline(files: tuple[Path, Path]) -> None:
-    found = run_json("compare", *words(files), "--reference", "crowd", "--resamples", 200)
-    assert set(found) >= {
+    result = run_json("compare", *words(files), "--reference", "crowd", "--resamples", 200)
+    assert set(result) >= {
         "paired_bootstrap",
         "mcnemar",
         "consensus",

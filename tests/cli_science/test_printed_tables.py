@@ -53,6 +53,31 @@ def test_on_a_terminal_long_cells_wrap_inside_its_width(monkeypatch: pytest.Monk
     assert sum(line.count("x") for line in lines) == 100
 
 
+@pytest.mark.parametrize("columns", [20, 40, 60])
+def test_on_a_narrow_terminal_no_number_is_broken_or_cut(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    figures = [81.41951, -0.5, 1234.5]
+    show_table(["method", "brier index market", "b", "c"], [["pro-high-" * 5, *figures], ["x", *figures]])
+    printed_figures = screen.getvalue().split()
+    assert [printed_figures.count(f"{figure:.4f}") for figure in figures] == [2, 2, 2]
+
+
+def test_text_stands_to_the_left_and_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(
+        capsys, ["m", "what it is", "p"], [["a", "short", 0.5], ["b", "something longer", -12.25]]
+    )
+    assert lines == [
+        "m  what it is               p",
+        "a  short               0.5000",
+        "b  something longer  -12.2500",
+    ]
+
+
 def test_models_are_listed_without_a_series() -> None:
     result = run("exceed", "--model", "list")
     assert result.exit_code == 0 and "gjr-garch" in result.stdout

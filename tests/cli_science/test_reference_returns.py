@@ -30,34 +30,38 @@ FIELDS = {
 }
 
 
-def close(found: float | None, wanted: float | None, what: object) -> None:
+def close(result: float | None, wanted: float | None, what: object) -> None:
     if wanted is None:
-        assert found is None, what
+        assert result is None, what
     else:
         # totals are sums of 200 payoffs, printed with 8 digits
-        assert found is not None and abs(found - wanted) < 1e-6 * max(1.0, abs(wanted)), (what, found, wanted)
+        assert result is not None and abs(result - wanted) < 1e-6 * max(1.0, abs(wanted)), (
+            what,
+            result,
+            wanted,
+        )
 
 
-def compare(found: dict[str, Any], wanted: dict[str, Any], tie: str, what: object) -> int:
+def compare(result: dict[str, Any], wanted: dict[str, Any], tie: str, what: object) -> int:
     count = 0
-    assert found["n"] == wanted["n"], what
+    assert result["n"] == wanted["n"], what
     for name, key in (
         ("brier_mean", "brier"),
         ("ece10_left_closed", "ece"),
         ("ece10_right_closed", "ece_right_closed"),
     ):
         if name in wanted:
-            close(found[key], wanted[name], (what, name))
+            close(result[key], wanted[name], (what, name))
             count += 1
     returns = wanted["returns"]
-    assert found["ties"] == returns["n_ties_p_eq_q"], what
-    assert found["yes_bets"] == returns["n_yes_bets"], what
+    assert result["ties"] == returns["n_ties_p_eq_q"], what
+    assert result["yes_bets"] == returns["n_yes_bets"], what
     for level, name in LEVELS.items():
         for field, key in FIELDS.items():
-            close(found[key][level], returns[name.format(tie=tie)][field], (what, level, field))
+            close(result[key][level], returns[name.format(tie=tie)][field], (what, level, field))
             count += 1
     for tranche, inner in wanted.get("by_tranche", {}).items():
-        count += compare(found["by"][tranche], inner, tie, (what, tranche))
+        count += compare(result["by"][tranche], inner, tie, (what, tranche))
     return count
 
 
@@ -72,27 +76,27 @@ def test_returns_of_all_methods(test_data: Path, expected: dict[str, Any], kind:
     folder = test_data / "forecastbench"
     file = "published_dev.csv.gz" if kind == "published_forecast" else "trials_dev.csv.gz"
     words = ("returns", "--events", folder / "events.csv.gz", "--forecasts", folder / file, "--tie", tie)
-    found = run_json(*words, "--by", "tranche", "--baseline", "crowd,0.5,outcome")["methods"]
+    result = run_json(*words, "--by", "tranche", "--baseline", "crowd,0.5,outcome")["methods"]
     other = run_json(*words, "--price", "market_value_due_minus_one")["methods"]
     count = 0
     for method, entry in expected["methods"].items():
         if kind in entry:
-            count += compare(found[method], entry[kind], tie, (method, kind))
+            count += compare(result[method], entry[kind], tie, (method, kind))
             count += compare(
                 other[method], entry[kind]["alt_price_due_minus_one"], tie, (method, kind, "other price")
             )
     for name, spec in (("market_itself_p_eq_q", "crowd"), ("always_0.5", "0.5"), ("perfect", "outcome")):
-        count += compare(found[spec], expected[f"forecaster_{name}"], tie, name)
+        count += compare(result[spec], expected[f"forecaster_{name}"], tie, name)
     assert count > 2000
 
 
 def test_event_weighted_brier(test_data: Path, expected: dict[str, Any]) -> None:
     folder = test_data / "forecastbench"
     words = ("--events", folder / "events.csv.gz", "--forecasts", folder / "published_dev.csv.gz")
-    found = run_json("score", *words, "--metrics", "brier,brier_by_question")["methods"]
+    result = run_json("score", *words, "--metrics", "brier,brier_by_question")["methods"]
     for method, wanted in expected["event_weighted_brier_dataset_questions"].items():
-        close(found[method]["brier"]["dataset"], wanted["pooled_brier"], method)
-        close(found[method]["brier_by_question"]["dataset"], wanted["event_weighted_brier"], method)
+        close(result[method]["brier"]["dataset"], wanted["pooled_brier"], method)
+        close(result[method]["brier_by_question"]["dataset"], wanted["event_weighted_brier"], method)
 
 
 def test_worked_examples(expected: dict[str, Any]) -> None:

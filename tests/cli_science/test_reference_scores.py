@@ -44,7 +44,7 @@ class Reference:
         self.compared = 0
 
     def score(self, file: str, *words: object) -> dict[str, Any]:
-        found = run_json(
+        result = run_json(
             "score",
             "--events",
             self.folder / "events.csv.gz",
@@ -54,32 +54,32 @@ class Reference:
             METRICS,
             *words,
         )
-        return dict(found["methods"])
+        return dict(result["methods"])
 
-    def close(self, found: float | None, wanted: float, tolerance: float, what: object) -> None:
+    def close(self, result: float | None, wanted: float, tolerance: float, what: object) -> None:
         self.compared += 1
-        assert found is not None and abs(found - wanted) <= tolerance, (what, found, wanted)
+        assert result is not None and abs(result - wanted) <= tolerance, (what, result, wanted)
 
-    def block(self, found: dict[str, Any], wanted: dict[str, Any], what: object) -> None:
+    def block(self, result: dict[str, Any], wanted: dict[str, Any], what: object) -> None:
         for name, value in wanted.items():
             if name in ("n", "n_market", "n_dataset"):
-                assert found["n"][{"n": "overall"}.get(name, name[2:])] == value, (what, name)
+                assert result["n"][{"n": "overall"}.get(name, name[2:])] == value, (what, name)
                 self.compared += 1
             elif name.startswith("by_tranche"):
                 for tranche, inner in value.items():
-                    self.block(found["by"][tranche], inner, (what, tranche))
+                    self.block(result["by"][tranche], inner, (what, tranche))
             elif name == "ECE10_width_all":
-                self.close(found["ece"]["overall"], value, BRIER, (what, name))
+                self.close(result["ece"]["overall"], value, BRIER, (what, name))
             elif name == "ECE10_quantile_all" and what in ORDERED_BY_FLOAT_NOISE:
-                assert abs(found["ece_quantile"]["overall"] - value) < 0.003
+                assert abs(result["ece_quantile"]["overall"] - value) < 0.003
             elif name == "ECE10_quantile_all":
-                self.close(found["ece_quantile"]["overall"], value, BRIER, (what, name))
+                self.close(result["ece_quantile"]["overall"], value, BRIER, (what, name))
             elif name == "logloss_all":
-                self.close(found["log_loss"]["overall"], value, BRIER, (what, name))
+                self.close(result["log_loss"]["overall"], value, BRIER, (what, name))
             else:
                 kind, _, part = name.partition("_")
                 metric, tolerance = FIELDS[kind]
-                self.close(found[metric][part], value, tolerance, (what, name))
+                self.close(result[metric][part], value, tolerance, (what, name))
 
 
 @pytest.fixture(scope="module")
@@ -95,24 +95,26 @@ def test_published_forecasts(reference: Reference) -> None:
     variants = {v for entry in reference.expected["methods"].values() for v in entry["published"]}
     for variant in sorted(variants):
         methods = with_(reference, "published", variant)
-        found = reference.score(
+        result = reference.score(
             "published_dev.csv.gz", "--variant", variant, "--method", ",".join(methods), "--by", "tranche"
         )
         for method in methods:
             entry = reference.expected["methods"][method]
-            reference.block(found[method], entry["published"][variant], (method, variant))
+            reference.block(result[method], entry["published"][variant], (method, variant))
             if variant == "forecast":
-                reference.block(found[method], {"by_tranche": entry["published_forecast_by_tranche"]}, method)
+                reference.block(
+                    result[method], {"by_tranche": entry["published_forecast_by_tranche"]}, method
+                )
 
 
 @pytest.mark.parametrize(("method", "variant"), ORDERED_BY_FLOAT_NOISE)
 def test_quantile_bins_of_published_means_come_out_of_the_trials(
     reference: Reference, method: str, variant: str
 ) -> None:
-    found = reference.score("trials_dev.csv.gz", "--method", method, "--pool", variant)[method]
+    result = reference.score("trials_dev.csv.gz", "--method", method, "--pool", variant)[method]
     wanted = reference.expected["methods"][method]["published"][variant]
-    reference.close(found["ece_quantile"]["overall"], wanted["ECE10_quantile_all"], BRIER, (method, variant))
-    reference.close(found["brier"]["overall"], wanted["BS_overall"], BRIER, (method, variant))
+    reference.close(result["ece_quantile"]["overall"], wanted["ECE10_quantile_all"], BRIER, (method, variant))
+    reference.close(result["brier"]["overall"], wanted["BS_overall"], BRIER, (method, variant))
 
 
 @pytest.mark.parametrize(
@@ -120,31 +122,31 @@ def test_quantile_bins_of_published_means_come_out_of_the_trials(
     [("mean", "mean_all"), ("logit-mean", "logit_mean_all"), ("median", "median_all"), ("first", "trial1")],
 )
 def test_pooled_trials(reference: Reference, pool: str, key: str) -> None:
-    found = reference.score("trials_dev.csv.gz", "--pool", pool, "--by", "tranche")
+    result = reference.score("trials_dev.csv.gz", "--pool", pool, "--by", "tranche")
     for method, entry in reference.expected["methods"].items():
         if "aggregation" in entry:
-            reference.block(found[method], entry["aggregation"][key], (method, key))
+            reference.block(result[method], entry["aggregation"][key], (method, key))
             # events without any trial are left out here, and counted in the reference
-            have = found[method]["n"]["trials"]
+            have = result[method]["n"]["trials"]
             assert have == {k: v for k, v in entry["n_trials_hist"].items() if k != "0"} | (
                 {"0": entry["n_trials_hist"]["0"]} if "0" in entry["n_trials_hist"] else {}
             )
         else:
-            assert method not in found and entry["n_trials_hist"] == {"0": 791}
+            assert method not in result and entry["n_trials_hist"] == {"0": 791}
 
 
 @pytest.mark.parametrize("pool", ["mean", "logit-mean"])
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_subsets_of_trials(reference: Reference, pool: str, size: int) -> None:
-    found = reference.score("trials_dev.csv.gz", "--pool", pool, "--subsets", size)
+    result = reference.score("trials_dev.csv.gz", "--pool", pool, "--subsets", size)
     name = f"{pool.replace('-', '_')}_k{size}"
     for method, entry in reference.expected["methods"].items():
         aggregation = entry.get("aggregation", {})
         if f"{name}_score_averaged" in aggregation:
-            reference.block(found[method], aggregation[f"{name}_score_averaged"], (method, name))
+            reference.block(result[method], aggregation[f"{name}_score_averaged"], (method, name))
         other = f"{name}_forecast_averaged_BLFcode"
         if other in aggregation:
-            averaged = {**found[method]["forecast_averaged"], "n": found[method]["n"]}
+            averaged = {**result[method]["forecast_averaged"], "n": result[method]["n"]}
             wanted = {k: v for k, v in aggregation[other].items() if not k.startswith("BIq")}
             reference.block(averaged, wanted, (method, other))
 
@@ -172,12 +174,12 @@ def test_shrinkage_as_published_and_leaving_one_event_out(reference: Reference, 
 
 
 def test_one_weight_for_all(reference: Reference) -> None:
-    found = reference.score("trials_dev.csv.gz", "--pool", "shrink-alpha")
+    result = reference.score("trials_dev.csv.gz", "--pool", "shrink-alpha")
     for method, entry in reference.expected["methods"].items():
         if "aggregation" in entry:
             wanted = entry["aggregation"]["shrink_alpha"]
-            assert found[method]["fitted"]["shrinkage"]["alpha"] == wanted["alpha"], method
-            reference.block(found[method], wanted["in_sample"], method)
+            assert result[method]["fitted"]["shrinkage"]["alpha"] == wanted["alpha"], method
+            reference.block(result[method], wanted["in_sample"], method)
 
 
 @pytest.mark.parametrize(
@@ -240,16 +242,16 @@ def test_baselines(reference: Reference) -> None:
     assert set(specs) == set(reference.expected["baselines"])
     for name, (spec, clip) in specs.items():
         words = ("--method", "fb-cassi-ai-2", "--baseline", spec, "--clip", clip, "--by", "tranche")
-        found = reference.score("published_dev.csv.gz", *words)
-        reference.block(found[spec], reference.expected["baselines"][name], name)
+        result = reference.score("published_dev.csv.gz", *words)
+        reference.block(result[spec], reference.expected["baselines"][name], name)
 
 
 def test_adjusted_index(reference: Reference) -> None:
-    found = reference.score("published_dev.csv.gz")
+    result = reference.score("published_dev.csv.gz")
     abi = reference.expected["abi"]
-    assert abi["fe_pool"] == list(found)
+    assert abi["fe_pool"] == list(result)
     for method, wanted in abi["methods"].items():
-        got = found[method]["abi"]
+        got = result[method]["abi"]
         reference.close(got["market"], wanted["ABI_market"], POINTS, method)
         reference.close(got["dataset"], wanted["ABI_dataset"], POINTS, method)
         reference.close(got["overall"], wanted["ABI_all_mean_of_indices"], POINTS, method)

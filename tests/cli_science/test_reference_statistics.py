@@ -31,7 +31,7 @@ def compare(folder: Path, file: str, *words: object) -> Any:
 
 def test_paired_bootstrap(folder: Path, expected: dict[str, Any]) -> None:
     wanted = expected["paired_bootstrap"]
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for reference in (BLF, BASELINE):
         methods = ",".join(
             NAMES.get(pair.split(" vs ")[0], pair.split(" vs ")[0])
@@ -39,12 +39,12 @@ def test_paired_bootstrap(folder: Path, expected: dict[str, Any]) -> None:
             if NAMES[pair.split(" vs ")[1]] == reference
         )
         words = ("--reference", reference, "--method", methods, "--unit", "both")
-        found[reference] = compare(folder, "published_dev.csv.gz", *words)["paired_bootstrap"]
+        result[reference] = compare(folder, "published_dev.csv.gz", *words)["paired_bootstrap"]
     for pair, units in wanted.items():
         method, reference = (NAMES.get(name, name) for name in pair.split(" vs "))
         for unit, parts in (("event", units["events"]), ("question", units["question_clusters"])):
             for part, value in parts.items():
-                got = found[reference][unit][method][part]
+                got = result[reference][unit][method][part]
                 where = (pair, unit, part)
                 assert got["n"] == value["n"], where
                 assert abs(got["method"] - value["BI_a"]) < 1e-4, where
@@ -60,9 +60,9 @@ def test_paired_bootstrap(folder: Path, expected: dict[str, Any]) -> None:
 
 
 def test_additive_effects(folder: Path, expected: dict[str, Any]) -> None:
-    found = compare(folder, "published_dev.csv.gz", "--reference", "fb-cassi-ai-2", "--resamples", 10)["als"]
+    result = compare(folder, "published_dev.csv.gz", "--reference", "fb-cassi-ai-2", "--resamples", 10)["als"]
     for ours, theirs in (("complete", "complete_methods"), ("all", "all_methods_unbalanced")):
-        got, wanted = found[ours], expected["als"][theirs]
+        got, wanted = result[ours], expected["als"][theirs]
         assert got["methods"] == wanted["methods"] and got["n"] == wanted["n"]
         assert abs(got["mu"] - wanted["mu"]) < 1e-6
         for method in wanted["methods"]:
@@ -75,10 +75,10 @@ def test_additive_effects(folder: Path, expected: dict[str, Any]) -> None:
 
 def test_analysis_of_variance_on_trials(folder: Path, expected: dict[str, Any]) -> None:
     words = ("--reference", "pro-high-brave-c0-t1", "--resamples", 10)
-    found = compare(folder, "trials_dev.csv.gz", *words)["anova"]
+    result = compare(folder, "trials_dev.csv.gz", *words)["anova"]
     pairs = (("complete", "complete_methods"), ("all", "all_methods_with_trials_unbalanced"))
     for ours, theirs in pairs:
-        got, wanted = found[ours], expected["anova_trial_level"][theirs]
+        got, wanted = result[ours], expected["anova_trial_level"][theirs]
         assert got.keys() == wanted.keys()
         for name, value in wanted.items():
             if isinstance(value, float):
@@ -96,8 +96,8 @@ def test_printed_tables(folder: Path, expected: dict[str, Any]) -> None:
         folder / "published_dev.csv.gz",
     )
     words = (*words, "--trials", folder / "trials_dev.csv.gz")
-    found = run_json(*words)
-    cells = found["cells"]
+    result = run_json(*words)
+    cells = result["cells"]
     for cell in cells:  # whatever does not come out says why
         assert cell["agrees"] or cell["why"], cell
     off = {(cell["table"], cell["row"]) for cell in cells if cell["ours"] is not None and not cell["agrees"]}

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 import typer
 
-from sandbox import IsolationUnavailable, Sandbox, probe
+from sandbox import IsolationUnavailable, Sandbox
 from sandbox.errors import KernelStartFailed
+from sandbox.kernels import probe
 from sandbox.types import IsolationReport, SessionSpec
 from tests.command_line import run_cli
 from tests.fakes.hostile_packages import (

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from sandbox.cgroup_tree import Tree
+from sandbox.limits.cgroup_tree import Tree
 
 _TOP = {
     "cgroup.controllers": "",

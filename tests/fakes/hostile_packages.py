@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sandbox.journal import read_journal, seal_line
-from sandbox.notebook import render_notebook
+from sandbox.record.journal import read_journal, seal_line
+from sandbox.record.notebook import render_notebook
 
 Members = dict[str, bytes]
 DATABASE, JOURNAL, NOTEBOOK = "run.db", "run/sessions/P1.1.1.jsonl", "run/proofs/P1.ipynb"

@@ -4,10 +4,10 @@ import dataclasses
 from pathlib import Path
 
 from proxies.ledger import Address, Answer, LedgerRow
-from sandbox.journal import Journal, read_journal, result_to_json
-from sandbox.notebook import render_notebook, write_notebook
+from sandbox.record.journal import Journal, read_journal, result_to_json
+from sandbox.record.notebook import render_notebook, write_notebook
+from sandbox.record.verify import content_hash
 from sandbox.types import CellResult
-from sandbox.verify import content_hash
 from workbench.engine import RunSettings
 from workbench.engine.run.files import run_manifest, write_atomically
 from workbench.engine.run.state import journal_name, load_state, notebook_name, put_tree

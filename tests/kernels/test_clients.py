@@ -17,7 +17,7 @@ from proxies.broker import open_broker
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from sandbox import CellResult, Limits, Sandbox, SessionSpec
-from sandbox.forkserver import close_servers
+from sandbox.kernels.forkserver import close_servers
 from tests.fakes.upstream_fred import KEY, SYNTHETIC, FredUpstream, frbny
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream, made_up
 

@@ -27,7 +27,7 @@ from proxies.fetch.handling import Done, Handling, Job, More
 from proxies.fetch.helper import CannotStart, Helper
 from proxies.ledger import UNREAD, Answer, MemoryLedger
 from proxies.vendors import base as base_module
-from sandbox.verify import content_hash
+from sandbox.record.verify import content_hash
 from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.conftest import asker
 from workbench.store.database import Store

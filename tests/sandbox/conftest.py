@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox import Limits, Sandbox, Session, SessionSpec
-from sandbox.forkserver import _get, close_servers
-from sandbox.probe import probed
+from sandbox.kernels.forkserver import _get, close_servers
+from sandbox.kernels.probe import probed
 from tests.sandbox import readable_python
 
 LEVELS = ("namespaces", "landlock")

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from sandbox import Limits, Session, cgroups, memory, read_journal
-from sandbox.memory import MemoryWatch
+from sandbox import Limits, Session, read_journal
+from sandbox.limits import cgroups, memory
+from sandbox.limits.memory import MemoryWatch
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.destructive import EXHAUSTIONS
 from tests.sandbox.test_exhaustion import (
@@ -57,7 +58,7 @@ threading.Thread(target=later, daemon=True).start()
 @pytest.fixture
 def ungrouped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels without a control group: all is the watch's."""
-    monkeypatch.setattr("sandbox.kernel.adopt", lambda pid, exited: None)
+    monkeypatch.setattr("sandbox.kernels.kernel.adopt", lambda pid, exited: None)
 
 
 async def _until_over(session: Session) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_orphan
-from sandbox.cgroups import Groups, sweep
+from sandbox.limits.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_orphan
+from sandbox.limits.cgroups import Groups, sweep
 from tests.fakes.cgroup2 import FakeTree
 
 US = str(os.getpid())

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Limits, cgroups
-from sandbox.journal import read_lines
-from sandbox.memory import private_bytes
+from sandbox import Limits
+from sandbox.limits import cgroups
+from sandbox.limits.memory import private_bytes
+from sandbox.record.journal import read_lines
 from tests.sandbox.conftest import LEVELS, Opener
 
 BOUND = 200  # MiB that an attack takes where nothing stops it
@@ -76,13 +77,13 @@ def groups() -> cgroups.Groups:
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch):
     """Start kernels without a group from here on."""
-    return lambda: monkeypatch.setattr("sandbox.kernel.adopt", lambda pid, exited: None)
+    return lambda: monkeypatch.setattr("sandbox.kernels.kernel.adopt", lambda pid, exited: None)
 
 
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch that looks too seldom to see anything: what stops a cell then is the group."""
-    monkeypatch.setattr("sandbox.memory.MemoryWatch.over", lambda self: asyncio.sleep(3600))
+    monkeypatch.setattr("sandbox.limits.memory.MemoryWatch.over", lambda self: asyncio.sleep(3600))
 
 
 def _folders() -> set[Path]:
@@ -142,7 +143,8 @@ async def test_the_group_alone_bounds_a_fork_bomb_at_landlock(
 ):
     """The system counts processes by user too; that count is set out of reach here."""
     monkeypatch.setattr(
-        "sandbox.kernel._bound", lambda group, limits, level: group.bound(limits.memory_bytes(level), 39)
+        "sandbox.kernels.kernel._bound",
+        lambda group, limits, level: group.bound(limits.memory_bytes(level), 39),
     )
     session = await open_session(level="landlock", limits=Limits(processes=500))
     stopped = await session.execute(FORKS)
@@ -254,7 +256,9 @@ for _ in range(4):
     pids.append(pid)
 time.sleep(60)
 """
-    monkeypatch.setattr("sandbox.provisioner.Limits", functools.partial(Limits, memory_mb=64, disk_mb=8))
+    monkeypatch.setattr(
+        "sandbox.jupyter.provisioner.Limits", functools.partial(Limits, memory_mb=64, disk_mb=8)
+    )
     for bounded in ("group", "watch"):
         if bounded == "watch":
             without()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sandbox import Limits
-from sandbox.disk import walk
-from sandbox.folders import remove_tree
+from sandbox.kernels.folders import remove_tree
+from sandbox.limits.disk import walk
 from tests.sandbox.conftest import Opener
 
 _SMALL = Limits(disk_mb=8, files=200, grace_seconds=1)
@@ -82,7 +82,7 @@ async def test_a_full_disk_is_a_limit_and_nothing_stays(
     assert not home.exists()
     again = await session.execute("import os; kept, [name for name in os.listdir() if name[0] != '.']")
     assert again.text() == "(5, [])"
-    monkeypatch.setattr("sandbox.disk.DiskWatch.over", lambda self: asyncio.sleep(3600))
+    monkeypatch.setattr("sandbox.limits.disk.DiskWatch.over", lambda self: asyncio.sleep(3600))
     control = await open_session("P2.1.1", level="landlock", limits=_SMALL)
     home = control._kernel.endpoints.home
     result = await control.execute(ATTACKS[attack])

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Limits, read_journal
-from sandbox.forkserver import fork_server
+from sandbox.kernels.forkserver import fork_server
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.destructive import (
     EXHAUSTIONS,

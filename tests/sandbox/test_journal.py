@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox import JournalBroken, read_journal, render_notebook
-from sandbox.journal import Journal, read_lines, result_from_json, result_to_json
-from sandbox.notebook import clean_output
+from sandbox.record.journal import Journal, read_lines, result_from_json, result_to_json
+from sandbox.record.notebook import clean_output
 from sandbox.types import CellError, CellResult, JournalCell
 
 

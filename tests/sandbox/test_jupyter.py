@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import v4
 
-from sandbox.lab import filter_message
+from sandbox.jupyter.lab import filter_message
 
 FETCH = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500'})\nprint(rows[-1]['date'], len(rows) > 1000)"
 
@@ -107,7 +107,7 @@ async def test_a_stock_manager_starts_interrupts_restarts_and_ends_it(manager: A
 
 
 def test_a_kernel_started_past_the_provisioner_refuses(tmp_path: Path):
-    from sandbox.view import kernel_folder
+    from sandbox.kernels.view import kernel_folder
 
     done = subprocess.run(
         [sys.executable, "-I", str(kernel_folder() / "launch.py"), "-f", str(tmp_path / "c.json")],
@@ -120,7 +120,7 @@ def test_a_kernel_started_past_the_provisioner_refuses(tmp_path: Path):
 
 
 def test_the_kernelspec_names_the_provisioner():
-    from sandbox.view import kernel_folder
+    from sandbox.kernels.view import kernel_folder
 
     spec = json.loads((kernel_folder() / "kernel.json").read_text())
     assert spec["display_name"] == "Analyst"

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Limits, cgroups, read_journal
-from sandbox.cgroup_tree import Tree, identity
-from sandbox.folders import sweep
+from sandbox import Limits, read_journal
+from sandbox.kernels.folders import sweep
+from sandbox.limits import cgroups
+from sandbox.limits.cgroup_tree import Tree, identity
 from tests.sandbox.conftest import LEVELS, Opener, echo
 from tests.sandbox.readable_python import let_pass
 
@@ -181,8 +182,8 @@ def _groups() -> int:
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 async def test_a_thousand_kernels_leave_nothing(box, spec_for):
-    from sandbox.forkserver import fork_server
-    from sandbox.kernel import start_kernel
+    from sandbox.kernels.forkserver import fork_server
+    from sandbox.kernels.kernel import start_kernel
 
     server = await fork_server("namespaces")
     await (await start_kernel(server, Limits())).kill()

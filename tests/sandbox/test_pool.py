@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sandbox import Limits, read_journal
-from sandbox.client import KernelClient
 from sandbox.errors import KernelStartFailed
-from sandbox.journal import read_lines
-from sandbox.pool import ReadyKernel
+from sandbox.kernels.client import KernelClient
+from sandbox.kernels.pool import ReadyKernel
+from sandbox.record.journal import read_lines
 from tests.sandbox.conftest import Opener, Told
 
 

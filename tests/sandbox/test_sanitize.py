@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.sanitize import clean_bundle, clean_html, clean_markdown, clean_output, clean_svg
+from sandbox.jupyter.sanitize import clean_bundle, clean_html, clean_markdown, clean_output, clean_svg
 
 HOSTILE = (
     "<script>alert(1)</script>",

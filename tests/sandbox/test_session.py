@@ -9,9 +9,10 @@ import pytest
 from proxies.asof.clock import Cutoff
 from proxies.errors import Refused, SourceUnavailable
 from proxies.ledger import Address
-from sandbox import Limits, Sandbox, SessionClosed, cgroups, read_journal
-from sandbox.client import CellRun, KernelClient
-from sandbox.results import cell_result
+from sandbox import Limits, Sandbox, SessionClosed, read_journal
+from sandbox.kernels.client import CellRun, KernelClient
+from sandbox.limits import cgroups
+from sandbox.record.results import cell_result
 from tests.proxies.leaks.desk import EOD, Desk
 from tests.sandbox.conftest import Opener, Told, echo
 
@@ -339,7 +340,7 @@ async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
 
 
 async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Opener):
-    from sandbox.forkserver import fork_server
+    from sandbox.kernels.forkserver import fork_server
 
     session = await open_session()
     await session.execute("kept = 5")
@@ -355,7 +356,7 @@ async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Op
 
 
 async def test_a_fork_server_that_dies_under_a_request_is_replaced(open_session: Opener):
-    from sandbox.forkserver import fork_server
+    from sandbox.kernels.forkserver import fork_server
 
     server = await fork_server("namespaces")
     os.kill(server.pid, signal.SIGKILL)

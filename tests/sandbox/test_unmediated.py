@@ -127,9 +127,9 @@ async def test_what_analyses_need_goes_on_working(level: str, open_session: Open
 CLOSED_HOME = """
 import asyncio, os, sys
 from sandbox import IsolationUnavailable, Sandbox
-from sandbox.forkserver import fork_server
-from sandbox.kernel import start_kernel
-from sandbox.probe import probe_machine
+from sandbox.kernels.forkserver import fork_server
+from sandbox.kernels.kernel import start_kernel
+from sandbox.kernels.probe import probe_machine
 from sandbox import KernelStartFailed, Limits
 
 async def main():

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import KernelStartFailed, users
+from sandbox import KernelStartFailed
+from sandbox.kernels import users
 
-TAKE = "from sandbox.users import next_user; print(*[next_user() for _ in range(50)], flush=True); input()"
+TAKE = "from sandbox.kernels.users import next_user; print(*[next_user() for _ in range(50)], flush=True); input()"
 
 
 def _taking() -> subprocess.Popen[str]:

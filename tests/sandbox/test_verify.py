@@ -11,9 +11,9 @@ import pytest
 
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
-from sandbox.journal import read_journal, seal_line
-from sandbox.notebook import render_notebook, write_notebook
-from sandbox.verify import content_hash, last_stamp, normalise, stamp, verify_proof
+from sandbox.record.journal import read_journal, seal_line
+from sandbox.record.notebook import render_notebook, write_notebook
+from sandbox.record.verify import content_hash, last_stamp, normalise, stamp, verify_proof
 
 
 class Recorder:

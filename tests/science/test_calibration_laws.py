@@ -62,8 +62,8 @@ def test_a_fit_is_the_maximum_likelihood_by_an_independent_optimiser(seed: int) 
 
     best = minimize(loss, np.r_[1.0, np.zeros(5)], method="BFGS", options={"gtol": 1e-8})
     fit = fit_platt(p, o, group)
-    found = np.r_[fit.slope, fit.offset, [fit.deltas[str(k)] for k in range(4)]]
-    assert np.allclose(found, best.x, atol=1e-5)
+    result = np.r_[fit.slope, fit.offset, [fit.deltas[str(k)] for k in range(4)]]
+    assert np.allclose(result, best.x, atol=1e-5)
 
 
 def test_the_global_fit_agrees_with_scikit_learn() -> None:
@@ -101,21 +101,21 @@ def test_leave_out_is_a_refit_without_the_fold(seed: int, grouped: bool, by: str
     p, o, group, question = resolved(seed, n=90)
     groups = group if grouped else None
     folds = question if by == "question" else np.arange(len(p))
-    found = leave_out_platt(p, o, groups, folds if by == "question" else None)
+    result = leave_out_platt(p, o, groups, folds if by == "question" else None)
     for label in np.unique(folds):
         rest = folds != label
         fit = fit_platt(p[rest], o[rest], None if groups is None else groups[rest])
         wanted = fit.apply(p[~rest], None if groups is None else groups[~rest])
-        assert np.allclose(found[~rest], wanted, atol=1e-8), label
+        assert np.allclose(result[~rest], wanted, atol=1e-8), label
 
 
 def test_leave_out_with_a_fold_that_is_a_whole_group() -> None:
     p, o, group, _ = resolved(7, n=80)
-    found = leave_out_platt(p, o, group, group)
+    result = leave_out_platt(p, o, group, group)
     for label in np.unique(group):
         rest = group != label
         fit = fit_platt(p[rest], o[rest], group[rest])
-        assert np.allclose(found[~rest], fit.apply(p[~rest], group[~rest]), atol=1e-8)
+        assert np.allclose(result[~rest], fit.apply(p[~rest], group[~rest]), atol=1e-8)
 
 
 def test_leave_out_in_blocks_is_leave_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,12 +133,12 @@ def test_leave_out_never_leaves_the_unit_interval_and_never_sees_its_own_outcome
     p, o, group, _ = resolved(seed, n=n)
     if min(o.sum(), n - o.sum()) < 4:
         return
-    found = leave_out_platt(p, o, group, penalty=penalty)
-    assert ((found >= 0) & (found <= 1)).all()
+    result = leave_out_platt(p, o, group, penalty=penalty)
+    assert ((result >= 0) & (result <= 1)).all()
     flipped = o.copy()
     flipped[0] = 1 - flipped[0]
     again = leave_out_platt(p, flipped, group, penalty=penalty)
-    assert abs(again[0] - found[0]) < 1e-7  # its own outcome is not in its fit
+    assert abs(again[0] - result[0]) < 1e-7  # its own outcome is not in its fit
 
 
 @pytest.mark.parametrize("fit", [fit_platt, leave_out_platt, fit_calibration])
@@ -183,12 +183,12 @@ def test_leave_out_logistic_is_a_refit(seed: int) -> None:
     p, o, group, question = resolved(seed, n=120)
     x = np.column_stack([logit(p), np.ones(len(p)), *[(group == k).astype(float) for k in range(4)]])
     penalty = np.r_[0.0, 0.0, np.ones(4)]
-    found = leave_out_logistic(x, o, question, penalty=penalty)
+    result = leave_out_logistic(x, o, question, penalty=penalty)
     for label in np.unique(question):
         rest = question != label
         fit = fit_logistic(x[rest], o[rest], penalty=penalty)
-        assert np.allclose(found[~rest], fit.predict(x[~rest]), atol=1e-7)
-    assert np.allclose(found, leave_out_platt(p, o, group, question), atol=1e-5)
+        assert np.allclose(result[~rest], fit.predict(x[~rest]), atol=1e-7)
+    assert np.allclose(result, leave_out_platt(p, o, group, question), atol=1e-5)
 
 
 @pytest.mark.parametrize("factors", [(), ("source",), ("source", "topic", "horizon")])
@@ -216,10 +216,10 @@ def test_a_group_never_seen_has_no_offset() -> None:
         model.decide([0.3])
 
 
-@pytest.mark.parametrize("wrong", [[], {}, {"format": "x"}, {"slope": 1}])
-def test_a_broken_calibration_is_refused(tmp_path: Path, wrong: object) -> None:
+@pytest.mark.parametrize("broken", [[], {}, {"format": "x"}, {"slope": 1}])
+def test_a_broken_calibration_is_refused(tmp_path: Path, broken: object) -> None:
     path = tmp_path / "model.json"
-    path.write_text(json.dumps(wrong))
+    path.write_text(json.dumps(broken))
     with pytest.raises(CalibrationError):
         load_calibration(path)
     with pytest.raises(CalibrationError, match="cannot read"):
@@ -252,11 +252,11 @@ def test_the_temporal_prior_is_the_shipped_column(test_data: Path) -> None:
     # questions of the other tranche with one identity are one question asked twice: the key tells them apart
     due = events.text("forecast_due_date")[rows].astype("datetime64[D]")
     end = events.text("resolution_date")[rows].astype("datetime64[D]")
-    found = temporal_prior(group, events.question[rows], due, end, events.outcome[rows])
+    result = temporal_prior(group, events.question[rows], due, end, events.outcome[rows])
     wanted, pool = events.number("prior_temporal")[rows], events.number("prior_temporal_n")[rows]
     # the shipped pools reach beyond these 400 questions; the rule itself is checked on what is here
-    assert (found.pool <= pool).all()
-    assert ((found.p >= 0) & (found.p <= 1) | np.isnan(found.p)).all() and len(found.p) == len(wanted)
+    assert (result.pool <= pool).all()
+    assert ((result.p >= 0) & (result.p <= 1) | np.isnan(result.p)).all() and len(result.p) == len(wanted)
 
 
 def test_a_temporal_prior_never_looks_ahead() -> None:
@@ -266,7 +266,9 @@ def test_a_temporal_prior_never_looks_ahead() -> None:
     end = due + rng.integers(1, 90, n)
     group, question = rng.integers(0, 3, n), rng.integers(0, 80, n)
     outcome = rng.integers(0, 2, n).astype(float)
-    found = temporal_prior(group % 3, np.char.add(group.astype(str), question.astype(str)), due, end, outcome)
+    result = temporal_prior(
+        group % 3, np.char.add(group.astype(str), question.astype(str)), due, end, outcome
+    )
     keys = np.char.add(group.astype(str), question.astype(str))
     for i in range(n):
         others = []
@@ -274,8 +276,8 @@ def test_a_temporal_prior_never_looks_ahead() -> None:
             rows = keys == key
             if end[rows].max() < due[i]:
                 others.append(outcome[rows].mean())
-        assert found.pool[i] == len(others)
-        assert np.isnan(found.p[i]) if not others else found.p[i] == pytest.approx(np.mean(others))
+        assert result.pool[i] == len(others)
+        assert np.isnan(result.p[i]) if not others else result.p[i] == pytest.approx(np.mean(others))
 
 
 def test_priors_by_hand() -> None:

@@ -82,8 +82,8 @@ def test_certain_forecasts_are_not_clipped() -> None:
 def test_ties_by_all_four_rules() -> None:
     p, q, o = [0.36500000000000005, 0.6], [0.365, 0.5], [1, 1]
     assert ties(p, q).tolist() == [True, False]
-    found = {tie: market_returns(p, q, o, 0.0, tie=tie) for tie in ("no", "yes", "half", "abstain")}  # type: ignore[arg-type]
-    first = {tie: r.total - 2.0 for tie, r in found.items()}
+    result = {tie: market_returns(p, q, o, 0.0, tie=tie) for tie in ("no", "yes", "half", "abstain")}  # type: ignore[arg-type]
+    first = {tie: r.total - 2.0 for tie, r in result.items()}
     assert first == pytest.approx({"no": 0.0, "yes": 1 / 0.365, "half": 0.5 / 0.365, "abstain": 1.0})
     with pytest.raises(DomainError):
         crra_allocation(p, q, 0.0, tie="maybe")  # type: ignore[arg-type]

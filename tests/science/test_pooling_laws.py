@@ -62,9 +62,9 @@ def test_flipping_yes_and_no_flips_the_pool(trials: np.ndarray, how: str) -> Non
 def test_a_missing_trial_is_as_if_it_never_was(trials: np.ndarray, how: str) -> None:
     p = pool(trials, how)
     for row, value in zip(trials, p, strict=True):
-        kept = row[np.isfinite(row)]
-        if len(kept):
-            assert np.isclose(value, pool(kept[None, :], how)[0], atol=1e-12)
+        remaining = row[np.isfinite(row)]
+        if len(remaining):
+            assert np.isclose(value, pool(remaining[None, :], how)[0], atol=1e-12)
         else:
             assert np.isnan(value)
 

@@ -61,8 +61,8 @@ def test_expected_scores_are_best_at_the_truth(score: object, truth: float) -> N
     rng = np.random.default_rng(int(truth * 100))
     o = (rng.random(100_000) < truth).astype(float)
     grid = np.unique(np.r_[truth, np.linspace(0.01, 0.99, 50)])
-    found = [score(np.full(len(o), p), o) for p in grid]  # type: ignore[operator]
-    assert abs(grid[int(np.argmin(found))] - truth) <= 0.02
+    result = [score(np.full(len(o), p), o) for p in grid]  # type: ignore[operator]
+    assert abs(grid[int(np.argmin(result))] - truth) <= 0.02
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
@@ -143,11 +143,11 @@ def test_one_bin_is_the_gap_of_the_means() -> None:
 
 def test_a_perfect_forecaster_has_no_calibration_error_in_the_long_run() -> None:
     rng = np.random.default_rng(1)
-    found = []
+    result = []
     for n in (200, 5_000, 500_000):
         p = rng.random(n)
-        found.append(calibration_error(p, (rng.random(n) < p).astype(float)))
-    assert found[0] > found[1] > found[2] and found[2] < 0.003
+        result.append(calibration_error(p, (rng.random(n) < p).astype(float)))
+    assert result[0] > result[1] > result[2] and result[2] < 0.003
 
 
 def test_the_edges_of_bins() -> None:
@@ -226,10 +226,10 @@ def test_adjusted_scores_keep_the_level_of_a_method_that_answered_everything() -
 
 
 def test_utility_of_choices() -> None:
-    one = utility_scores([[0.7, 0.2, 0.1]], [[1.1, 0.9, 1.3]])
-    assert one.accuracy == 0 and one.hard == pytest.approx(0.5)
-    assert one.soft == pytest.approx((0.7 * 1.1 + 0.2 * 0.9 + 0.1 * 1.3 - 0.9) / 0.4)
-    assert one.brier == pytest.approx((0.49 + 0.04 + 0.81) / 3) and one.confidence == pytest.approx(0.7)
+    single = utility_scores([[0.7, 0.2, 0.1]], [[1.1, 0.9, 1.3]])
+    assert single.accuracy == 0 and single.hard == pytest.approx(0.5)
+    assert single.soft == pytest.approx((0.7 * 1.1 + 0.2 * 0.9 + 0.1 * 1.3 - 0.9) / 0.4)
+    assert single.brier == pytest.approx((0.49 + 0.04 + 0.81) / 3) and single.confidence == pytest.approx(0.7)
     # two tasks with unlike stakes: the pooled form weighs the larger one more
     p, u = [[0.9, 0.1], [0.9, 0.1]], [[2.0, 0.0], [1.0, 1.1]]
     assert utility_scores(p, u).hard == pytest.approx(0.5)

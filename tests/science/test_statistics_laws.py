@@ -236,10 +236,10 @@ def test_mcnemar_is_the_exact_binomial_test(pairs: list[tuple[bool, bool]]) -> N
     from scipy.stats import binomtest
 
     a, b = (np.array(column) for column in zip(*pairs, strict=True))
-    found = mcnemar(a, b)
-    n = found.only_a + found.only_b
-    assert found.p == pytest.approx(binomtest(found.only_a, n, 0.5).pvalue if n else 1.0, abs=1e-12)
-    assert mcnemar(b, a).p == pytest.approx(found.p)
+    result = mcnemar(a, b)
+    n = result.only_a + result.only_b
+    assert result.p == pytest.approx(binomtest(result.only_a, n, 0.5).pvalue if n else 1.0, abs=1e-12)
+    assert mcnemar(b, a).p == pytest.approx(result.p)
 
 
 def test_matrices_of_agreement() -> None:

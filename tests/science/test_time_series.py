@@ -120,8 +120,8 @@ def test_chances_never_rise_with_the_level_and_ignore_what_comes_after_the_cutof
     changed[600:] = 1e6
     again = exceedance(model, daily(changed), cutoff=str(cutoff), targets=targets, levels=levels)  # type: ignore[arg-type]
     assert (p == again).all()
-    one = exceedance(model, full, cutoff=str(cutoff), targets=targets[:1], levels=levels[:1])  # type: ignore[arg-type]
-    assert one[0, 0] == pytest.approx(p[0, 0], abs=1e-12)  # many horizons at once are the single ones
+    single = exceedance(model, full, cutoff=str(cutoff), targets=targets[:1], levels=levels[:1])  # type: ignore[arg-type]
+    assert single[0, 0] == pytest.approx(p[0, 0], abs=1e-12)  # many horizons at once are the single ones
 
 
 def test_seasonal_neighbours_by_hand() -> None:
@@ -190,14 +190,14 @@ def test_classes_of_series() -> None:
     assert classify(daily(trend)) is SeriesClass.TREND
     assert classify(daily(np.arange(50.0))) is SeriesClass.TREND
     assert classify(daily(np.ones(50))) is SeriesClass.WALK
-    found = [classify(daily(np.cumsum(np.random.default_rng(s).normal(size=400)))) for s in range(40)]
-    assert found.count(SeriesClass.WALK) >= 30  # two tests at 5 %: about 1 in 10 goes wrong
+    result = [classify(daily(np.cumsum(np.random.default_rng(s).normal(size=400)))) for s in range(40)]
+    assert result.count(SeriesClass.WALK) >= 30  # two tests at 5 %: about 1 in 10 goes wrong
 
 
 @pytest.mark.soak
 def test_the_class_of_a_walk_is_wrong_as_often_as_the_tests_say() -> None:
-    found = [classify(daily(np.cumsum(np.random.default_rng(s).normal(size=500)))) for s in range(1500)]
-    assert 0.87 < found.count(SeriesClass.WALK) / 1500 < 0.95
+    result = [classify(daily(np.cumsum(np.random.default_rng(s).normal(size=500)))) for s in range(1500)]
+    assert 0.87 < result.count(SeriesClass.WALK) / 1500 < 0.95
 
 
 def test_steps_follow_the_calendar_of_the_series() -> None:

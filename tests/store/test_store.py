@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
-from sandbox.notebook import render_notebook, write_notebook
+from sandbox.record.notebook import render_notebook, write_notebook
 from workbench.engine.run.files import write_atomically
 from workbench.engine.run.state import journal_name
 from workbench.errors import UsageError

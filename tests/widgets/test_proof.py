@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.sanitize import clean_html
+from sandbox.jupyter.sanitize import clean_html
 from tests.fakes.screens import figure_png, proof_notebook
 from workbench.errors import UsageError
 from workbench.widgets.proof import CONTENT_SECURITY_POLICY, frame, message_document, proof_document

@@ -19,6 +19,6 @@ def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
         emit_json(report)
     else:
         lines = [(check["verdict"], check["name"], check["found"]) for check in report["checks"]]
-        show_table(("", "check", "result"), lines, left=("check", "result"))
+        show_table(("", "check", "result"), lines)
     if not report["passed"]:
         raise typer.Exit(WANTING)

@@ -39,7 +39,7 @@ def coherence(
             (row["run_id"], percent(row["p"]), row["cutoff"], row["statement"]) for row in report["forecasts"]
         ]
         if lines:
-            show_table(("run", "p", "cutoff", "statement"), lines, left=("cutoff", "statement"))
+            show_table(("run", "p", "cutoff", "statement"), lines)
         for finding in report["findings"]:
             typer.echo(f"{finding['kind']:10} {finding['message']}")
         count = len(report["findings"])

@@ -1,11 +1,14 @@
 """What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
 
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
@@ -112,6 +115,17 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
                 _opened.reset(token)
 
     return wrapped
+
+
+def command_name() -> str:
+    """Return how this program can be called from the current folder, for messages that say what to type next."""
+    program = Path(sys.argv[0])
+    on_path = shutil.which("workbench")
+    if program.name == "workbench" and program.is_file():
+        if on_path is not None and Path(on_path).resolve() == program.resolve():
+            return "workbench"
+        return shlex.quote(str(program))  # as it was typed: relative to the current folder, or absolute
+    return f"{shlex.quote(sys.executable)} -m workbench.cli.main"
 
 
 def at_end(close: Callable[[], None]) -> None:

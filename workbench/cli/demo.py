@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import ISOLATION_OPTION, command, open_store
+from workbench.cli.common import ISOLATION_OPTION, command, command_name, open_store
 from workbench.cli.drive import analyze_claim
 
 DEMO_STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
@@ -32,11 +32,10 @@ def demo(
         f"proofs     {run.folder / 'proofs'} ({len(list((run.folder / 'proofs').glob('*.ipynb')))} notebooks)"
     )
     typer.echo(f"manifest   {run.folder / 'manifest.json'}")
-    typer.echo(f"dashboard  .venv/bin/workbench serve {run_id}")
+    program = command_name()
+    typer.echo(f"dashboard  {program} serve {run_id}")
     leaf = next(iter(run.tree.leaves()))
-    typer.echo(
-        f"what if    .venv/bin/workbench whatif {run_id} --set {leaf}=0.0   (now {percent(run.tree[leaf].p)})"
-    )
+    typer.echo(f"what if    {program} whatif {run_id} --set {leaf}=0.0   (now {percent(run.tree[leaf].p)})")
 
 
 async def _known_outcome(statement: str, cutoff: str, p: float | None) -> str:

@@ -12,7 +12,7 @@ from workbench.engine.run.settings import check_level
 from workbench.settings import home_from
 from workbench.store.database import make_home
 
-#: What the kernels' provisioner reads (``sandbox.provisioner``, not imported here: it loads Jupyter).
+#: What the kernels' provisioner reads (``sandbox.jupyter.provisioner``, not imported here: it loads Jupyter).
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"
 
 

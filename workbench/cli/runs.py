@@ -30,4 +30,4 @@ def list_runs(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
         )
         for row in rows
     ]
-    show_table(("run", "status", "p", "cutoff", "statement"), lines, left=("status", "cutoff", "statement"))
+    show_table(("run", "status", "p", "cutoff", "statement"), lines)

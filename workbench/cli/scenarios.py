@@ -61,7 +61,7 @@ def _show_tables(table: dict[str, Any]) -> None:
     if table["mix"] is not None:
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         lines.append(("mix", percent(table["mix"]["root"]), shares))
-    show_table(("scenario", "root", "notes"), lines, left=("notes",))
+    show_table(("scenario", "root", "notes"), lines)
     if names:
         typer.echo("")
         nodes = [
@@ -73,4 +73,4 @@ def _show_tables(table: dict[str, Any]) -> None:
             )
             for row in table["nodes"]
         ]
-        show_table(("node", "base", *names, "statement"), nodes, left=("statement",))
+        show_table(("node", "base", *names, "statement"), nodes)

@@ -54,7 +54,7 @@ def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> Non
         for row in rows
     ]
     header = ("leaf", "weight", "p", "lowest", "highest", "contribution", "statement")
-    show_table(header, lines, left=("statement",))
+    show_table(header, lines)
 
 
 def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
@@ -84,4 +84,4 @@ def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
         for row in document["ground_next"]
     ]
     header = ("ground next", "variance cut", "trials", "$ a trial", "statement")
-    show_table(header, lines, left=("statement",))
+    show_table(header, lines)

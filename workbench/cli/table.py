@@ -1,17 +1,20 @@
 """Tables of text on stdout: fitted to a terminal, and off one a plain file that other programs can cut up."""
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+_NUMBER = re.compile(r"[-+]?\d|[-–]$|nan$")
+_TEXT_WIDTH = 24  # a column of longer text may be folded down to this on a narrow terminal
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, left: Sequence[str] = ()) -> None:
-    """Print columns on stdout: numbers with 4 decimals, ``-`` for None.
 
-    The first column and those named in ``left`` are left-aligned, the others right-aligned.
+def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print columns on stdout: numbers to the right with 4 decimals, ``-`` for None, text to the left.
 
     Off a terminal there is neither colour nor wrapping nor cutting, whatever the environment says (rich would take
-    ``FORCE_COLOR`` and ``COLUMNS`` for orders), so that a pipe gets every value whole.
+    ``FORCE_COLOR`` and ``COLUMNS`` for orders), so that a pipe gets every value whole. On a terminal long text is folded;
+    a number never is: half a number is a wrong number, so a line that is still too long runs over.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -19,27 +22,32 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, left: Se
     from rich.text import Text
 
     lines = [[_cell(value) for value in row] for row in rows]
-    columns = [_cell(name) for name in header]
+    columns = [[_cell(name), *cells] for name, *cells in zip(header, *lines, strict=True)]
     terminal = sys.stdout.isatty()
-    widest = [max(map(cell_len, column)) for column in zip(columns, *lines, strict=True)]
     console = Console(
         file=sys.stdout,
         force_terminal=terminal,
         force_jupyter=False,
         no_color=None if terminal else True,
-        width=None if terminal else sum(widest) + 2 * len(widest),
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for index, name in enumerate(columns):
-        table.add_column(
-            Text(name),
-            justify="left" if index == 0 or header[index] in left else "right",
-            overflow="fold",
-            no_wrap=not terminal,
-        )
+    numeric = [
+        index > 0 and all(_NUMBER.match(cell) for cell in cells) for index, (_, *cells) in enumerate(columns)
+    ]
+    widths = [max(map(cell_len, column)) for column in columns]
+    if terminal:
+        # The widest column gives way first. Rich's own way would shrink numbers too.
+        least = [_least_width(column, number) for column, number in zip(columns, numeric, strict=True)]
+        while sum(widths) + 2 * len(widths) > console.width and widths != least:
+            spare = [width - low for width, low in zip(widths, least, strict=True)]
+            widths[spare.index(max(spare))] -= 1
+    for (name, *_), width, number in zip(columns, widths, numeric, strict=True):
+        table.add_column(Text(name), width=width, justify="right" if number else "left", overflow="fold")
     for line in lines:
         # Text, not str: a method named "[red]x" in a stranger's file is no markup.
         table.add_row(*map(Text, line))
+    needed = sum(widths) + 2 * len(widths)
+    console.width = max(console.width, needed) if terminal else needed
     if terminal:
         console.print(table)
         return
@@ -55,3 +63,13 @@ def _cell(value: Any) -> str:
     text = f"{value:.4f}" if isinstance(value, float) else str(value)
     # Line ends would break the table; escape sequences from a stranger's file would reach the terminal.
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def _least_width(column: Sequence[str], numeric: bool) -> int:
+    """Width down to which a column may be folded: whole numbers, whole words of the header, some of the text."""
+    from rich.cells import cell_len
+
+    name, *cells = column
+    word = max(map(cell_len, name.split()), default=0)
+    cell = max(map(cell_len, cells), default=0)
+    return max(word, cell if numeric else min(cell, _TEXT_WIDTH))

@@ -72,7 +72,9 @@ class OfflineAnalyst:
             raise ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}") from problem
         return ModelReply(text=text, model=NAME, usage=Usage(input_tokens=0, output_tokens=0), cost_usd=0.0)
 
-    async def preflight(self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]) -> None:
+    async def preflight(
+        self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
+    ) -> None:
         """Refuse, before a run is opened, what :meth:`complete` would refuse in it; raises ``ClaimRefused``."""
         for stage in stages:
             if stage not in RULES:

@@ -1,4 +1,4 @@
-"""Whether a set of propositions is one tree."""
+"""Checks that a set of propositions is one tree; ``Tree`` runs them when it is made from rows and when it grows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.propositions.values import Proposition
 
 
 def normal_statement(statement: str) -> str:
-    """The statement without what does not change what it says: case, spacing, the last full stop.
+    """The statement without case, extra spaces and the last full stop: equal results are one statement said twice.
 
     >>> normal_statement("  The VIX  closes above 20. ")
     'the vix closes above 20'
@@ -105,7 +105,7 @@ def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
 
 
 def statement_index(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
-    """Where each statement stands.
+    """The node of each normal statement.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What can be wrong with a proposition tree; every one of them is the caller's mistake.
+"""Errors of proposition trees: each is the caller's mistake, and its one line says how to mend it.
 
 TreeError(UsageError, ValueError)
 ├── UnknownNode(KeyError)       no proposition has this id; the message lists the nearest ones
@@ -22,7 +22,7 @@ from workbench.errors import UsageError
 
 
 class TreeError(UsageError, ValueError):
-    """Something about the tree is not as it must be."""
+    """The base of this room's errors."""
 
     __str__ = Exception.__str__
 

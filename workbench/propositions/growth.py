@@ -1,4 +1,6 @@
-"""Where a tree grows next: recursion to a depth, sequential expansion to a number of leaves, trimming back.
+"""Which leaf is analyzed next: recursion to a depth, sequential expansion to a number of leaves, cutting back to one.
+
+The engine asks here while it plans a run.
 
 Paper A, sections 4.4 and 5.3: a leaf becomes the root of an analysis of its own, in local ids, which ``Tree.graft`` hangs in
 its place; each analysis sees one proposition only.

@@ -172,7 +172,7 @@ class Rule(ABC):
         polarities: Mapping[NodeId, Polarity] | None = None,
         limits: RuleLimits | None = None,
     ) -> None:
-        """Raise a ``RuleError`` if the rule does not fit a node with these children; a model is told the line as it is.
+        """Raise a ``RuleError`` if the rule does not fit a node with these children; synthesizers send the line back to the model.
 
         ``checked_value`` calls this when a rule is made, and refuses unknown children and values outside [0, 1] itself.
         """

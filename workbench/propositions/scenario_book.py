@@ -24,7 +24,7 @@ def _read_edit(data: Any, context: Any) -> Edit | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRecord:
-    """One thing that happened to a scenario.
+    """One stored event of a scenario: it was opened, edited, undone, ...
 
     Parameters
     ----------

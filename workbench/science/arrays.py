@@ -16,21 +16,9 @@ EPS = 1e-4
 
 
 def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
-    """Log odds of probabilities clipped to [eps, 1 - eps].
+    """Log odds of probabilities clipped to [eps, 1 - eps]; ``nan`` stays ``nan``, an eps of 0 gives infinities.
 
-    Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
-
-    Parameters
-    ----------
-    p : array_like
-        Probabilities; ``nan`` stays ``nan``.
-    eps : float
-        The clip. 0 gives infinities at 0 and 1.
-
-    Returns
-    -------
-    ndarray
-        Same shape, in [-9.21, 9.21] for the default clip.
+    In [-9.21, 9.21] for the default clip. Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
 
     Examples
     --------
@@ -43,17 +31,7 @@ def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
 
 
 def sigmoid(y: ArrayLike) -> FloatArray:
-    """Probability with the log odds ``y``; stable for any size of ``y``.
-
-    Parameters
-    ----------
-    y : array_like
-        Log odds.
-
-    Returns
-    -------
-    ndarray
-        Same shape, in [0, 1].
+    """Probability with the log odds ``y``, same shape; stable for any size of ``y``.
 
     Examples
     --------
@@ -107,8 +85,6 @@ def as_outcomes(outcome: ArrayLike, *, size: int | None = None, name: str = "out
 
     Parameters
     ----------
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
     size : int, optional
         The length it must have.
 
@@ -135,17 +111,7 @@ def as_outcomes(outcome: ArrayLike, *, size: int | None = None, name: str = "out
 
 
 def as_trials(trials: ArrayLike) -> FloatArray:
-    """``trials`` as a matrix of probabilities, ``nan`` where a trial does not exist.
-
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-        One row per event, one column per trial.
-
-    Raises
-    ------
-    DomainError
-        Not a matrix, no row, no column, or a value outside [0, 1].
+    """``trials`` as a matrix of probabilities (events, trials), ``nan`` if a trial does not exist, or `DomainError`.
 
     Examples
     --------
@@ -159,18 +125,7 @@ def as_trials(trials: ArrayLike) -> FloatArray:
 
 
 def codes_of(labels: ArrayLike) -> tuple[IntArray, list[str]]:
-    """Integer codes of labels and the sorted labels they stand for.
-
-    Parameters
-    ----------
-    labels : array_like, shape (n,)
-        Names of groups; compared as text.
-
-    Returns
-    -------
-    codes : ndarray of int, shape (n,)
-    names : list of str
-        ``names[codes[i]] == str(labels[i])``.
+    """Integer codes of labels and the sorted labels they stand for: ``names[codes[i]] == str(labels[i])``.
 
     Examples
     --------

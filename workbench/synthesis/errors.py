@@ -1,7 +1,7 @@
-"""What can be wrong with a synthesis rule or a question put to it; all of it the caller's (or the model's) mistake.
+"""Errors of rules and analyses: each is the caller's or the model's mistake, and its one line says how to mend it.
 
 RuleError(UsageError, ValueError)
-├── RuleFormatError       a stored or stated rule that cannot be read; UnknownRule where its name is not known
+├── RuleFormatError       a stored or stated rule that cannot be read; UnknownRule if none of its name is installed
 ├── InterceptTooLarge     |intercept| above its bound
 ├── WeightOutOfRange      a coefficient outside its range
 ├── PolarityConflict      a weight whose sign contradicts the child's polarity
@@ -9,7 +9,7 @@ RuleError(UsageError, ValueError)
 ├── UnknownChild          a weight or a variable for something that is not a child
 ├── OutOfUnitInterval     a value at creation that leaves [0, 1]
 ├── FormulaError          a formula that does not parse; the message shows where
-├── NoFunction            a rule that cannot be evaluated (vanilla), asked for a number
+├── NoFunction            a number is wanted from a rule that cannot be evaluated (vanilla)
 ├── NotRepresentable      a tree that is no Bayes net as it stands; the message names the way out
 └── SensitivityError      an analysis that the tree or its inputs do not allow
 """
@@ -20,7 +20,7 @@ from workbench.errors import UsageError
 
 
 class RuleError(UsageError, ValueError):
-    """Something about a rule is not as it must be."""
+    """The base of this room's errors: agents send the line back to the model, the command line prints it."""
 
 
 class RuleFormatError(RuleError):
@@ -28,7 +28,7 @@ class RuleFormatError(RuleError):
 
 
 class UnknownRule(RuleFormatError):
-    """No rule of this name."""
+    """No rule of this name is installed, or its package does not load."""
 
 
 class InterceptTooLarge(RuleError):
@@ -60,11 +60,11 @@ class FormulaError(RuleError):
 
 
 class NoFunction(RuleError):
-    """A rule without a function, asked for a number."""
+    """A number is wanted from a rule without a function."""
 
 
 class NotRepresentable(RuleError):
-    """A tree that cannot be written in the asked form without changing it."""
+    """A tree that an export format cannot hold without a change; the line names the option that allows it."""
 
 
 class SensitivityError(RuleError):

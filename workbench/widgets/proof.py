@@ -19,7 +19,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from sandbox.sanitize import clean_html, clean_markdown, clean_svg
+from sandbox.jupyter.sanitize import clean_html, clean_markdown, clean_svg
 from workbench.errors import UsageError
 
 CONTENT_SECURITY_POLICY = (

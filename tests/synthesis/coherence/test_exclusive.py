@@ -66,3 +66,12 @@ def test_a_finding_is_told_once() -> None:
     assert set(finding.ids) == {"a", "b"}
     (stated,) = forecast_findings({"x": 0.7, "y": 0.7}, {"x": "Ann wins", "y": "Bob wins"}, [["x", "y"]])
     assert stated.kind == "exclusive" and stated.gap == pytest.approx(0.4)
+
+
+def test_ranges_open_at_either_end_may_sum_to_less_than_one() -> None:
+    below, middle, above = "Gold closes below 10", "Gold closes between 10 and 20", "Gold closes above 20"
+    for pair in ((below, middle), (middle, above)):
+        texts = dict(zip("ab", pair, strict=True))
+        assert find_exclusive(texts) == [(("a", "b"), False)]
+        assert check_ranges({"a": 0.2, "b": 0.3}, texts) == []
+        assert [finding.gap for finding in check_ranges({"a": 0.6, "b": 0.5}, texts)] == [pytest.approx(0.1)]

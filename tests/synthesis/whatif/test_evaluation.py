@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from workbench.propositions import Belief, Tree
-from workbench.synthesis import LinearRule, VanillaRule, evaluate, resynthesize, settle
+from workbench.propositions.edits import AddChild, SetValue
+from workbench.synthesis import LinearRule, VanillaRule, evaluate, path_weights, play, resynthesize, settle
+from workbench.synthesis.sensitivity.uncertainty import is_linear
 
 
 def three(rule: LinearRule, p1: float = 0.8, p2: float = 0.5) -> Tree:
@@ -58,3 +60,28 @@ def test_a_value_held_at_either_bound_is_saturated(
     assert here.saturated == (("P0",) if saturated else ())
     again = resynthesize(three(rule, 0.8, 0.1), {"P2": 0.5})
     assert again.saturated == here.saturated and again.after == here.root
+
+
+def test_a_later_edit_takes_an_earlier_ones_saturation_back() -> None:
+    tree = three(LinearRule(0.1, {"P1": 1.0, "P2": 0.5}), 0.2, 0.2)
+    over = [SetValue(node="P1", p=1.0), SetValue(node="P2", p=1.0)]
+    assert play(tree, over).saturated == ("P0",)
+    assert play(tree, [*over, SetValue(node="P1", p=0.1)]).saturated == ()
+
+
+def test_a_value_without_a_rule_stands_when_a_child_is_added() -> None:
+    tree = three(LinearRule(0.0, {"P1": 0.5, "P2": 0.2}))
+    bare = tree.with_propositions([replace(tree.root, rule=None)])
+    answer = play(bare, [AddChild(node="P0", statement="c", p=0.9)])
+    assert answer.after == 0.5 and answer.stale == ()
+
+
+def test_below_a_pinned_node_nothing_weighs() -> None:
+    tree = three(LinearRule(0.0, {"P1": 0.5, "P2": 0.2}))
+    assert path_weights(tree) == {"P0": 1.0, "P1": 0.5, "P2": 0.2}
+    assert path_weights(tree.set_p("P0", 0.4)) == {"P0": 1.0, "P1": 0.0, "P2": 0.0}
+
+
+def test_a_rule_that_can_fall_below_0_is_not_linear_everywhere() -> None:
+    assert is_linear(three(LinearRule(0.1, {"P1": 0.5, "P2": -0.1})))
+    assert not is_linear(three(LinearRule(0.1, {"P1": 0.5, "P2": -0.2})))

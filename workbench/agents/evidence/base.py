@@ -12,7 +12,7 @@ from workbench.plugins import EVIDENCE, UnknownPlugin, load_plugin
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
-    from sandbox.verify import Verification
+    from sandbox.record.verify import Verification
     from workbench.models.base import ModelReply, NodeRef
     from workbench.propositions import Belief
 

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
-    from sandbox.verify import Verification
+    from sandbox.record.verify import Verification
     from workbench.agents.evidence.base import ProofContext, Replay
 
 
@@ -85,7 +85,7 @@ class TraceEvidence:
 
     def compare(self, proof: ProofContext) -> Verification:
         """Compare the trace with the log, the ledger, and the notebook that was written from it."""
-        from sandbox.verify import Difference, Verification
+        from sandbox.record.verify import Difference, Verification
 
         faults: list[tuple[str, str | None, str]] = []
         stated = next((step.p for step in reversed(self.steps) if step.p is not None), None)

@@ -23,7 +23,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from sandbox.errors import JournalBroken
-from sandbox.journal import read_journal, read_lines
+from sandbox.record.journal import read_journal, read_lines
 from workbench.engine.evidence.archive import JOURNAL_NAME, NOTEBOOK_NAME, PackageRefused
 from workbench.engine.evidence.verification import compare_trial
 from workbench.engine.run.settings import RunSettings

@@ -8,7 +8,7 @@ import orjson
 
 from proxies.ledger import Address, LedgerRow
 from sandbox import Limits, Sandbox
-from sandbox.verify import Difference, Verification, verify_proof
+from sandbox.record.verify import Difference, Verification, verify_proof
 from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, read_evidence
 from workbench.engine.run.manifest import packages
 from workbench.engine.run.state import RunState, journal_name, load_state, notebook_name

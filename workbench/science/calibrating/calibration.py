@@ -48,8 +48,6 @@ class Calibration:
 
         Parameters
         ----------
-        forecast : array_like, shape (n,)
-            Probabilities in [0, 1].
         factors : mapping of str to array_like of shape (n,), optional
             Label of every forecast for each factor of the model. A group the model never saw has offset 0.
 
@@ -167,17 +165,9 @@ class Calibration:
 
 
 def horizon_class(days: ArrayLike) -> list[str]:
-    """Class of each horizon: ``<=7``, ``<=30``, ``<=90``, ``<=180``, ``<=365`` or ``>365`` days.
+    """Class of each horizon in days: ``<=7``, ``<=30``, ``<=90``, ``<=180``, ``<=365`` or ``>365``.
 
-    Parameters
-    ----------
-    days : array_like, shape (n,)
-        Days from forecast to resolution, at least 0.
-
-    Raises
-    ------
-    DomainError
-        A negative or missing number of days.
+    A negative or missing number of days is a `DomainError`.
 
     Examples
     --------
@@ -207,10 +197,6 @@ def fit_calibration(
 
     Parameters
     ----------
-    forecast : array_like, shape (n,)
-        Probabilities in [0, 1].
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
     factors : mapping of str to array_like of shape (n,), optional
         Labels per factor, such as source, topic and horizon class.
     penalty : float
@@ -292,8 +278,6 @@ def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
     ----------
     p : array_like, shape (n,)
         Probabilities in [0, 1].
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
 
     Returns
     -------

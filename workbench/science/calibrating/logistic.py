@@ -78,8 +78,6 @@ def fit_logistic(
     ----------
     features : array_like, shape (n, p)
         Add a column of ones for an intercept.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
     penalty : array_like, shape (p,) or scalar
         lambda per coefficient in ``NLL + sum(lambda * (b - centre) ** 2)``; 0 leaves it free.
     centre : array_like, shape (p,), optional

@@ -42,8 +42,6 @@ class PlattFit:
 
         Parameters
         ----------
-        forecast : array_like, shape (n,)
-            Probabilities in [0, 1].
         groups : array_like, shape (n,), optional
             Label per forecast. A group that was not in the fit has delta 0: the prior mean of the deltas.
 
@@ -233,10 +231,6 @@ def fit_platt(
 
     Parameters
     ----------
-    forecast : array_like, shape (n,)
-        Probabilities in [0, 1].
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
     groups : array_like, shape (n,), optional
         Label per event (its source, topic ...): hierarchical Platt.
     penalty : float

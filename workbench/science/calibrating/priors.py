@@ -23,14 +23,9 @@ STATIC_PRIORS: dict[tuple[str, str], float] = {
 
 
 def static_prior(source: str, subtype: str = "all") -> float | None:
-    """Base rate of BLF's Table 7, or None where the table has no row.
+    """Base rate of BLF's Table 7 for a source and subtype, or None if the table has no row.
 
-    Made from all questions with hindsight: for live use only. Source: BLF, App. C.7 (Table 7).
-
-    Parameters
-    ----------
-    source, subtype : str
-        Such as ``fred`` and ``all``, or ``acled`` and ``increase``.
+    Computed from all questions with hindsight: for live use only. Source: BLF, App. C.7 (Table 7).
 
     Examples
     --------
@@ -70,8 +65,6 @@ def temporal_prior(
         Labels of the reference class (source and subtype) and of the question.
     due, resolved : array_like of datetime64[D], shape (n,)
         Day the forecast was due; day the event resolved.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
     pseudo_yes, pseudo_no : float
         Imagined questions added to either side (1 and 1 is Laplace's rule); 0 and 0 as in the shipped column.
 
@@ -131,8 +124,6 @@ def empirical_prior(group: ArrayLike, outcome: ArrayLike, *, strength: float = 2
     ----------
     group : array_like, shape (n,)
         Label of the reference class of each resolved event.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
     strength : float
         Weight of the overall rate in events, at least 0.
 

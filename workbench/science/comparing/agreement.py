@@ -56,8 +56,6 @@ def mcnemar_matrix(
     ----------
     forecasts : mapping of str to array_like of shape (n,)
         ``nan`` where a method did not answer. Yes is called above the threshold.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
     threshold : float
         In [0, 1].
 

@@ -130,18 +130,9 @@ def resampled_means(
 
 
 def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
-    """Interval about the estimate that holds the asked share of resampled estimates.
+    """Interval about the estimate that holds the wanted share (``level``) of resampled estimates.
 
     The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
-
-    Parameters
-    ----------
-    estimate : float
-        On the data themselves.
-    resampled : array_like, shape (B,)
-        On the resamples.
-    level : float
-        In (0, 1).
 
     Examples
     --------
@@ -158,14 +149,7 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
 
 
 def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
-    """Interval between the outer percentiles of the resampled estimates.
-
-    The kind printed by BLF (App. G.2).
-
-    Parameters
-    ----------
-    estimate, resampled, level
-        As for `symmetric_interval`.
+    """Interval between the outer percentiles of the resampled estimates; the kind printed by BLF (App. G.2).
 
     Examples
     --------
@@ -233,13 +217,6 @@ def opposite_share(difference: float, resampled: FloatArray) -> float:
     """Share of resamples on the other side of zero than the estimate, ties counted: the one-sided p value.
 
     Source: BLF, App. G.2. Its printed stars fit twice this value.
-
-    Parameters
-    ----------
-    difference : float
-        The estimate.
-    resampled : ndarray, shape (B,)
-        The estimate on every resample.
 
     Examples
     --------

@@ -185,14 +185,9 @@ def index_contrast(fit: MixedFit, a: str, b: str) -> IndexContrast:
 
 
 def pooled_error(errors: Sequence[float]) -> float:
-    """Standard error of the plain mean of independent parts.
+    """Standard error of the plain mean of independent parts (market and dataset).
 
     Source: BLF, App. G.2: ``sqrt(se_market ** 2 + se_dataset ** 2) / 2``.
-
-    Parameters
-    ----------
-    errors : sequence of float
-        Standard errors of the parts (market and dataset).
 
     Examples
     --------

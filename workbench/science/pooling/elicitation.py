@@ -9,19 +9,10 @@ from workbench.science.pooling.pool import pool_mean
 
 
 def prompt_ensemble(variants: ArrayLike) -> FloatArray:
-    """Mean of the probabilities that the default prompt and its variants drew from the model.
+    """Mean of the probabilities that the default prompt and its variants drew from the model, shape (n,).
 
-    Source: Prophet Arena, App. D.3 (prompt ensemble).
-
-    Parameters
-    ----------
-    variants : array_like, shape (n, V)
-        A column per prompt; ``nan`` where one gave no answer.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; ``nan`` where no prompt gave an answer.
+    A column of ``variants`` per prompt, ``nan`` where one gave no answer. Source: Prophet Arena, App. D.3 (prompt
+    ensemble).
 
     Examples
     --------
@@ -32,24 +23,9 @@ def prompt_ensemble(variants: ArrayLike) -> FloatArray:
 
 
 def both_directions(p_yes: ArrayLike, p_no: ArrayLike) -> FloatArray:
-    """Half of the probability asked for Yes and half of one minus that asked for No.
+    """Half of the probability stated for Yes and half of one minus that stated for No: ``(p_yes + 1 - p_no) / 2``.
 
-    Source: Prophet Arena, App. D.3 (bi-direction).
-
-    Parameters
-    ----------
-    p_yes, p_no : array_like, shape (n,)
-        Probabilities elicited for Yes and, in another request, for No.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        ``(p_yes + 1 - p_no) / 2``, in [0, 1].
-
-    Raises
-    ------
-    DomainError
-        Shapes that do not match, or a value that is no probability.
+    The two come from two requests. Source: Prophet Arena, App. D.3 (bi-direction).
 
     Examples
     --------

@@ -30,8 +30,6 @@ def greedy_ensemble(
     ----------
     forecasts : mapping of str to array_like of shape (n,)
         Forecasts per member on the same events.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
     how : str
         Pooling rule, see `workbench.science.pooling.pool.pool`.
     size : int, optional
@@ -82,24 +80,9 @@ def _entropy(p: FloatArray) -> FloatArray:
 
 
 def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
-    """Mean Jensen-Shannon divergence of two forecasters' Bernoulli forecasts, in bits.
+    """Mean Jensen-Shannon divergence of two forecasters' Yes/No forecasts, in bits: 0 if equal, 1 if opposite and certain.
 
     Source: BLF, App. F (Figure 14).
-
-    Parameters
-    ----------
-    p, q : array_like, shape (n,)
-        Probabilities in [0, 1].
-
-    Returns
-    -------
-    float
-        0 when they always agree, 1 when one says 0 and the other 1; symmetric.
-
-    Raises
-    ------
-    DomainError
-        Shapes that do not match, or a value that is no probability.
 
     Examples
     --------

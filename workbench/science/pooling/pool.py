@@ -41,20 +41,10 @@ def pool_mean(trials: ArrayLike) -> FloatArray:
 
 
 def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
-    """Sigmoid of the mean log odds of each event's trials.
+    """Sigmoid of the mean log odds of each event's trials, clipped to [eps, 1 - eps] first; ``nan`` without any trial.
 
-    The default pooling of BLF, App. C.8, eq. 6: it keeps more of the trials' extremity than the arithmetic mean.
-
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-    eps : float
-        Trials are clipped to [eps, 1 - eps] before the logit.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [eps, 1 - eps]; ``nan`` for an event without any trial.
+    The default pooling: it keeps more of the trials' extremity than the arithmetic mean. Source: BLF, App. C.8, eq.
+    6.
 
     Examples
     --------

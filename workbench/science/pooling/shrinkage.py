@@ -80,29 +80,13 @@ def trial_logits(trials: ArrayLike, *, ddof: int = 1, eps: float = EPS) -> Trial
 
 
 def floor_weight(spread: ArrayLike, floor: float, slope: float) -> FloatArray:
-    """Weight of the trials' mean, ``max(floor, 1 - slope * spread)``.
+    """Weight of the trials' mean, ``max(floor, 1 - slope * spread)``, in [floor, 1].
 
-    Source: BLF, App. C.9, eq. 11. The floor binds when slope * spread >= 1 - floor (the sentence in the paper has
-    it the other way round).
+    ``spread`` is the standard deviation of an event's trial logits. A floor of 1 turns shrinkage off; the slope says
+    how fast disagreement costs weight.
 
-    Parameters
-    ----------
-    spread : array_like, shape (n,)
-        Standard deviation of the trial logits, at least 0.
-    floor : float
-        The least weight, in [0, 1]; 1 turns shrinkage off.
-    slope : float
-        How fast disagreement costs weight, at least 0.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [floor, 1].
-
-    Raises
-    ------
-    DomainError
-        ``floor`` outside [0, 1] or ``slope`` below 0.
+    Source: BLF, App. C.9, eq. 11. The floor binds when slope * spread >= 1 - floor (the sentence in the paper has it
+    the other way round).
 
     Examples
     --------
@@ -115,28 +99,10 @@ def floor_weight(spread: ArrayLike, floor: float, slope: float) -> FloatArray:
 
 
 def bayes_weight(count: ArrayLike, variance: ArrayLike, tau2: float) -> FloatArray:
-    """Weight of the trials' mean under a normal prior, ``K tau2 / (K tau2 + variance)``.
+    """Weight of the trials' mean under a normal prior, ``K tau2 / (K tau2 + variance)``, in (0, 1].
 
+    K is the number of trials, ``variance`` that of their logits, ``tau2`` that of the true logit about the prior's.
     Source: BLF, App. C.9, eq. 9.
-
-    Parameters
-    ----------
-    count : array_like, shape (n,)
-        Trials per event, at least 1.
-    variance : array_like, shape (n,)
-        Variance of an event's trial logits, at least 0.
-    tau2 : float
-        Variance of the true logit about the prior's, above 0.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In (0, 1]; 1 where the trials agree.
-
-    Raises
-    ------
-    DomainError
-        ``tau2`` is not above 0.
 
     Examples
     --------
@@ -150,23 +116,9 @@ def bayes_weight(count: ArrayLike, variance: ArrayLike, tau2: float) -> FloatArr
 
 
 def shrink(mean_logit: ArrayLike, weight: ArrayLike, prior: ArrayLike, *, eps: float = EPS) -> FloatArray:
-    """Forecast between the trials' logit mean and the prior.
+    """Forecast between the trials' logit mean and the prior: ``sigmoid(w * mean + (1 - w) * logit(prior))``.
 
-    Source: BLF, App. C.9, eq. 10.
-
-    Parameters
-    ----------
-    mean_logit : array_like, shape (n,)
-        Mean logit of the trials.
-    weight : array_like, shape (n,) or scalar
-        Weight of that mean, in [0, 1].
-    prior : array_like, shape (n,) or scalar
-        Prior probability; clipped to [eps, 1 - eps].
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        ``sigmoid(w * mean + (1 - w) * logit(prior))``: never outside the two.
+    All shapes (n,) or scalars; the prior is clipped to [eps, 1 - eps]. Source: BLF, App. C.9, eq. 10.
 
     Examples
     --------
@@ -258,8 +210,6 @@ def tune_in_sample(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) ->
         From `trial_logits`; every event needs a trial.
     prior : array_like, shape (n,) or scalar
         Prior probability per event.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
 
     Returns
     -------

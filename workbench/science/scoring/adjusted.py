@@ -10,21 +10,7 @@ from workbench.science.scoring.checks import checked
 
 
 def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
-    """Difficulty of market events: the crowd's own Brier score.
-
-    Source: BLF, App. A.2.
-
-    Parameters
-    ----------
-    crowd : array_like, shape (n,)
-        Market price or community probability, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; higher is harder.
+    """Difficulty of market events, shape (n,): the crowd's own Brier score; higher is harder. Source: BLF, App. A.2.
 
     Examples
     --------
@@ -38,22 +24,9 @@ def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
 def question_difficulty(scores: ArrayLike) -> FloatArray:
     """Difficulty of every event: its effect in a two-way additive fit of the Brier scores of a pool of methods.
 
-    Source: BLF, App. A.2 and G.2. The official leaderboard uses its own pool of methods, so its values differ.
-
-    Parameters
-    ----------
-    scores : array_like, shape (methods, n)
-        Brier scores; ``nan`` where a method did not answer.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Mean 0; higher is harder.
-
-    Raises
-    ------
-    DomainError
-        An event or a method without any score.
+    ``scores`` has shape (methods, n), ``nan`` where a method did not answer; the effects have mean 0, higher is
+    harder. The official leaderboard uses its own pool of methods, so its values differ. Source: BLF, App. A.2 and
+    G.2.
 
     Examples
     --------

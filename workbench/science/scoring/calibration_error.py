@@ -1,4 +1,8 @@
-"""Calibration error and the numbers of the reliability diagram."""
+"""Calibration error and the numbers of the reliability diagram.
+
+In every function of this file ``forecast`` is the probability of Yes, in [0, 1], and ``outcome`` is 1 for Yes and 0 for
+No, both of shape (n,). Empty input, unequal shapes or a value out of range raise `DomainError`.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,8 +26,6 @@ def bin_of(forecast: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: 
 
     Parameters
     ----------
-    forecast : array_like, shape (n,)
-        Probabilities in [0, 1].
     bins : int
         Number of bins, at least 1.
     how : {"width", "quantile"}
@@ -72,10 +74,6 @@ def calibration_error(
 
     Parameters
     ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
     bins, how, closed
         See `bin_of`.
 

@@ -8,14 +8,7 @@ from workbench.science.errors import DomainError
 
 
 def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Forecasts and outcomes as float arrays of one shape (n,), or `DomainError`.
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probabilities in [0, 1].
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
+    """Forecasts and outcomes as float arrays of one shape (n,), or `DomainError`; what every score starts with.
 
     Examples
     --------
@@ -32,17 +25,7 @@ def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatA
 def checked_weights(weights: ArrayLike | None, size: int) -> FloatArray:
     """Weights of shape (n,) that sum to 1; equal ones when not given.
 
-    Parameters
-    ----------
-    weights : array_like, shape (n,), optional
-        At least 0, with a positive sum.
-    size : int
-        n.
-
-    Raises
-    ------
-    DomainError
-        Another length, a negative or missing weight, or a sum of 0.
+    Another length, a negative or missing weight, or a sum of 0 is a `DomainError`.
 
     Examples
     --------

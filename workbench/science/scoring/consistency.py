@@ -18,28 +18,11 @@ def _probability(beliefs: Mapping[str, float], outcome: str) -> float:
 
 
 def chain_score(beliefs: Mapping[str, float], chain: Sequence[str], *, tolerance: float = 1e-9) -> float:
-    """Share of the steps of a logical chain whose probabilities do not fall.
+    """Share of the steps of a logical chain whose probabilities do not fall, in [0, 1]; 1 is consistent.
 
-    Source: Prophet Arena, App. D.4, eq. 9.
-
-    Parameters
-    ----------
-    beliefs : mapping of str to float
-        Probability per outcome, in [0, 1].
-    chain : sequence of str
-        At least 2 outcomes, each implying the next: "above 220" before "above 200".
-    tolerance : float
-        A fall of at most this is none.
-
-    Returns
-    -------
-    float
-        In [0, 1]; higher is better, 1 is consistent.
-
-    Raises
-    ------
-    DomainError
-        Fewer than 2 outcomes, or one without a probability.
+    Each of the outcomes of ``chain`` implies the next: "above 220" stands before "above 200". A fall of at most
+    ``tolerance`` is none. Fewer than 2 outcomes, or one without a belief, is a `DomainError`. Source: Prophet Arena,
+    App. D.4, eq. 9.
 
     Examples
     --------
@@ -53,16 +36,9 @@ def chain_score(beliefs: Mapping[str, float], chain: Sequence[str], *, tolerance
 
 
 def logical_chain_score(beliefs: Mapping[str, float], chains: Sequence[Sequence[str]]) -> float:
-    """Mean score of an event's maximal chains; higher is better, 1 is consistent.
+    """Mean `chain_score` of an event's maximal chains; 1 is consistent. Average it over events that have a chain.
 
-    Source: Prophet Arena, App. D.4. Average it over events that have a chain.
-
-    Parameters
-    ----------
-    beliefs : mapping of str to float
-        Probability per outcome, in [0, 1].
-    chains : sequence of sequence of str
-        At least one chain, see `chain_score`.
+    Source: Prophet Arena, App. D.4.
 
     Examples
     --------
@@ -88,21 +64,8 @@ def mutual_exclusion(
 ) -> Exclusion:
     """Whether the outcomes of which exactly one can happen sum to 1, and the signed gap.
 
-    Source: Prophet Arena, App. D.4, eq. 10.
-
-    Parameters
-    ----------
-    beliefs : mapping of str to float
-        Probability per outcome, in [0, 1].
-    outcomes : sequence of str
-        A maximal set of mutually exclusive outcomes, at least 2.
-    tolerance : float
-        Largest gap still called consistent; the paper does not say, 0.01 is ours.
-
-    Raises
-    ------
-    DomainError
-        Fewer than 2 outcomes, or one without a probability.
+    ``outcomes`` is a maximal set, at least 2. The paper does not say how large a gap is still consistent; 0.01 is
+    ours. Source: Prophet Arena, App. D.4, eq. 10.
 
     Examples
     --------

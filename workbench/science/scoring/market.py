@@ -21,27 +21,10 @@ _ROUNDING = 1e-12
 
 
 def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> FloatArray:
-    """Probability of Yes implied by the asking prices.
+    """Probability of Yes implied by the asking prices, ``yes / (yes + no)``, shape (n,).
 
-    Source: Prophet Arena, App. B.2.
-
-    Parameters
-    ----------
-    yes_ask : array_like, shape (n,)
-        Price of a share that pays 1 on Yes, in (0, 1).
-    no_ask : array_like, shape (n,), optional
-        Price of a share that pays 1 on No. The two sum to more than 1 by the market's margin; when not given, No
-        costs one minus Yes.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        ``yes / (yes + no)``, in (0, 1).
-
-    Raises
-    ------
-    DomainError
-        Prices outside [0, 1], or both 0.
+    A share pays 1. The two prices sum to more than 1 by the market's margin; when not given, No costs one minus Yes.
+    Prices outside [0, 1], or both 0, are a `DomainError`. Source: Prophet Arena, App. B.2.
 
     Examples
     --------
@@ -57,17 +40,9 @@ def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> 
 
 
 def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
-    """Forecast minus price: what a Yes share is expected to earn per share, by the forecaster's own belief.
+    """Forecast minus price, in [-1, 1]: what a Yes share is expected to earn, by the forecaster's own belief.
 
-    Parameters
-    ----------
-    forecast, price : array_like, shape (n,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [-1, 1]; its sign is the side of the bet, its size says nothing about being right.
+    Its sign is the side of the bet, its size says nothing about being right.
 
     Examples
     --------
@@ -92,15 +67,6 @@ def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArr
 def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """True where the forecast equals the price to within 1e-9.
 
-    Parameters
-    ----------
-    forecast, price : array_like, shape (n,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-
     Examples
     --------
     >>> ties([0.36500000000000005, 0.4], [0.365, 0.5]).tolist()
@@ -118,8 +84,6 @@ def crra_allocation(
 
     Parameters
     ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
     price : array_like, shape (n,)
         Price of a Yes share, strictly between 0 and 1; a No share costs one minus it.
     risk_aversion : float
@@ -171,8 +135,6 @@ def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArr
         Share of the dollar on Yes, in [0, 1]; ``nan`` means no bet and pays 1.
     price : array_like, shape (n,)
         Price of a Yes share, strictly between 0 and 1. No fees.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
 
     Returns
     -------
@@ -193,21 +155,10 @@ def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArr
 
 
 def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
-    """Mean payoff above break-even per unit of its standard deviation, not annualised; None where that is 0.
+    """Mean payoff above break-even (1) per unit of its standard deviation, not annualised; higher is better.
 
-    Source: Prophet Arena, App. D.2, with a risk-free payoff of 1.
-
-    Parameters
-    ----------
-    payoff : array_like, shape (n,)
-        1 breaks even.
-    ddof : {0, 1}
-        1 is the sample deviation.
-
-    Returns
-    -------
-    float or None
-        Higher is better; None for fewer than ``ddof + 1`` bets or payoffs that are all equal.
+    None for fewer than ``ddof + 1`` bets or payoffs that are all equal. Source: Prophet Arena, App. D.2, with a
+    risk-free payoff of 1.
 
     Examples
     --------
@@ -252,8 +203,6 @@ def market_returns(
     ----------
     forecast, price, risk_aversion, tie
         As for `crra_allocation`.
-    outcome : array_like, shape (n,)
-        1 Yes, 0 No.
 
     Examples
     --------

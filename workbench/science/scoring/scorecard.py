@@ -114,22 +114,10 @@ def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
 
 
 def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Difficulty, part: str) -> float:
-    """Adjusted Brier score of one question type, rescaled with the mean difficulty of all its events.
+    """Adjusted Brier score of one question type, rescaled with the mean difficulty of all its events; lower is better.
 
-    Parameters
-    ----------
-    p, o : ndarray, shape (k,)
-        Forecasts and outcomes of this type's events.
-    rows : ndarray of int, shape (k,)
-        Their rows in the file.
-    difficulty : Difficulty
-    part : str
-        The question type.
-
-    Returns
-    -------
-    float
-        Lower is better; ``nan`` where a difficulty is missing.
+    ``p`` and ``o`` are the forecasts and outcomes of this type's events, ``rows`` their rows in the file. ``nan`` if
+    a difficulty is missing.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""Scores of binary forecasts."""
+"""Scores of binary forecasts.
+
+In every function of this file ``forecast`` is the probability of Yes, in [0, 1], and ``outcome`` is 1 for Yes and 0 for
+No, both of shape (n,). Empty input, unequal shapes or a value out of range raise `DomainError`.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,21 +15,7 @@ _MACHINE = float(np.finfo(np.float64).eps)
 
 
 def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-    """Squared error of each forecast.
-
-    Source: BLF, App. A.2.
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; lower is better.
+    """Squared error of each forecast, shape (n,), in [0, 1]; lower is better. Source: BLF, App. A.2.
 
     Examples
     --------
@@ -37,23 +27,9 @@ def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
 
 
 def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Mean squared error of the forecasts.
+    """Mean squared error of the forecasts, in [0, 1]: lower is better, always-0.5 gives 0.25.
 
-    Source: BLF, App. A.2; Prophet Arena, App. C.1.
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
-    weights : array_like, shape (n,), optional
-        At least 0; equal when not given.
-
-    Returns
-    -------
-    float
-        In [0, 1]; lower is better, always-0.5 gives 0.25.
+    ``weights`` are at least 0 and equal when not given. Source: BLF, App. A.2; Prophet Arena, App. C.1.
 
     Examples
     --------
@@ -69,19 +45,10 @@ def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = N
 
 
 def event_weights(event: ArrayLike) -> FloatArray:
-    """Weight 1/m for each of the m markets of an event, so that every event counts once.
+    """Weight 1/m for each of the m markets of an event, shape (n,), so that every event counts once.
 
-    Source: Prophet Arena, App. C.1.
-
-    Parameters
-    ----------
-    event : array_like, shape (n,)
-        Label of the event each market belongs to.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In (0, 1]; they sum to the number of events.
+    ``event`` labels the event each market belongs to; the weights sum to the number of events. Source: Prophet Arena,
+    App. C.1.
 
     Examples
     --------
@@ -93,23 +60,10 @@ def event_weights(event: ArrayLike) -> FloatArray:
 
 
 def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLike) -> float:
-    """Mean over events of the mean Brier score of the event's markets.
+    """Mean over events of the mean Brier score of the event's markets, in [0, 1]; lower is better.
 
-    Source: Prophet Arena, section 3.1 and App. C.1.
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
-    event : array_like, shape (n,)
-        Label of the event of each market (or of the question of each resolution date).
-
-    Returns
-    -------
-    float
-        In [0, 1]; lower is better.
+    ``event`` labels the event of each market, or the question of each resolution date. Source: Prophet Arena, section
+    3.1 and App. C.1.
 
     Examples
     --------
@@ -120,23 +74,9 @@ def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLi
 
 
 def brier_index(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Brier Index of binary forecasts, in points: 100 perfect, 50 for always 0.5.
+    """Brier Index of binary forecasts, in points: 100 perfect, 50 for always 0.5; higher is better.
 
-    The root is taken once, after the mean. Source: BLF, App. A.2.
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
-    weights : array_like, shape (n,), optional
-        At least 0; equal when not given.
-
-    Returns
-    -------
-    float
-        In [0, 100]; higher is better.
+    The root is taken once, after the (weighted) mean. Source: BLF, App. A.2.
 
     Examples
     --------
@@ -147,17 +87,9 @@ def brier_index(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | No
 
 
 def index_of(score: float) -> float:
-    """Brier Index of a mean Brier score; scores below 0 (adjusted ones can be) count as 0.
+    """Brier Index ``100 (1 - sqrt(max(0, score)))`` of a mean Brier score; higher is better.
 
-    Parameters
-    ----------
-    score : float
-        Mean Brier score; lower is better.
-
-    Returns
-    -------
-    float
-        ``100 (1 - sqrt(max(0, score)))``; higher is better.
+    Adjusted scores can be below 0; they count as 0.
 
     Examples
     --------
@@ -168,23 +100,10 @@ def index_of(score: float) -> float:
 
 
 def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-3) -> FloatArray:
-    """Metaculus baseline score of each forecast, in points.
+    """Metaculus baseline score of each forecast, in points: ``100 (1 + log2 p_outcome)``, 0 for 0.5; higher is better.
 
-    Source: BLF, App. A.2.
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
-    clip : float
-        The probability of what happened is clipped to [clip, 1 - clip]; 1e-3 is Metaculus' own limit.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        ``100 (1 + log2 p_outcome)``: at most 100, 0 for 0.5; higher is better.
+    The probability of what happened is clipped to [clip, 1 - clip]; 1e-3 is Metaculus' own limit. Source: BLF, App.
+    A.2.
 
     Examples
     --------
@@ -197,14 +116,7 @@ def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1
 
 
 def metaculus_baseline(forecast: ArrayLike, outcome: ArrayLike) -> float:
-    """Mean Metaculus baseline score, in points: 0 for always 0.5, at most 100, higher is better.
-
-    Source: BLF, App. A.2; clip 1e-3, see `metaculus_scores`.
-
-    Parameters
-    ----------
-    forecast, outcome : array_like, shape (n,)
-        Probability of Yes; 1 Yes, 0 No.
+    """Mean Metaculus baseline score, in points: 0 for always 0.5, at most 100, higher is better; see `metaculus_scores`.
 
     Examples
     --------
@@ -215,21 +127,9 @@ def metaculus_baseline(forecast: ArrayLike, outcome: ArrayLike) -> float:
 
 
 def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE) -> FloatArray:
-    """Negative log likelihood of each forecast, in nats.
+    """Negative log likelihood of each forecast, in nats; lower is better, always-0.5 gives 0.693.
 
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
-    clip : float
-        Forecasts are clipped to [clip, 1 - clip]: one certain miss costs 36 nats, not infinity (as scikit-learn).
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        At least 0; lower is better, always-0.5 gives 0.693.
+    Forecasts are clipped to [clip, 1 - clip]: a certain miss costs 36 nats, not infinity (as scikit-learn).
 
     Examples
     --------
@@ -243,12 +143,7 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHIN
 
 
 def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE) -> float:
-    """Mean negative log likelihood, in nats; lower is better, always-0.5 gives 0.693.
-
-    Parameters
-    ----------
-    forecast, outcome, clip
-        As for `log_losses`.
+    """Mean negative log likelihood, in nats; lower is better, always-0.5 gives 0.693. Clipped as in `log_losses`.
 
     Examples
     --------
@@ -259,23 +154,9 @@ def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE)
 
 
 def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> float:
-    """Share of events called right by "Yes when above the threshold"; exactly at the threshold counts as half.
+    """Share of events called right by "Yes when above the threshold", in [0, 1]; higher is better.
 
-    A forecast at the threshold decides nothing, so always-0.5 is right half the time whatever happened.
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,)
-        Probability of Yes, in [0, 1].
-    outcome : array_like, shape (n,)
-        1 resolved Yes, 0 resolved No.
-    threshold : float
-        In [0, 1].
-
-    Returns
-    -------
-    float
-        In [0, 1]; higher is better.
+    Exactly at the threshold counts as half: such a forecast decides nothing, so always-0.5 is right half the time.
 
     Examples
     --------
@@ -290,19 +171,10 @@ def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5)
 
 
 def confidence(forecast: ArrayLike) -> float:
-    """Mean probability of the side each forecast favours.
+    """Mean probability of the side each forecast favours: how sure, not how right.
 
-    Source: Analytica, section 5.1 (Conf.).
-
-    Parameters
-    ----------
-    forecast : array_like, shape (n,) or (n, options)
-        Probabilities; two-sided Yes/No forecasts, or one row per task over its options.
-
-    Returns
-    -------
-    float
-        In [0.5, 1] for Yes/No forecasts: how sure, not how right.
+    Takes Yes/No forecasts, shape (n,), or one row of option probabilities per task. Source: Analytica, section 5.1
+    (Conf.).
 
     Examples
     --------

@@ -108,26 +108,10 @@ def utility_scores(
 
 
 def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
-    """Mean over tasks of the variance of a score over repeated runs.
+    """Mean over tasks of the variance of a score over repeated runs; lower means steadier, not better.
 
-    Source: Analytica, section 5.1 (Var.; 100 tasks, 10 runs).
-
-    Parameters
-    ----------
-    scores : array_like, shape (tasks, runs)
-        A score per run (the hard score in the paper); at least 2 runs.
-    ddof : {0, 1}
-        1 is the sample variance.
-
-    Returns
-    -------
-    float
-        At least 0; lower means steadier, not better.
-
-    Raises
-    ------
-    DomainError
-        Fewer than 2 runs, or a value that is not finite.
+    ``scores`` has shape (tasks, runs), at least 2 runs, else `DomainError`. Source: Analytica, section 5.1 (100
+    tasks, 10 runs).
 
     Examples
     --------

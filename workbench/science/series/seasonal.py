@@ -28,14 +28,9 @@ def day_of_year(days: Days) -> IntArray:
 
 
 def cyclic_distance(a: IntArray, b: IntArray) -> IntArray:
-    """Days between two days of the year, the short way round: 31 December and 2 January are 2 apart.
+    """Days between two days of the year (1..365), the short way round: 31 December and 2 January are 2 apart.
 
     Source: BLF, App. I.1, eq. 18.
-
-    Parameters
-    ----------
-    a, b : ndarray of int
-        Days 1..365; broadcast against each other.
 
     Examples
     --------

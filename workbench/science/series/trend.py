@@ -12,16 +12,9 @@ from workbench.science.series.seasonal import PriorYear
 
 
 def normal_exceedance(levels: FloatArray, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Chance of a normal variable above each level; a deviation of 0 gives 0 or 1 (0.5 at the mean itself).
+    """Chance of a normal variable above each level (m,), for each mean and deviation (h,): shape (h, m).
 
-    Parameters
-    ----------
-    levels : ndarray, shape (m,)
-    mean, deviation : ndarray, shape (h,)
-
-    Returns
-    -------
-    ndarray, shape (h, m)
+    A deviation of 0 gives 0 or 1 (0.5 at the mean itself).
 
     Examples
     --------
@@ -126,14 +119,9 @@ class Hybrid:
 
 
 def for_source(source: str) -> Hybrid:
-    """The hybrid with paper B's settings for a ForecastBench source.
+    """The hybrid with paper B's settings: ``yfinance`` (trust 0.1, 60 observations), any other source as FRED (0.5, 30).
 
     Source: BLF, App. I.2. DBnomics uses `workbench.science.series.seasonal.Knn` instead.
-
-    Parameters
-    ----------
-    source : str
-        ``yfinance`` (trust 0.1, 60 observations); any other gets FRED's (0.5, 30).
 
     Examples
     --------

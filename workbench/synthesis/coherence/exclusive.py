@@ -106,9 +106,9 @@ def check_ranges(p: Mapping[str, float], statements: Mapping[str, str]) -> list[
 def forecast_findings(
     p: Mapping[str, float], statements: Mapping[str, str], exclusive: Sequence[Sequence[str]] = ()
 ) -> list[Finding]:
-    """What cannot be true together among forecasts: the groups named exclusive, and what the statements themselves tell.
+    """Forecasts that cannot be true together: in the groups that the analyst names, and by their statements.
 
-    Told are nested thresholds and deadlines, ranges of one quantity, repeated and contrary statements.
+    ``workbench coherence`` calls this. Statements show nested thresholds and deadlines, ranges of one quantity, repeated and contrary statements.
     """
     findings = check_forecasts(p, statements, exclusive=exclusive)
     stated = {frozenset(finding.ids) for finding in findings}

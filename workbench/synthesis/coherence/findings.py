@@ -22,7 +22,7 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One incoherence.
+    """Two or more statements or numbers that cannot hold together.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ _FILLER = {
 
 
 def check_statements(statements: Mapping[str, str]) -> list[Finding]:
-    """Pairs that say the same, or the contrary, judged by their words: a negation more or less, or one opposite."""
+    """Pairs that say the same or the contrary, judged by their words: one negation or one opposite word makes a contrary."""
     findings = []
     bags = {key: _words(text) for key, text in statements.items()}
     keys = list(bags)
@@ -231,7 +231,7 @@ def check_statements(statements: Mapping[str, str]) -> list[Finding]:
 
 
 def _words(text: str) -> tuple[list[str], bool]:
-    """Content words in order, plurals and verb endings levelled, and whether the sentence is negated."""
+    """The content words in order, without plural and verb endings, and whether the sentence is negated."""
     plain = normal_statement(text).replace("’", "'")
     negated = len(_NOT.findall(plain)) % 2 == 1
     tokens = re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*|[%$€£]", _NOT.sub(" ", plain))

@@ -19,7 +19,7 @@ TABLE_PARENTS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """One proposition as a variable.
+    """One proposition as a binary variable of the net.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rules that no model had a say in, to measure what its weights are worth (paper A, Table 13)."""
+"""Rules without a model, a plain mean and random weights, to measure what a model's weights are worth (paper A, Table 13)."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class AverageRule(AffineRule):
 
     @property
     def intercept(self) -> float:
-        """Constant of the equal linear rule."""
+        """Intercept of the linear rule that computes the same."""
         return len(self.negated) / len(self.children)
 
     @property
     def weights(self) -> dict[NodeId, float]:
-        """Weights of the equal linear rule."""
+        """Weights of the linear rule that computes the same."""
         share = 1.0 / len(self.children)
         return {child: -share if child in self.negated else share for child in self.children}
 

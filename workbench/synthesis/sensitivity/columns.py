@@ -1,4 +1,4 @@
-"""The root for many assignments of leaf values at once, as numpy arrays."""
+"""The root for many assignments of leaf values at once, as numpy arrays; simulations of uncertainty call it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from workbench.synthesis.whatif.evaluation import evaluate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformationRow:
-    """One leaf's worth.
+    """What learning more about one leaf would be worth.
 
     Parameters
     ----------

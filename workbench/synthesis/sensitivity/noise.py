@@ -1,4 +1,4 @@
-"""Disturbing the leaves, to see how much a synthesis rule amplifies it (paper A, section 5.3)."""
+"""Random errors in the leaves, to see how much a synthesis rule amplifies them: ``workbench noise`` (paper A, section 5.3)."""
 
 from __future__ import annotations
 

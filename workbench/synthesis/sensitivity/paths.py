@@ -19,7 +19,7 @@ from workbench.synthesis.whatif.evaluation import Evaluation, clamp, evaluate, f
 
 @dataclass(frozen=True, slots=True)
 class Swing:
-    """The root as a function of one node's value, all else held: ``clamp(slope * x + offset, low, high)``.
+    """The root as a function of one node's value while all others stand still: ``clamp(slope * x + offset, low, high)``.
 
     ``exact`` is False below a rule that is not affine in its children one by one; the slope is then the derivative here.
     """
@@ -37,7 +37,7 @@ class Swing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TornadoRow:
-    """One leaf's say.
+    """How much one leaf moves the root: a row of ``workbench sensitivity``.
 
     Parameters
     ----------

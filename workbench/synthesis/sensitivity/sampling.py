@@ -1,4 +1,4 @@
-"""Drawing leaf values and weights, and what the root does with them."""
+"""Random leaf values with given means, variances and correlations, and the root's distribution over them."""
 
 from __future__ import annotations
 

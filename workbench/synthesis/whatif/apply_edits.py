@@ -1,4 +1,8 @@
-"""Playing edits on a tree: a scenario, overrides that expire, the plan of a full resynthesis."""
+"""Applying an analyst's edits to a tree: a list of them, a scenario, overrides until they expire; and what a full
+resynthesis would ask the model about.
+
+The engine calls this for ``workbench whatif`` and ``scenarios``, the page for every edit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios side by side, and their probability-weighted mix."""
+"""Scenarios side by side, and their probability-weighted mix, as ``workbench scenarios`` shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of every proposition, from the leaves up."""
+"""The value of every proposition, computed from the leaves up; a what-if recomputes one path only (``resynthesis``)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Evaluation:
 
 
 def clamp(value: float) -> float:
-    """The value, held inside [0, 1]."""
+    """The value, or the bound of [0, 1] that it passes."""
     return 0.0 if value < 0.0 else 1.0 if value > 1.0 else value
 
 
 def follows_children(node: Proposition) -> bool:
-    """Whether the node's value is a function of its children's: it has a function and nobody holds it."""
+    """Whether the node's value is computed from its children's: it has a rule with a function and is not pinned."""
     return bool(node.children) and not node.pinned and node.rule is not None and node.rule.numeric
 
 
@@ -78,7 +78,7 @@ def evaluate(tree: Tree, p: Mapping[NodeId, float] | None = None) -> Evaluation:
 
 
 def settle(tree: Tree) -> Tree:
-    """The tree with every computable inner value brought up to date; the others' stale marks follow.
+    """The tree with every inner value recomputed that can be; a value that no longer follows is marked stale.
 
     A computable node that lacks a child's value and had one of its own turns stale.
     """
@@ -97,7 +97,7 @@ def settle(tree: Tree) -> Tree:
 
 
 def with_value(node: Proposition, value: float) -> Proposition:
-    """The node with a computed value, its words kept."""
+    """The node with a computed value; its key factor and report stay."""
     from workbench.propositions import Belief
 
     words = node.belief if node.belief is not None else Belief(p=value)

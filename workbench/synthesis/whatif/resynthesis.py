@@ -24,7 +24,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """What an edit does.
+    """What an edit changes; the engine, the page and the command line show it.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ import signal
 import subprocess
 import sys
 
-from sandbox.cgroup_tree import NoGroups
-from sandbox.cgroups import Group
+from sandbox.limits.cgroup_tree import NoGroups
+from sandbox.limits.cgroups import Group
 
 _TRIAL = """
 import os, sys

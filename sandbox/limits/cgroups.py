@@ -3,7 +3,7 @@
 One group per kernel, below one per process of ours whose name says whose it is, so that the next start can remove the
 groups of the dead. A kernel is moved in right after its fork, before any code of a session runs; what it starts is born
 there. Pages it shares with the fork server stay on that one's account, so the group holds what the kernel took since.
-Where no group can be made, `available` is None and the watch (`sandbox.memory`) is all there is.
+Where no group can be made, `available` is None and the watch (`sandbox.limits.memory`) is all there is.
 """
 
 import atexit
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from pathlib import Path
 
-from sandbox.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_busy, is_orphan
+from sandbox.limits.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_busy, is_orphan
 
 _log = logging.getLogger(__name__)
 _SLACK = 16 << 20  # page tables, sockets and the like, which count for a group and not for the watch
@@ -253,7 +253,7 @@ def _find() -> Groups | str:
         return f"{sys.platform} has no control groups"
     try:
         tree = Tree()
-        from sandbox.cgroup_trial import try_limits
+        from sandbox.limits.cgroup_trial import try_limits
 
         place = find_place(
             Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text(), tree

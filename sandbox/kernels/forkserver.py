@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.errors import KernelStartFailed
-from sandbox.folders import run_folder
-from sandbox.view import PRELOAD, build_view, kernel_folder
+from sandbox.kernels.folders import run_folder
+from sandbox.kernels.view import PRELOAD, build_view, kernel_folder
 
 _MAX_PACKET = 192 << 10
 

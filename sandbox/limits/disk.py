@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sandbox.kernel import Kernel
-from sandbox.memory import family
+from sandbox.kernels.kernel import Kernel
+from sandbox.limits.memory import family
 
 _EVERY = 0.25  # seconds between two looks, more where a look takes long
 _SHARE = 10  # at most one part in so many of the time is spent looking

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sandbox.client import CellRun
+from sandbox.kernels.client import CellRun
 from sandbox.types import WATCHED, CellError, CellResult, CellStatus
 
 _TOO_MUCH = {

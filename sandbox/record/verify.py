@@ -27,9 +27,9 @@ import orjson
 from proxies.errors import Refused
 from proxies.ledger import Answer, LedgerRow, canonical
 from sandbox.errors import JournalBroken, SandboxError
-from sandbox.journal import Journal, read_journal, read_lines
 from sandbox.manager import Sandbox
-from sandbox.notebook import render_notebook
+from sandbox.record.journal import Journal, read_journal, read_lines
+from sandbox.record.notebook import render_notebook
 from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")

@@ -18,12 +18,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sandbox.cgroups import Group, adopt
 from sandbox.errors import KernelStartFailed
-from sandbox.folders import remove_tree, run_folder
-from sandbox.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
+from sandbox.kernels.folders import remove_tree, run_folder
+from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
+from sandbox.kernels.users import next_user
+from sandbox.limits.cgroups import Group, adopt
 from sandbox.types import Limits
-from sandbox.users import next_user
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 _BACKLOG = 16

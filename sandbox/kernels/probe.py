@@ -7,12 +7,12 @@ import subprocess
 import sys
 from typing import Any
 
-from sandbox.cgroups import memory_bound
-from sandbox.folders import run_folder
-from sandbox.forkserver import CLEAN_ENVIRONMENT
+from sandbox.kernels.folders import run_folder
+from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT
+from sandbox.kernels.users import next_user
+from sandbox.kernels.view import build_view, kernel_folder
+from sandbox.limits.cgroups import memory_bound
 from sandbox.types import IsolationReport
-from sandbox.users import next_user
-from sandbox.view import build_view, kernel_folder
 
 _SEALED = ("namespaces", "landlock")
 _SECONDS = 20

@@ -9,7 +9,7 @@ from typing import Any
 
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
-from sandbox.sanitize import clean_bundle
+from sandbox.jupyter.sanitize import clean_bundle
 
 ANALYST_KERNELS = frozenset({"analyst"})
 _PLAIN = frozenset(
@@ -94,7 +94,7 @@ class FilteredConnection(ZMQChannelsWebsocketConnection):
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
-    return [{"module": "sandbox.lab"}]
+    return [{"module": "sandbox.jupyter.lab"}]
 
 
 def _load_jupyter_server_extension(server: Any) -> None:

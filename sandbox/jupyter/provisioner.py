@@ -22,10 +22,10 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
-from sandbox.forkserver import fork_server
-from sandbox.kernel import CHANNELS, Endpoints, Kernel, start_kernel
-from sandbox.memory import guard
-from sandbox.probe import probed
+from sandbox.kernels.forkserver import fork_server
+from sandbox.kernels.kernel import CHANNELS, Endpoints, Kernel, start_kernel
+from sandbox.kernels.probe import probed
+from sandbox.limits.memory import guard
 from sandbox.types import Limits
 from sandbox.wire import WireServer
 

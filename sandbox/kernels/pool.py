@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from sandbox.client import KernelClient
+from sandbox.cleanup import ended_on_failure
 from sandbox.errors import SandboxError
-from sandbox.kernel import Kernel
+from sandbox.kernels.client import KernelClient
+from sandbox.kernels.kernel import Kernel
 from sandbox.types import SessionSpec
-from sandbox.undo import ended_on_failure
 
 WARM = 2
 _PAUSE = 0.3  # seconds without a claim before the pool is filled again

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sandbox.cgroups import kill_listed
-from sandbox.kernel import Kernel
+from sandbox.kernels.kernel import Kernel
+from sandbox.limits.cgroups import kill_listed
 
 EVERY = 0.2  # seconds between two looks
 _IN_A_ROW = 3

@@ -96,7 +96,7 @@ _GROUP = "root:x:0:\nanalyst:x:65533:\n"
 def kernel_folder() -> Path:
     """Folder of `kernels/analyst`: beside this package in a checkout, else the installed kernelspec."""
     for folder in (
-        Path(__file__).resolve().parents[1] / "kernels" / "analyst",
+        Path(__file__).resolve().parents[2] / "kernels" / "analyst",
         Path(sysconfig.get_path("data")) / "share" / "jupyter" / "kernels" / "analyst",
     ):
         if (folder / "launch.py").is_file():

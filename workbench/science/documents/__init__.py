@@ -1,0 +1,38 @@
+"""The JSON documents of the science commands, as functions from tables to plain values.
+
+The command line, MCP and Python all show the same numbers, so each document is built once, in this folder: no option
+parsing, no printing. Keys and their order are a contract with whoever reads the JSON. Exams have theirs in
+`workbench.questions.exams`.
+"""
+
+from workbench.science.documents.calibrate import calibrated_document, calibration_document
+from workbench.science.documents.compare import compare_document
+from workbench.science.documents.elicit import elicit_document
+from workbench.science.documents.exceed import exceed_document
+from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts, raw_forecasts
+from workbench.science.documents.paper_tables import paper_tables_document
+from workbench.science.documents.returns import (
+    POSITION_COLUMNS,
+    market_forecasts,
+    position_rows,
+    returns_document,
+)
+from workbench.science.documents.score import score_document
+
+__all__ = [
+    "POSITION_COLUMNS",
+    "Document",
+    "calibrated_document",
+    "calibration_document",
+    "compare_document",
+    "elicit_document",
+    "exceed_document",
+    "market_forecasts",
+    "method_names",
+    "paper_tables_document",
+    "pooled_forecasts",
+    "position_rows",
+    "raw_forecasts",
+    "returns_document",
+    "score_document",
+]

@@ -1,0 +1,202 @@
+"""The document that `compare` prints."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from workbench.errors import UsageError
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
+from workbench.science.comparing.bootstrap import PairedResult
+from workbench.science.comparing.comparison import (
+    corrected,
+    effect_table,
+    mixed_comparisons,
+    paired_comparisons,
+    size_hints,
+    trial_anova,
+)
+from workbench.science.documents.forecasts import Document, method_names, raw_forecasts
+from workbench.science.pooling.ensembles import divergence_matrix
+from workbench.science.recipe import Prepared, Recipe, prepare
+from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.tables import Events, Forecasts
+
+#: What the paired bootstrap may draw.
+UNITS: dict[str, tuple[str, ...]] = {
+    "question": ("question",),
+    "event": ("event",),
+    "both": ("question", "event"),
+}
+
+
+def compare_document(
+    events: Events,
+    forecasts: Forecasts,
+    recipe: Recipe,
+    reference: str,
+    *,
+    methods: Sequence[str] = (),
+    variant: str = "forecast",
+    baselines: Sequence[str] = (),
+    unit: str = "question",
+    resamples: int = 20_000,
+    seed: int = 20261121,
+) -> Document:
+    """Every method against a reference, with what is needed to believe a difference: what `compare` prints.
+
+    Parameters
+    ----------
+    events, forecasts, recipe, methods, variant, baselines
+        As for `score_document`; the recipe goes for every method.
+    reference : str
+        A method, ``METHOD@VARIANT``, or a baseline.
+    unit : {"question", "event", "both"}
+        What the bootstrap draws.
+    resamples, seed : int
+        Of the paired bootstrap.
+
+    Raises
+    ------
+    UsageError
+        An unknown name, nothing to compare, or two methods that share no event.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.9, 0.1, 0.8, 0.2]}}, keyed_by="variant")
+    >>> document = compare_document(events, forecasts, Recipe(), "0.5", resamples=20)
+    >>> round(document["paired_bootstrap"]["question"]["m"]["overall"]["difference"], 6)
+    35.0
+    """
+    if unit not in UNITS:
+        raise UsageError(f"--unit must be question, event or both, not {unit!r}")
+    raw, values = {}, {}
+    names = method_names(forecasts, methods)
+    if reference.partition("@")[0] in forecasts.methods and reference not in names:
+        names.append(reference)
+    for name in names:
+        raw[name] = raw_forecasts(forecasts, name, variant)
+        values[name] = _on_all_events(prepare(raw[name], events, recipe), len(events))
+    for spec in dict.fromkeys([*baselines, *([reference] if reference not in values else [])]):
+        values[spec] = baseline_forecast(events, spec)
+    if len(values) < 2:
+        raise UsageError("there is nothing to compare: give at least one method beside the reference")
+    names, p_values = mcnemar_matrix(values, events.outcome)
+    others = len(values) - 1
+    return {
+        "reference": reference,
+        "resamples": resamples,
+        "seed": seed,
+        "paired_bootstrap": {
+            drawn: _paired(events, values, reference, by=drawn, resamples=resamples, seed=seed)
+            for drawn in UNITS[unit]
+        },
+        "mixed_model": {
+            name: {
+                part: {"difference": c.difference, "se": c.error, "interval": [c.low, c.high]}
+                for part, c in parts.items()
+            }
+            for name, parts in mixed_comparisons(events, values, reference).items()
+        },
+        "mcnemar": {"methods": names, "p": p_values.tolist()},
+        "consensus": {"methods": names, "agreement": consensus_matrix(values)[1].tolist()},
+        "divergence": {"methods": names, "bits": divergence_matrix(values)[1].tolist()},
+        "als": {key: _effects(events, values, complete=key == "complete") for key in ("complete", "all")},
+        "anova": {key: _anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
+        "sample_size": {
+            name: {"needed": hint.needed, "have": hint.have, "power": hint.power, "hint": hint.sentence()}
+            for name, hint in size_hints(events, values, reference).items()
+        },
+        "multiple_comparisons": (
+            f"{others} methods against one reference: about {0.05 * others:.1f} would show p < 0.05 "
+            "by chance alone; p_holm keeps the chance of any such to 5 %"
+        ),
+    }
+
+
+def _on_all_events(ready: Prepared, size: int) -> FloatArray:
+    p = np.full(size, np.nan)
+    p[ready.rows] = ready.p
+    return p
+
+
+def _paired(
+    events: Events, values: Mapping[str, FloatArray], reference: str, *, by: str, resamples: int, seed: int
+) -> Document:
+    results = paired_comparisons(
+        events,
+        values,
+        reference,
+        by_question=by == "question",
+        resamples=resamples,
+        seed=seed,
+        draws="multinomial",  # the stream behind the published reference values
+    )
+    p_holm = corrected(results)
+    return {
+        name: {
+            part: _pair(result) | ({"p_holm": p_holm[name]} if part == "overall" else {})
+            for part, result in parts.items()
+        }
+        for name, parts in results.items()
+    }
+
+
+def _pair(result: PairedResult) -> Document:
+    return {
+        "n": result.n,
+        "method": result.a,
+        "reference": result.b,
+        "difference": result.difference,
+        "interval": [result.low, result.high],
+        "method_interval": [result.a_low, result.a_high],
+        "se": result.error,
+        "p_one_sided": result.p_one_sided,
+        "p_two_sided": result.p_two_sided,
+        "stars": result.stars,
+    }
+
+
+def _effects(events: Events, values: Mapping[str, FloatArray], *, complete: bool) -> Document | None:
+    fit = effect_table(events, values, complete=complete)
+    if fit is None:
+        return None
+    effects = fit.effects
+    return {
+        "methods": list(fit.methods),
+        "mu": effects.mean,
+        "alpha": dict(zip(fit.methods, effects.method.tolist(), strict=True)),
+        "raw_mean": dict(zip(fit.methods, fit.raw_mean.tolist(), strict=True)),
+        "n": dict(zip(fit.methods, fit.n.tolist(), strict=True)),
+        "gamma": dict(zip(events.event_id[fit.rows].tolist(), effects.question.tolist(), strict=True)),
+        "gamma_sd": float(effects.question.std()),
+        "sweeps": effects.sweeps,
+    }
+
+
+def _anova(events: Events, raw: Mapping[str, FloatArray], *, complete: bool) -> Document | None:
+    table = trial_anova(events, raw, complete=complete)
+    if table is None:
+        return None
+    names, fit = table
+    shares = fit.shares
+    return {
+        "methods": names,
+        "N": fit.n,
+        "M": fit.methods,
+        "Q": fit.questions,
+        "grand_mean": fit.grand_mean,
+        "SS_method": fit.ss_method,
+        "SS_question": fit.ss_question,
+        "SS_residual": fit.ss_residual,
+        "SS_total": fit.ss_total,
+        "pct_method": shares[0],
+        "pct_question": shares[1],
+        "pct_residual": shares[2],
+        "df_method": fit.df_method,
+        "df_question": fit.df_question,
+        "df_residual": fit.df_residual,
+        "F_method": fit.f_method,
+        "F_question": fit.f_question,
+    }

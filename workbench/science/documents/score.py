@@ -1,0 +1,134 @@
+"""The document that `score` prints."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.errors import UsageError
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts, raw_forecasts
+from workbench.science.recipe import Recipe, prepare
+from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.scoring.scorecard import (
+    DEFAULT_METRICS,
+    Difficulty,
+    check_metrics,
+    difficulty_of,
+    scorecard,
+    subset_scorecard,
+)
+from workbench.science.tables import Events, Forecasts
+
+
+def score_document(
+    events: Events,
+    forecasts: Forecasts,
+    recipe: Recipe,
+    *,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    methods: Sequence[str] = (),
+    variant: str = "forecast",
+    baselines: Sequence[str] = (),
+    by: str = "",
+    subsets: int | None = None,
+) -> Document:
+    """Scores of every method by question type and overall: what `score` prints.
+
+    Parameters
+    ----------
+    events, forecasts : Events, Forecasts
+        Forecasts tied to these very events.
+    recipe : Recipe
+        What is done to the raw forecasts first.
+    metrics : sequence of str
+        Keys of `workbench.science.scoring.scorecard.METRICS`.
+    methods, baselines : sequence of str
+        All methods of the file when empty; specifications of `baseline_forecast`.
+    variant : str
+        Which published forecast is scored.
+    by : str
+        A column: also score within each of its values.
+    subsets : int, optional
+        Average the scores over all subsets of so many trials.
+
+    Raises
+    ------
+    UsageError
+        An unknown name, or a method that cannot be scored; the line starts with the method.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0], kind=["market", "dataset"])
+    >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.5, 0.0]}}, keyed_by="variant")
+    >>> score_document(events, forecasts, Recipe(), metrics=["brier"])["methods"]["m"]["brier"]
+    {'market': 0.25, 'dataset': 0.0, 'overall': 0.125}
+    """
+    metrics = check_metrics(metrics)
+    if subsets is not None and forecasts.keyed_by != "trial":
+        raise UsageError("--subsets needs a file of trials")
+    difficulty = None
+    if "abi" in metrics:
+        everyone = {
+            name: pooled_forecasts(forecasts, name, variant=variant, how="mean") for name in forecasts.methods
+        }
+        difficulty = difficulty_of(events, everyone)
+    entries: Document = {}
+    for name in method_names(forecasts, methods):
+        raw = raw_forecasts(forecasts, name, variant)
+        entries[name] = _score_entry(
+            name, raw, events, recipe, metrics, difficulty, by=by, subsets=subsets if raw.ndim == 2 else None
+        )
+    for spec in baselines:
+        plain = Recipe(clip=recipe.clip)
+        forecast = baseline_forecast(events, spec)
+        entries[spec] = _score_entry(spec, forecast, events, plain, metrics, difficulty, by=by)
+    return {"methods": entries}
+
+
+def _score_entry(
+    name: str,
+    raw: FloatArray,
+    events: Events,
+    recipe: Recipe,
+    metrics: Sequence[str],
+    difficulty: Difficulty | None,
+    *,
+    by: str = "",
+    subsets: int | None = None,
+) -> Document:
+    try:
+        if subsets is not None:
+            averaged, of_average, rows = subset_scorecard(raw, events, subsets, recipe.pool, metrics)
+            return {
+                **averaged,
+                "n": _counts(rows, events, raw),
+                "fitted": {},
+                "forecast_averaged": of_average,
+            }
+        ready = prepare(raw, events, recipe)
+        entry: Document = dict(scorecard(ready.p, ready.rows, events, metrics, difficulty))
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from error
+    entry["n"] = _counts(ready.rows, events, raw)
+    entry["fitted"] = ready.fitted
+    if by:
+        labels = events.text(by)[ready.rows]
+        entry["by"] = {}
+        for label in np.unique(labels):
+            inside = labels == label
+            rows = ready.rows[inside]
+            card = scorecard(ready.p[inside], rows, events, metrics, difficulty)
+            entry["by"][str(label)] = {**card, "n": _counts(rows, events, raw[rows])}
+    return entry
+
+
+def _counts(rows: IntArray, events: Events, raw: FloatArray) -> Document:
+    kinds, sizes = np.unique(events.kind[rows], return_counts=True)
+    counts: Document = {"market": 0, "dataset": 0}
+    counts |= {str(kind): int(size) for kind, size in zip(kinds, sizes, strict=True)}
+    counts["overall"] = len(rows)
+    counts["questions"] = len(np.unique(events.question[rows]))
+    if raw.ndim == 2:
+        number, how_often = np.unique(np.isfinite(raw).sum(axis=1), return_counts=True)
+        counts["trials"] = {str(k): int(v) for k, v in zip(number, how_often, strict=True)}
+    return counts
