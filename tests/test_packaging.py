@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.view import ANALYSIS_PACKAGES
+from sandbox.kernels.view import ANALYSIS_PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("workbench", "sandbox", "proxies", "kernels/analyst")

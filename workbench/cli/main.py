@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from workbench.cli import science
-from workbench.cli.analyze import analyze
+from workbench.cli.analyze import AnalyzeCommand, analyze
 from workbench.cli.apis import api_doc, apis
 from workbench.cli.audit import audit
 from workbench.cli.call import call
@@ -54,7 +54,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 
 # In the order of `workbench --help`: making runs, asking them, taking them elsewhere, data, screens, the rest.
-app.command()(analyze)
+app.command(cls=AnalyzeCommand)(analyze)
 app.command()(resume)
 app.command("runs")(list_runs)
 app.command()(show)
