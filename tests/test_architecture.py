@@ -1,8 +1,10 @@
 """The walls between the rooms, checked from the sources alone."""
 
 import ast
+import importlib
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,26 @@ def test_no_machine_path_is_in_a_tracked_file() -> None:
         if name and (ROOT / name).is_file() and str(ROOT).encode() in (ROOT / name).read_bytes()
     ]
     assert not bad
+
+
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for room in ("workbench", "sandbox", "proxies")
+    for path in (ROOT / room).rglob("*.py")
+)
+
+
+def undefined_names(module: object) -> list[str]:
+    """Names that a module offers in ``__all__`` without having them."""
+    return [name for name in getattr(module, "__all__", ()) if not hasattr(module, name)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_has_what_its_all_names(name: str) -> None:
+    assert undefined_names(importlib.import_module(name)) == []
+
+
+def test_the_rule_above_sees_a_name_that_is_not_there() -> None:
+    module = types.ModuleType("offered")
+    module.__dict__.update(__all__=["present", "absent"], present=1)
+    assert undefined_names(module) == ["absent"] and "workbench.store" in MODULES

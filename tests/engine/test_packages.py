@@ -29,8 +29,8 @@ from tests.fakes.hostile_packages import (
     with_sql,
 )
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
-from workbench.cli.reasoning import import_file
-from workbench.cli.screens import lab_environment
+from workbench.cli.export import import_file
+from workbench.cli.lab import lab_environment
 from workbench.engine.evidence.package import export_run, import_run
 from workbench.engine.run.state import load_state
 from workbench.store import Store

@@ -155,7 +155,7 @@ def _application_class(environment: dict[str, str]) -> Any:
 
         def setup_template_dirs(self) -> None:
             super().setup_template_dirs()
-            self.template_paths.insert(0, str(files("workbench.widgets") / "voila"))
+            self.template_paths.insert(0, str(files("workbench.cli") / "voila"))
 
         def listen(self) -> None:
             # a shell that starts us in the background has Ctrl-C ignored, and this would be inherited

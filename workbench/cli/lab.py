@@ -1,6 +1,5 @@
-"""``workbench serve`` and ``workbench lab``: the screens, from the command line."""
+"""``lab``: JupyterLab in the data folder, with the Analyst kernel in its launcher."""
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -8,46 +7,13 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, say
-from workbench.cli.runs import ISOLATION_OPTION
+from workbench.cli.common import ISOLATION_OPTION, command, leave_current_folder
 from workbench.engine.run.settings import check_level
-from workbench.errors import UsageError
 from workbench.settings import home_from
 from workbench.store.database import make_home
 
 #: What the kernels' provisioner reads (``sandbox.jupyter.provisioner``, not imported here: it loads Jupyter).
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("serve")(serve)
-    app.command("lab")(lab)
-
-
-@command
-def serve(
-    run: Annotated[
-        str | None, typer.Argument(help="Run id, a beginning of one, or `last`; none lists the runs.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port on 127.0.0.1; the first free one from 8866 unless told.")
-    ] = None,
-) -> None:
-    """Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."""
-    from workbench.engine import load_run
-    from workbench.widgets.server import serve as serve_dashboards
-
-    home = home_from(os.environ)
-    run_id = load_run(home, run).document()["run_id"] if run is not None else None
-    leave_current_folder()
-    say("Starting the dashboard; Ctrl-C ends it.")
-    serve_dashboards(home, run_id, port=port, announce=_print_address)
-
-
-def _print_address(url: str) -> None:
-    sys.stdout.write(url + "\n")
-    sys.stdout.flush()
 
 
 @command
@@ -61,8 +27,6 @@ def lab(
     """Start JupyterLab in the data folder, with the Analyst kernel in its launcher."""
     if isolation is not None:
         check_level(isolation)
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise UsageError("JupyterLab is not installed: pip install 'analyst-workbench[lab]'")
     home = home_from(os.environ)
     make_home(home)
     arguments = [
@@ -84,15 +48,6 @@ def lab(
     # This process becomes JupyterLab: whoever stops it, by Ctrl-C or a signal, stops JupyterLab and leaves nothing behind.
     leave_current_folder()
     os.execve(sys.executable, arguments, {**lab_environment(isolation), "WORKBENCH_HOME": str(home)})
-
-
-def leave_current_folder() -> None:
-    """Go to the root folder, so that a server and its extensions find nothing of the folder that the user stands in.
-
-    Jupyter's parts look into the current folder without being asked: Voila's extension runs ``voila.py`` there, the
-    language server extension starts programs below ``node_modules``, Voila's page takes in ``custom/custom.css``.
-    """
-    os.chdir(os.sep)
 
 
 def lab_environment(isolation: str | None = None) -> dict[str, str]:
