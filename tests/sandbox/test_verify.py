@@ -9,10 +9,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
 from sandbox.journal import seal_line
-from sandbox.verify import content_hash, last_stamp, normalise, stamp, verify_proof
+from sandbox.verify import last_stamp, normalise, stamp, verify_proof
 
 
 class Recorder:

@@ -23,9 +23,9 @@ def apis(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """List the endpoints, or those that match some words."""
-    from proxies.catalogue import load_catalogue
+    from workbench.settings import catalogue_of, home_from
 
-    catalogue = load_catalogue()
+    catalogue = catalogue_of(home_from(os.environ))
     found = catalogue.search(pattern) if pattern else [catalogue.resolve(path) for path in catalogue.paths()]
     if as_json:
         emit_json(
@@ -44,9 +44,10 @@ def apis(
 @command
 def doc(paths: Annotated[list[str], typer.Argument(help="Endpoint paths, 1 to 25.")]) -> None:
     """Print the documentation of endpoints, with an example that runs."""
-    from proxies.catalogue import api_doc, load_catalogue
+    from proxies.catalogue import api_doc
+    from workbench.settings import catalogue_of, home_from
 
-    typer.echo(api_doc(load_catalogue(), paths))
+    typer.echo(api_doc(catalogue_of(home_from(os.environ)), paths))
 
 
 @command
@@ -84,13 +85,13 @@ async def _call(path: str, params: dict[str, Any], cutoff_text: str, *, strict: 
     from proxies.asof.clock import Cutoff
     from proxies.broker import open_broker
     from proxies.ledger import Address
-    from proxies.settings import ProxySettings
     from workbench.cli.runs import open_store
+    from workbench.settings import proxy_settings
     from workbench.store import ApiLedger
 
     store = open_store()
     cutoff = Cutoff.parse(cutoff_text)
-    broker = open_broker(ProxySettings.from_environment(os.environ, cache_path=store.home / "cache.db"))
+    broker = open_broker(proxy_settings(os.environ, store.home))
     ledger = ApiLedger(store)
     # A person's calls are filed too, in a run of their own that no event log belongs to.
     address = Address(

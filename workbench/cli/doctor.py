@@ -36,10 +36,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 def _report() -> dict[str, Any]:
     from jupyter_client.kernelspec import KernelSpecManager
 
-    from proxies.catalogue import load_catalogue
     from sandbox import Sandbox
     from workbench.engine.manifest import packages
-    from workbench.settings import home_from
+    from workbench.settings import catalogue_of, home_from
     from workbench.version import __version__
 
     async def probe() -> tuple[str, list[str], str]:
@@ -51,7 +50,7 @@ def _report() -> dict[str, Any]:
         return found.level, list(found.refused), found.memory
 
     level, refused, memory = asyncio.run(probe())
-    names = {source.key.variable for source in load_catalogue().sources() if source.key}
+    names = {source.key.variable for source in catalogue_of(home_from(os.environ)).sources() if source.key}
     home = home_from(os.environ)
     cache = home / "cache.db"
     specs = KernelSpecManager().find_kernel_specs()

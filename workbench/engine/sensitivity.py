@@ -5,11 +5,11 @@ from typing import Any
 
 import orjson
 
-from proxies.catalogue import load_catalogue
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.state import RunState
 from workbench.propositions import NodeId
+from workbench.settings import catalogue_of
 from workbench.store import ApiLedger, Store
 from workbench.synthesis.commands import sensitivity_report
 
@@ -58,7 +58,7 @@ def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
 
     Two leaves that read the same series over other spans read the same source: their errors go together.
     """
-    catalogue = load_catalogue()
+    catalogue = catalogue_of(store.home)
     dated: dict[str, frozenset[str]] = {}
 
     def dates_of(path: str) -> frozenset[str]:
