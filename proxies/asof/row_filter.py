@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import not_
 from typing import Any
 
 from proxies.asof import guards
@@ -104,24 +106,21 @@ class RowFilter:
         )
 
     def _filter_list(self, rows: list[Any]) -> list[Any]:
-        """The fast branch: all rows judged at once. 100,000 rows take 40 ms here and 400 ms one by one."""
-        out = []
-        fields = self._endpoint.fields.keys()
+        """The fast branch: all rows judged at once, ten times as fast as one by one for 100,000 of them."""
         reasons = self._judge.reasons(rows)
-        self._dropped.update(filter(None, reasons))
-        undated = self._dropped[UNDATED] > 0
-        for row, reason in zip(rows, reasons, strict=True):
-            if reason is None:
-                out.append(
-                    row
-                    if type(row) is dict and row.keys() <= fields
-                    else guards.listed_only(row, self._endpoint)
-                )
-            elif undated and reason == UNDATED:
-                self._undated.append(len(out))
-        self._dropped = +self._dropped
+        self._dropped = Counter(filter(None, reasons))
+        out = list(compress(rows, map(not_, reasons)))
         self._stayed = len(out)
-        return out
+        if self._dropped[UNDATED]:
+            stayed = 0
+            for reason in reasons:
+                if reason == UNDATED:
+                    self._undated.append(stayed)
+                stayed += reason is None
+        fields = self._endpoint.fields.keys()
+        if set(map(type, out)) <= {dict} and set().union(*out) <= fields:
+            return out
+        return [guards.listed_only(row, self._endpoint) for row in out]
 
     def _filter_row(self, row: Any) -> Any:
         shown = self._shown(row)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -187,7 +188,10 @@ class StampJudge(Judge):
         row = self._row
         if not row.field or "." in row.field or row.fallback or row.soft or set(map(type, rows)) != {dict}:
             return super().reasons(rows)
-        values = [item.get(row.field) for item in rows]
+        try:
+            values = list(map(itemgetter(row.field), rows))
+        except KeyError:
+            return super().reasons(rows)
         if set(map(type, values)) != {str}:
             return super().reasons(rows)
         self._judge_texts(set(values) - self._texts.keys())
