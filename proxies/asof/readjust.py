@@ -14,8 +14,8 @@ from statistics import median
 from typing import Any, TypeGuard
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
+from proxies.asof.market_status import market_at
 from proxies.asof.policies.base import ApiRequest, Context, Lookup
-from proxies.asof.standing import market_at
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused
 

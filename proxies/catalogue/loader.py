@@ -309,7 +309,7 @@ def _source_row(name: str, document: Any) -> SourceRow:
             raise CatalogueError(
                 f"{name}: the endpoint {path!r} states no as_of: give it a policy ({policies}) and a residual risk"
             ) from None
-        raise CatalogueError(f"{name}: {place}: {first['msg']}") from None
+        raise CatalogueError(f"{name}: {place + ': ' if place else ''}{first['msg']}") from None
 
 
 @functools.cache

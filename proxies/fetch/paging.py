@@ -24,7 +24,7 @@ class SinglePage:
 
     params: Mapping[str, Any]
     _sent: bool = False
-    _settled: Filtered | None = None
+    _filtered: Filtered | None = None
 
     def next(self) -> Mapping[str, Any] | None:
         """The parameters of the next page, or None when there is enough."""
@@ -35,12 +35,12 @@ class SinglePage:
 
     def add(self, payload: Any, filtered: Filtered) -> None:
         """Add the page."""
-        self._settled = filtered
+        self._filtered = filtered
 
     def result(self) -> Filtered:
         """The whole answer."""
-        assert self._settled is not None, "a page was taken"
-        return self._settled
+        assert self._filtered is not None, "a page was taken"
+        return self._filtered
 
 
 @dataclass(slots=True)
@@ -52,12 +52,12 @@ class GrowingPage:
     wanted: int
     most: int
     _size: int = 0
-    _settled: Filtered | None = None
+    _filtered: Filtered | None = None
     _full: bool = True
 
     def next(self) -> Mapping[str, Any] | None:
         """The parameters of the next try: a size that grows until enough rows survive."""
-        if self._settled is not None and (len(self._settled.data) >= self.wanted or not self._full):
+        if self._filtered is not None and (len(self._filtered.data) >= self.wanted or not self._full):
             return None
         if self._size >= self.most:
             return None
@@ -66,15 +66,15 @@ class GrowingPage:
 
     def add(self, payload: Any, filtered: Filtered) -> None:
         """Add a try; fewer rows than asked means that there are no more."""
-        self._settled = filtered
+        self._filtered = filtered
         self._full = isinstance(payload, list) and len(payload) >= self._size
 
     def result(self) -> Filtered:
         """The first rows, as many as wanted."""
-        assert self._settled is not None, "a page was taken"
+        assert self._filtered is not None, "a page was taken"
         # a larger try holds undated rows beyond the last one handed out; how large it was follows from late rows
-        undated = tuple(place for place in self._settled.undated if place < self.wanted)
-        return replace(self._settled, data=self._settled.data[: self.wanted], undated=undated)
+        undated = tuple(place for place in self._filtered.undated if place < self.wanted)
+        return replace(self._filtered, data=self._filtered.data[: self.wanted], undated=undated)
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ class HttpRequest:
 
 
 class Transport(Protocol):
-    """One exchange with an upstream: the seam that tests and other clients stand behind."""
+    """Sends one HTTP request. Tests and Yahoo's curl put their own in its place; `RetryingTransport` calls it."""
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
         """The response, or TransportError when there was none."""
@@ -62,7 +62,7 @@ class TransportError(Exception):
 
 
 class _Keyed(httpx.AsyncBaseTransport):
-    """Adds the key on the last yard, after the client has logged and kept its own copy of the request."""
+    """Adds the key below httpx's client, which logs requests and copies them into its exceptions: neither has the key."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, key: Key | None, secret: str) -> None:
         self._inner, self._key, self._secret = inner, key, secret
@@ -162,7 +162,7 @@ def redact(text: str, secrets: tuple[str, ...]) -> str:
 
 @dataclass(slots=True)
 class RetryingTransport:
-    """Sends one source's calls: paced, bounded in number, repeated where that can help.
+    """Sends one source's requests: paced, at most so many at once, repeated after 429 and 5xx.
 
     Parameters
     ----------

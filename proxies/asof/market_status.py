@@ -1,7 +1,7 @@
-"""A market's state at the cutoff, told from the instants on its record and from nothing that describes today.
+"""A market's status at the cutoff, computed from the instants on its record and from nothing that describes today.
 
-A filtered market's record says "filtered", with its result; under a cutoff none of that is told. What was known then
-follows from when it opened and when trading ended. An end after the cutoff is not told either: exchanges bring it
+A settled market's record says "settled", with its result; under a cutoff none of that is shown. What was known then
+follows from when it opened and when trading ended. An end after the cutoff is not shown either: exchanges bring it
 forward when the outcome is out.
 """
 
