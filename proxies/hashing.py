@@ -42,3 +42,8 @@ def canonical_json(value: Any, *, default: Callable[[Any], Any] | None = None) -
     b'{"a":"x","b":[1.0,null]}'
     """
     return orjson.dumps(value, default=default, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+
+
+def content_hash(value: Any) -> str:
+    """Return the hash of a value's canonical JSON: what an answer's meta states and ``verify`` compares."""
+    return sha256_of(canonical_json(value))

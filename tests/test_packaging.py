@@ -21,13 +21,13 @@ SOURCES = ("workbench", "sandbox", "proxies", "kernels/analyst")
 NEEDED_BY_OTHERS = {"jsonschema", "mcp"}
 
 
-def canonical(name: str) -> str:
+def canonical_json(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def declared() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {canonical(re.split(r"[<>=!~\[; ]", line)[0]) for line in project["dependencies"]}
+    return {canonical_json(re.split(r"[<>=!~\[; ]", line)[0]) for line in project["dependencies"]}
 
 
 def imported(folders: tuple[str, ...] = SOURCES) -> dict[str, str]:
@@ -47,7 +47,7 @@ def imported(folders: tuple[str, ...] = SOURCES) -> dict[str, str]:
                 names = [node.module]
             for name in {name.partition(".")[0] for name in names} - own - set(sys.stdlib_module_names):
                 for distribution in distributions.get(name, [name]):
-                    found.setdefault(canonical(distribution), str(path.relative_to(ROOT)))
+                    found.setdefault(canonical_json(distribution), str(path.relative_to(ROOT)))
     return found
 
 

@@ -170,15 +170,15 @@ def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
 
 def apis(pattern: str | None = None) -> list[dict[str, Any]]:
     """Return the endpoints a cell can call, all or those that match some words."""
-    return documents.apis(pattern)
+    return documents.apis(pattern, environ=os.environ)
 
 
 def api_doc(*paths: str) -> str:
     """Return the documentation of endpoints, with an example that runs."""
     from proxies.catalogue import api_doc as documentation
-    from proxies.catalogue import load_catalogue
+    from workbench.settings import catalogue_of, home_from
 
-    return documentation(load_catalogue(), list(paths))
+    return documentation(catalogue_of(home_from(os.environ)), list(paths))
 
 
 def call(
@@ -344,7 +344,7 @@ class Analysis:
 
         What had to be changed to fit the format is said on stderr, one line each.
         """
-        from sandbox.atomic import replace_file
+        from proxies.atomic import replace_file
         from workbench.engine.evidence.package import FORMATS, export_run
         from workbench.synthesis.rules.normalise import check_normaliser
 

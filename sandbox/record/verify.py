@@ -24,7 +24,7 @@ from typing import Any
 import orjson
 
 from proxies.errors import Refused
-from proxies.hashing import canonical_json, sha256_of
+from proxies.hashing import content_hash
 from proxies.ledger import Answer, LedgerRow
 from sandbox.errors import JournalBroken, SandboxError
 from sandbox.manager import Sandbox
@@ -157,11 +157,6 @@ def last_stamp(journal: Path) -> dict[str, Any] | None:
     """The last outcome that was stamped, or None."""
     stamps = [line["facts"] for line in read_lines(journal) if line["kind"] == "stamp"]
     return stamps[-1] if stamps else None
-
-
-def content_hash(data: Any) -> str:
-    """The hash of an answer's data: SHA-256 of its canonical JSON, as the broker states it."""
-    return sha256_of(canonical_json(data))
 
 
 def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:

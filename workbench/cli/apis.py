@@ -1,5 +1,6 @@
 """``apis`` and ``api-doc``: what the broker can be asked."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -15,7 +16,7 @@ def apis(
     """List the endpoints, or those that match some words."""
     from workbench.engine import documents
 
-    entries = documents.apis(pattern)
+    entries = documents.apis(pattern, environ=os.environ)
     if as_json:
         emit_json(entries)
         return
@@ -29,6 +30,6 @@ def apis(
 def api_doc(paths: Annotated[list[str], typer.Argument(help="Endpoint paths, 1 to 25.")]) -> None:
     """Print the documentation of endpoints, with an example that runs."""
     from proxies.catalogue import api_doc as documentation
-    from proxies.catalogue import load_catalogue
+    from workbench.settings import catalogue_of, home_from
 
-    typer.echo(documentation(load_catalogue(), paths))
+    typer.echo(documentation(catalogue_of(home_from(os.environ)), paths))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
-from proxies.errors import ProxyError, Refused
+from proxies.errors import CatalogueError, ProxyError, Refused
 from sandbox.errors import IsolationUnavailable, SandboxError
 from workbench.errors import WorkbenchError
 
@@ -67,7 +67,7 @@ def exit_code(error: BaseException) -> int:
     match error:
         case WorkbenchError():
             return error.exit_code
-        case Refused():
+        case Refused() | CatalogueError():  # the latter: a file of the user's own, or an installed package
             return USAGE
         case ProxyError():
             return PROVIDER

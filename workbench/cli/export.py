@@ -29,7 +29,7 @@ def export(
     ] = "scale",
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
-    from sandbox.atomic import replace_file
+    from proxies.atomic import replace_file
     from workbench.engine.evidence.package import export_run
     from workbench.synthesis.exchange.bayes_net import OnMisfit
     from workbench.synthesis.rules.normalise import check_normaliser

@@ -83,6 +83,8 @@ def main() -> None:
     """Run the command line; usage errors of the options end in one line and exit code 2 too."""
     for complaint in load_keys(Path(".env"), os.environ):
         say(f"workbench: {complaint}")
+    # no Python that is started from here may import from the current folder: it may be somebody else's
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         # Without standalone mode an exit code asked for by a command is what the call returns.
         sys.exit(app(standalone_mode=False) or 0)

@@ -159,11 +159,11 @@ async def verification(
     }
 
 
-def apis(pattern: str | None = None) -> list[dict[str, Any]]:
+def apis(pattern: str | None = None, *, environ: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the endpoints of the catalogue, all or those that match some words: ``workbench apis``."""
-    from proxies.catalogue import load_catalogue
+    from workbench.settings import catalogue_of, home_from
 
-    catalogue = load_catalogue()
+    catalogue = catalogue_of(home_from(environ))
     entries = catalogue.search(pattern) if pattern else map(catalogue.resolve, catalogue.paths())
     return [
         {"path": entry.path, "description": entry.description, "policy": entry.as_of.policy}
@@ -187,10 +187,10 @@ async def call(
     from proxies.asof.clock import Cutoff
     from proxies.broker import open_broker
     from proxies.ledger import Address
-    from proxies.settings import ProxySettings
+    from workbench.settings import proxy_settings
 
     instant = Cutoff.parse(cutoff)
-    broker = open_broker(ProxySettings.from_environment(environ, cache_path=store.home / "cache.db"))
+    broker = open_broker(proxy_settings(environ, store.home))
     ledger = ApiLedger(store)
     address = Address(
         run="call", node="-", trial=0, attempt=0, stage="call", step=ledger.count("call"), retry=0
@@ -206,10 +206,9 @@ async def doctor(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return what works on this machine, what does not, and why: ``workbench doctor``. No key, only names of keys."""
     from jupyter_client.kernelspec import KernelSpecManager
 
-    from proxies.catalogue import load_catalogue
     from sandbox import Sandbox
     from workbench.engine.run.manifest import packages
-    from workbench.settings import home_from
+    from workbench.settings import catalogue_of, home_from
     from workbench.version import __version__
 
     sandbox = Sandbox()
@@ -217,7 +216,7 @@ async def doctor(environ: Mapping[str, str]) -> dict[str, Any]:
         probe = await sandbox.probe()
     finally:
         await sandbox.aclose()
-    key_names = {source.key.variable for source in load_catalogue().sources() if source.key}
+    key_names = {source.key.variable for source in catalogue_of(home_from(environ)).sources() if source.key}
     home = home_from(environ)
     cache = home / "cache.db"
     return {

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from sandbox.atomic import replace_file
+from proxies.atomic import replace_file
 from workbench.engine.run.manifest import manifest
 from workbench.engine.run.state import RunState
 from workbench.store import ApiLedger, ModelLedger, Store

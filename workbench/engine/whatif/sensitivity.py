@@ -5,12 +5,12 @@ from typing import Any
 
 import orjson
 
-from proxies.catalogue import load_catalogue
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.run.state import RunState
 from workbench.engine.tree_documents import sensitivity_report
 from workbench.propositions import NodeId
+from workbench.settings import catalogue_of
 from workbench.store import ApiLedger, ModelLedger, Store
 
 
@@ -50,7 +50,7 @@ def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
 
     Two leaves that read the same series over other spans read the same source: their errors go together.
     """
-    catalogue = load_catalogue()
+    catalogue = catalogue_of(store.home)
     dated: dict[str, frozenset[str]] = {}
 
     def dates_of(path: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""DBnomics' lists and series, and the members of an index."""
+"""DBnomics' lists and series."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,10 +32,10 @@ def unpack_dbnomics(payload: Any, params: Mapping[str, Any]) -> Any:
         }
         frequency = str(doc.get("@frequency") or "")
         rows = [
-            {"@frequency": frequency} | {name: column[at] for name, column in columns.items()}
-            for at in range(len(starts))
+            {"@frequency": frequency} | {name: column[place] for name, column in columns.items()}
+            for place in range(len(starts))
         ]
-        kept = {
+        described = {
             k: doc[k]
             for k in (
                 "@frequency",
@@ -48,7 +48,7 @@ def unpack_dbnomics(payload: Any, params: Mapping[str, Any]) -> Any:
             )
             if k in doc
         }
-        docs.append({**kept, "rows": rows})
+        docs.append({**described, "rows": rows})
     return {"series": {"docs": docs}}
 
 
@@ -57,9 +57,10 @@ def pack_dbnomics(data: Any, params: Mapping[str, Any]) -> Any:
     docs = []
     for doc in data["series"]["docs"]:
         rows = doc["rows"]
-        kept = {k: v for k, v in doc.items() if k != "rows"}
+        described = {k: v for k, v in doc.items() if k != "rows"}
         docs.append(
-            kept | {name: [row.get(name) for row in rows] for name in ("period", "period_start_day", "value")}
+            described
+            | {name: [row.get(name) for row in rows] for name in ("period", "period_start_day", "value")}
         )
     return {
         "series": {
@@ -69,13 +70,3 @@ def pack_dbnomics(data: Any, params: Mapping[str, Any]) -> Any:
             "offset": int(params.get("offset") or 0),
         }
     }
-
-
-def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
-    """The members of an index, by ticker; those that left are for the policy alone."""
-    kept = [
-        {name: row.get(name) for name in ("symbol", "name", "dateAdded")}
-        for row in data
-        if row.get("until") is None
-    ]
-    return sorted(kept, key=lambda row: str(row["symbol"]))

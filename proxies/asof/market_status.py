@@ -1,7 +1,7 @@
-"""A market's state at the cutoff, told from the instants on its record and from nothing that describes today.
+"""A market's status at the cutoff, computed from the instants on its record and from nothing that describes today.
 
-A settled market's record says "settled", with its result; under a cutoff none of that is told. What was known then
-follows from when it opened and when trading ended. An end after the cutoff is not told either: exchanges bring it
+A settled market's record says "settled", with its result; under a cutoff none of that is shown. What was known then
+follows from when it opened and when trading ended. An end after the cutoff is not shown either: exchanges bring it
 forward when the outcome is out.
 """
 
@@ -16,7 +16,7 @@ from proxies.catalogue.schema import State
 _INSTANT = Stamp(zone=ZoneInfo("UTC"))
 
 
-def stander(state: State, cutoff: Cutoff) -> Callable[[Any], Any]:
+def market_at(state: State, cutoff: Cutoff) -> Callable[[Any], Any]:
     """A function from a market, or an event with markets, to the same with ``status`` as of the cutoff.
 
     ``status`` is ``unopened`` (listed, trading had not begun), ``open``, ``past its planned end`` (no end of trading is
@@ -35,14 +35,14 @@ def stander(state: State, cutoff: Cutoff) -> Callable[[Any], Any]:
             return "unopened"
         return "past its planned end" if state.planned and over(row.get(state.planned)) else "open"
 
-    def one(row: Any) -> Any:
+    def changed(row: Any) -> Any:
         if not isinstance(row, dict):
             return row
         out = {name: value for name, value in row.items() if name != state.closes}
         if state.of in row:
             out["status"] = status(row)
         if isinstance(out.get("markets"), list):
-            out["markets"] = [one(market) for market in out["markets"]]
+            out["markets"] = [changed(market) for market in out["markets"]]
         return out
 
-    return one
+    return changed
