@@ -21,13 +21,13 @@ SOURCES = ("workbench", "sandbox", "proxies", "kernels/analyst")
 NEEDED_BY_OTHERS = {"jsonschema", "mcp"}
 
 
-def canonical_json(name: str) -> str:
+def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def declared() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {canonical_json(re.split(r"[<>=!~\[; ]", line)[0]) for line in project["dependencies"]}
+    return {canonical_name(re.split(r"[<>=!~\[; ]", line)[0]) for line in project["dependencies"]}
 
 
 def imported(folders: tuple[str, ...] = SOURCES) -> dict[str, str]:
@@ -47,7 +47,7 @@ def imported(folders: tuple[str, ...] = SOURCES) -> dict[str, str]:
                 names = [node.module]
             for name in {name.partition(".")[0] for name in names} - own - set(sys.stdlib_module_names):
                 for distribution in distributions.get(name, [name]):
-                    found.setdefault(canonical_json(distribution), str(path.relative_to(ROOT)))
+                    found.setdefault(canonical_name(distribution), str(path.relative_to(ROOT)))
     return found
 
 
@@ -57,7 +57,7 @@ def test_whatever_is_imported_is_declared() -> None:
 
 
 def test_whatever_is_declared_is_imported_or_offered_to_cells() -> None:
-    needed = {*imported(), *map(canonical, ANALYSIS_PACKAGES), *NEEDED_BY_OTHERS, "jupyterlab"}
+    needed = {*imported(), *map(canonical_name, ANALYSIS_PACKAGES), *NEEDED_BY_OTHERS, "jupyterlab"}
     assert declared() <= needed  # jupyterlab: `workbench lab` starts it as a program
 
 
