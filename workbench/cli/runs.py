@@ -178,6 +178,7 @@ def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
                 "model": state.settings.model,
                 "started_utc": state.started_utc,
                 "imported": state.imported.to_json() if state.imported else None,
+                **({"not_installed": absent} if (absent := state.not_installed()) else {}),
             }
         )
     if as_json:
@@ -187,6 +188,8 @@ def list_runs(as_json: Annotated[bool, _JSON] = False) -> None:
         typer.echo(
             f"{row['run_id']}  {row['status']:8}{percent(row['p']):>6}  {row['cutoff']}  {'IMPORTED  ' if row['imported'] else ''}{row['statement']}"
         )
+        if "not_installed" in row:
+            typer.echo(f"    {row['not_installed']}")
     if not rows:
         say(f"no runs in {store.home} yet: `workbench analyze` or `workbench demo` makes one")
 

@@ -1,5 +1,7 @@
 """Grounders without a notebook: one asks the model, one asks a data source, one asks nobody, one is broken."""
 
+from itertools import pairwise
+
 from stranger.evidence import NoteEvidence
 from workbench.agents.base import Grounding
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
@@ -36,12 +38,12 @@ class SeriesGrounder:
     async def ground(self, task):
         answer = await task.call_api("embedded/series/observations", {"series_id": "SP500"}, step=0)
         values = [row["value"] for row in answer.data][-self.days - 1 :]
-        p = sum(later > earlier for earlier, later in zip(values, values[1:], strict=False)) / self.days
+        p = sum(later > earlier for earlier, later in pairwise(values)) / self.days
         steps = (
             TraceStep(
                 title="Read the index", text=f"{len(values)} closes", answers=(answer.meta["content_hash"],)
             ),
-            TraceStep(title="Count the days on which it rose", text=f"{p:.2f} of {self.days}", p=p),
+            TraceStep(title="Count the days on which it rose", text=f"{p:.0%} of {self.days}", p=p),
         )
         return Grounding(
             belief=Belief(p=p, key_factor="days up", report=f"It rose on {p:.0%} of the days."),

@@ -194,7 +194,7 @@ def _event(values: dict[str, Any]) -> None:
         raise PackageRefused("an event says its place twice")
     place = {name: values[name] for name in ("kind", "node", "trial")}
     try:
-        event = ev.parse_event(upcast(data | place, values["v"], seq=values["seq"]))
+        event = ev.parse_event(upcast(data | place, values["v"], seq=int(values.get("seq", 0))))
     except StoreTooNew as error:
         raise PackageRefused(f"its {error}") from None
     except ValidationError as error:

@@ -43,6 +43,7 @@ async def open_engine(
     model : Model, optional
         Instead of the one ``settings`` name.
     """
+    settings.require_installed()
     proxy_settings = replace(
         ProxySettings.from_environment(environ, cache_path=store.home / "cache.db"),
         embedded_root=embedded_root,
