@@ -217,3 +217,17 @@ def test_a_leaf_whose_process_ended_before_its_check_is_checked_on_resume(
     store.close()
     assert all(trial.verified for trial in after.trials.values()) and after.finished
     assert "5 proofs" in said(tmp_path, "verify", state.run_id)
+
+
+def test_its_source_is_in_the_catalogue_and_makes_its_own_requests(package: object) -> None:
+    plugins = pytest.importorskip("proxies.catalogue.plugins", reason="sources of packages come with branch c5")
+    from proxies.catalogue import api_doc, load_catalogue
+
+    load_catalogue.cache_clear()
+    plugins.installed_plugins.cache_clear()
+    try:
+        assert "One row per day." in api_doc(load_catalogue(), ["stranger/prices"])
+        assert plugins.installed_plugins()["stranger"].source.__name__ == "StrangerSource"
+    finally:
+        load_catalogue.cache_clear()
+        plugins.installed_plugins.cache_clear()
