@@ -220,7 +220,9 @@ def test_a_leaf_whose_process_ended_before_its_check_is_checked_on_resume(
 
 
 def test_its_source_is_in_the_catalogue_and_makes_its_own_requests(package: object) -> None:
-    plugins = pytest.importorskip("proxies.catalogue.plugins", reason="sources of packages come with branch c5")
+    plugins = pytest.importorskip(
+        "proxies.catalogue.plugins", reason="sources of packages come with branch c5"
+    )
     from proxies.catalogue import api_doc, load_catalogue
 
     load_catalogue.cache_clear()
