@@ -5,6 +5,7 @@ import importlib
 import json
 import sqlite3
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from sandbox import Sandbox
-from tests.command_line import run_cli
+from tests.browser.conftest import start
+from tests.command_line import run_cli, run_process
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import RunSettings, with_preset
@@ -198,6 +200,12 @@ def test_a_grounder_that_raises_fails_its_leaves_and_names_its_package(
     assert state.stopped is not None and state.stopped.why == "failure"
 
 
+def test_evidence_that_could_not_be_read_back_is_not_recorded(package: object, tmp_path: Path) -> None:
+    state = work(tmp_path, grounder="stranger-unreadable")
+    assert not any(trial.belief for trial in state.trials.values())
+    assert "no evidence named 'stranger-nowhere'" in (state.trial("P1", 1).failure or "")
+
+
 def test_a_leaf_whose_process_ended_before_its_check_is_checked_on_resume(
     package: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,3 +241,29 @@ def test_its_source_is_in_the_catalogue_and_makes_its_own_requests(package: obje
     finally:
         load_catalogue.cache_clear()
         plugins.installed_plugins.cache_clear()
+
+
+def test_the_command_line_takes_its_parts_in_a_process_of_its_own(tmp_path: Path) -> None:
+    words = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30")
+    parts = ("--grounder", "stranger-constant", "--rule", "stranger-geometric")
+    done = run_process(tmp_path, "analyze", *words, *parts, "--json", PYTHONPATH=str(PACKAGE))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["root"]["p"] == pytest.approx(0.5) and document["status"] == "done"
+    gone = run_process(tmp_path, "analyze", *words, *parts)
+    assert gone.returncode == 2 and "no synthesizer named 'stranger-geometric'" in gone.stderr
+
+
+def test_its_run_is_served(package: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_id = work(tmp_path, grounder="stranger-series").run_id
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
+    served = start(tmp_path / "home", run_id)
+    try:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(served.url, timeout=120) as answer:
+            page = answer.read().decode()
+        assert answer.status == 200 and "widget-view" in page and "Traceback" not in page
+    finally:
+        served.stop()
+        assert served.process.stdout is not None
+        served.process.stdout.close()

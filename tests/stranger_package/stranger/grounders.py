@@ -74,3 +74,17 @@ class BrokenGrounder:
 
     async def ground(self, task):
         raise KeyError("a key that is not there")
+
+
+class NowhereEvidence(NoteEvidence):
+    kind = "stranger-nowhere"
+
+
+class UnreadableGrounder:
+    """Its kind of evidence is registered nowhere."""
+
+    def __init__(self, settings, options):
+        no_options("stranger-unreadable", options)
+
+    async def ground(self, task):
+        return Grounding(belief=Belief(p=0.5), evidence=NowhereEvidence("0.5"))
