@@ -31,3 +31,6 @@ def list_runs(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
         for row in rows
     ]
     show_table(("run", "status", "p", "cutoff", "statement"), lines)
+    for row in rows:
+        if "not_installed" in row:
+            say(f"{row['run_id']}: {row['not_installed']}")

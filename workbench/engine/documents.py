@@ -36,6 +36,7 @@ def _run_row(state: RunState) -> dict[str, Any]:
         "model": state.settings.model,
         "started_utc": state.started_utc,
         "imported": state.imported.to_json() if state.imported else None,
+        **({"not_installed": absent} if (absent := state.not_installed()) else {}),
     }
 
 

@@ -81,6 +81,8 @@ def run_lines(view: RunView) -> list[str]:
     lines.append(" · ".join(facts))
     if view.state.imported is not None:
         lines.append(view.state.imported.line())
+    if (absent := view.state.not_installed()) is not None:
+        lines.append(absent)
     cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
     lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
     if view.base_rate is not None:

@@ -43,7 +43,7 @@ class SeriesGrounder:
             TraceStep(
                 title="Read the index", text=f"{len(values)} closes", answers=(answer.meta["content_hash"],)
             ),
-            TraceStep(title="Count the days on which it rose", text=f"{p:.2f} of {self.days}", p=p),
+            TraceStep(title="Count the days on which it rose", text=f"{p:.0%} of {self.days}", p=p),
         )
         return Grounding(
             belief=Belief(p=p, key_factor="days up", report=f"It rose on {p:.0%} of the days."),
@@ -74,3 +74,17 @@ class BrokenGrounder:
 
     async def ground(self, task):
         raise KeyError("a key that is not there")
+
+
+class NowhereEvidence(NoteEvidence):
+    kind = "stranger-nowhere"
+
+
+class UnreadableGrounder:
+    """Its kind of evidence is registered nowhere."""
+
+    def __init__(self, settings, options):
+        no_options("stranger-unreadable", options)
+
+    async def ground(self, task):
+        return Grounding(belief=Belief(p=0.5), evidence=NowhereEvidence("0.5"))

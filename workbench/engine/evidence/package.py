@@ -67,7 +67,8 @@ def export_run(
     if to not in FORMATS:
         raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
     made: Export = export_tree(state.tree, to, misfit, normalise)
-    return made.text.encode(), made.notes
+    absent = state.not_installed()
+    return made.text.encode(), (*made.notes, *((absent,) if absent else ()))
 
 
 def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: bool = False) -> str:

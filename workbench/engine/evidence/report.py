@@ -61,6 +61,7 @@ def report_html(store: Store, state: RunState) -> str:
         run_id=state.run_id,
         isolation=state.isolation,
         imported=state.imported.line() if state.imported else None,
+        not_installed=state.not_installed(),
         status=state.status,
         p=root.p if root else None,
         base_rate=root_base_rate(tree),

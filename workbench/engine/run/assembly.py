@@ -42,6 +42,7 @@ async def open_engine(
     model : Model, optional
         Instead of the one ``settings`` name.
     """
+    settings.require_installed()
     settings_of_broker = replace(
         proxy_settings(environ, store.home),
         embedded_root=embedded_root,

@@ -6,21 +6,26 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from proxies.broker import Broker, BrokerSession
 from proxies.catalogue import Catalogue, api_doc, api_map, api_search
+from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
+from sandbox.errors import SandboxError
 from sandbox.session import Session
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
-from workbench.agents.evidence.base import Evidence
+from workbench.agents.evidence.base import Evidence, MissingEvidence, read_evidence
 from workbench.engine.evidence.verification import proof_context, stored_evidence, verify_trial
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.files import write_notebook
 from workbench.engine.run.recorder import Recorder
 from workbench.engine.run.state import journal_name, notebook_name, session_name
+from workbench.errors import WorkbenchError
 from workbench.models.base import NodeRef
 from workbench.models.errors import ModelError
-from workbench.plugins import EVIDENCE, package_of
+from workbench.plugins import EVIDENCE, GROUNDERS, package_of
 from workbench.propositions import Belief, NodeId
 from workbench.science.pooling.pool import pool_logit_mean
 from workbench.store import ApiLedger
@@ -84,6 +89,7 @@ class LeafGrounding:
         self._limits = limits
         self._cutoff = recorder.state.parsed_cutoff()
         self._ledger = ApiLedger(recorder.store)
+        self._package = package_of(GROUNDERS, recorder.state.settings.grounder)
         self._slots = asyncio.Semaphore(recorder.state.settings.concurrency)
 
     async def leaf(self, node: NodeId) -> bool:
@@ -150,7 +156,7 @@ class LeafGrounding:
         async with AsyncExitStack() as stack:
             notebook = _LazyNotebook(self._sandbox, self._spec(ref, trial, attempt), caller, stack)
             try:
-                return await self._grounder.ground(
+                outcome = await self._grounder.ground(
                     LeafTask(
                         node=ref,
                         cutoff=self._cutoff,
@@ -161,8 +167,30 @@ class LeafGrounding:
                         settings=state.settings.agent,
                     )
                 )
-            except ModelError as error:
+            except (ModelError, ProxyError) as error:
                 return GroundingFailure(reason=str(error), retryable=False)
+            except (WorkbenchError, SandboxError):  # these stop the run
+                raise
+            except Exception as error:
+                if self._package is None:  # a bug of ours: the traceback helps
+                    raise
+                return self._broken(f"raised {type(error).__name__}: {error}")
+        return self._readable(outcome)
+
+    def _readable(self, outcome: Grounding | GroundingFailure) -> Grounding | GroundingFailure:
+        """Return the outcome, or a failure where its evidence could not be read back from the log, which is for ever."""
+        if isinstance(outcome, Grounding):
+            try:
+                evidence = outcome.evidence
+                read_evidence(evidence.kind, orjson.loads(_stored(evidence)))
+            except (MissingEvidence, TypeError, AttributeError) as error:
+                return self._broken(f"gave evidence that cannot be read back: {error}")
+        return outcome
+
+    def _broken(self, what: str) -> GroundingFailure:
+        name = self._recorder.state.settings.grounder
+        by = f" of the package {self._package}" if self._package else ""
+        return GroundingFailure(reason=f"the grounder {name}{by} {what}"[:500], retryable=False)
 
     def _spec(self, node: NodeRef, trial: int, attempt: int) -> SessionSpec:
         state = self._recorder.state
@@ -184,8 +212,6 @@ class LeafGrounding:
         )
 
     def _record_grounding(self, node: NodeId, trial: int, attempt: int, grounding: Grounding) -> None:
-        import orjson
-
         store, belief, evidence = self._recorder.store, grounding.belief, grounding.evidence
         self._recorder.record(
             lambda: ev.LeafGrounded(
@@ -200,7 +226,7 @@ class LeafGrounding:
                 evidence=ev.EvidenceRecord(
                     kind=evidence.kind,
                     package=package_of(EVIDENCE, evidence.kind),
-                    body=store.put_body(orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS)),
+                    body=store.put_body(_stored(evidence)),
                 ),
             )
         )
@@ -284,6 +310,10 @@ class _DataCalls:
 def pooled(values: list[float]) -> float:
     """Return what trials of a leaf count as: their logit mean; a single trial comes back unchanged, to the last bit."""
     return values[0] if len(values) == 1 else float(pool_logit_mean([values])[0])
+
+
+def _stored(evidence: Evidence) -> bytes:
+    return orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS)
 
 
 def _pooled_report(beliefs: list[Belief]) -> str:

@@ -14,6 +14,7 @@ import orjson
 from proxies.asof.clock import Cutoff
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
+from workbench.plugins import EVIDENCE, plugin_names
 from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.ids import require_id
 from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
@@ -113,6 +114,17 @@ class RunState:
         """
         if self.missing:
             raise UsageError(f"run {self.run_id} can be read but not changed here: {'; '.join(self.missing)}")
+
+    def not_installed(self) -> str | None:
+        """Return the sentence for the screens that names what the run needs and this installation lacks; None if nothing."""
+        parts = [*self.settings.not_installed(), *self.missing]
+        for trial in self.trials.values():
+            record = trial.evidence
+            if record is not None and record.package and record.kind not in plugin_names(EVIDENCE):
+                parts.append(f"evidence {record.kind} (package {record.package})")
+        if not parts:
+            return None
+        return f"NOT INSTALLED HERE, so the run can only be read: {'; '.join(dict.fromkeys(parts))}"
 
     @property
     def status(self) -> str:
