@@ -328,9 +328,14 @@ async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
     session = await open_session()
     # a command line that no other suite on this machine has: the test looks through all processes
     command = ["sleep", f"321.{secrets.randbelow(10**9):09d}"]
-    await session.execute(f"import subprocess\nsubprocess.Popen({command}, start_new_session=True)")
+    started = await session.execute(f"import subprocess\nsubprocess.Popen({command}, start_new_session=True)")
+    assert started.status == "ok", started
     kernel = session._kernel
     line = "\0".join(command)
+    for _ in range(50):
+        if _processes(line):
+            break
+        await asyncio.sleep(0.02)  # for a moment after exec a process has no command line
     assert len(_processes(line)) == 1
     await session.close()
     assert not Path(f"/proc/{kernel.process.pid}").exists()

@@ -65,8 +65,8 @@ def export_run(
         return _zip(store, state), ()
     if to not in FORMATS:
         raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
-    made: Export = export_tree(state.tree, to, misfit)
-    return made.text.encode(), made.notes
+    export: Export = export_tree(state.tree, to, misfit)
+    return export.text.encode(), export.notes
 
 
 def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: bool = False) -> str:
@@ -117,8 +117,8 @@ def _cutoff_in(text: str) -> str | None:
         data = json.loads(text)
     except ValueError:
         return None
-    found = data.get("cutoff") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else None
+    cutoff = data.get("cutoff") if isinstance(data, dict) else None
+    return cutoff if isinstance(cutoff, str) else None
 
 
 def _notebook(store: Store, state: RunState) -> str:

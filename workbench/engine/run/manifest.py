@@ -19,13 +19,13 @@ PACKAGES = (
 
 def packages() -> dict[str, str]:
     """Return the installed version of each package that matters, ``"missing"`` where it is not installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "missing"
-    return found
+            versions[name] = "missing"
+    return versions
 
 
 @cache
