@@ -68,3 +68,8 @@ def test_a_setting_that_is_none_is_one_line_that_names_it(change: dict[str, Any]
     with pytest.raises(UsageError, match=named) as refused:
         RunSettings.from_json(stored | change)
     assert "\n" not in str(refused.value)
+
+
+def test_settings_that_say_nothing_are_refused() -> None:
+    with pytest.raises(UsageError, match="lack agent"):
+        RunSettings.from_json({})

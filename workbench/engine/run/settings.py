@@ -93,6 +93,8 @@ class RunSettings:
         Raises ``UsageError``, in one line, for an unknown key or a value of another kind: settings decide what a resumed
         run spends and sends, so nothing in them is guessed.
         """
+        if "agent" not in data:  # every version has written it: settings without it are not ours
+            raise UsageError("the settings of the run lack agent")
         return read_strict(cls, data, what="the settings of the run")
 
 
