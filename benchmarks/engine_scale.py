@@ -19,8 +19,8 @@ from typing import Any
 from unittest.mock import patch
 
 from proxies.asof.clock import Cutoff
+from proxies.atomic import replace_file
 from proxies.catalogue import load_catalogue
-from sandbox.atomic import replace_file
 from workbench.agents.base import Grounding
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine.run import engine as engine_module

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import types
@@ -115,3 +116,45 @@ def test_the_rule_above_sees_a_name_that_is_not_there() -> None:
     module = types.ModuleType("offered")
     module.__dict__.update(__all__=["present", "absent"], present=1)
     assert undefined_names(module) == ["absent"] and "workbench.store" in MODULES
+
+
+_SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA)\s")
+
+
+def sql_in(source: str) -> list[str]:
+    """What a source has to do with SQL: the driver, a query of the store, and texts that begin like a statement."""
+    signs: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            signs |= {alias.name for alias in node.names if alias.name == "sqlite3"}
+        elif isinstance(node, ast.ImportFrom) and node.module == "sqlite3":
+            signs.add("sqlite3")
+        elif isinstance(node, ast.Attribute) and node.attr == "query" and "store" in ast.unparse(node.value):
+            signs.add("query")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL.match(node.value):
+            signs.add(node.value)
+    return sorted(signs)
+
+
+def test_nothing_of_the_workbench_but_the_store_writes_sql() -> None:
+    room = ROOT / "workbench"
+    signs = {
+        str(path.relative_to(room)): sql_in(path.read_text(encoding="utf-8")) for path in room.rglob("*.py")
+    }
+    assert any(signs[name] for name in signs if name.startswith("store/"))
+    assert {name: each for name, each in signs.items() if each and not name.startswith("store/")} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "signs"),
+    [
+        ("import sqlite3", ["sqlite3"]),
+        ("from sqlite3 import connect", ["sqlite3"]),
+        ("self._store.query(text)", ["query"]),
+        ("db.execute(f'SELECT {names} FROM events')", ["SELECT "]),
+        ("frame.query('a > 1')", []),
+        ("'Select a node'", []),
+    ],
+)
+def test_sql_outside_the_store_is_seen(source: str, signs: list[str]) -> None:
+    assert sql_in(source) == signs

@@ -27,7 +27,7 @@ SETTINGS = st.builds(
         AgentSettings, max_leaves=st.integers(1, 40), temperature=st.none() | st.floats(0, 2), require_pa=st.booleans()
     ),
     options=st.dictionaries(
-        st.sampled_from(["analyzer", "grounder", "synthesizer"]), st.dictionaries(st.text(max_size=5), st.integers())
+        st.sampled_from(["analyzer", "grounder", "synthesizer"]), st.dictionaries(st.text(max_size=5), st.integers(-(2**63), 2**63))
     ),
 )  # fmt: skip
 
@@ -67,4 +67,9 @@ def test_a_setting_that_is_none_is_one_line_that_names_it(change: dict[str, Any]
     stored = replace(RunSettings()).to_json()
     with pytest.raises(UsageError, match=named) as refused:
         RunSettings.from_json(stored | change)
-    assert "\n" not in str(refused.value) and "settings of the run" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_settings_that_say_nothing_are_refused() -> None:
+    with pytest.raises(UsageError, match="lack agent"):
+        RunSettings.from_json({})

@@ -50,9 +50,11 @@ class ModelLedger:
         A dialogue repeats its earlier turns in every request, so each message is a body of its own and the request keeps
         their hashes: the ledger grows with what was said, not with its square.
         """
-        asked: dict[str, Any] = to_json(request)
-        asked["messages"] = [self._store.put_body(orjson.dumps(message)) for message in asked["messages"]]
-        request_body = self._store.put_body(orjson.dumps(asked))
+        document: dict[str, Any] = to_json(request)
+        document["messages"] = [
+            self._store.put_body(orjson.dumps(message)) for message in document["messages"]
+        ]
+        request_body = self._store.put_body(orjson.dumps(document))
         reply_body = self._store.put_body(orjson.dumps(reply_to_json(reply)))
         with self._store.transaction() as db:
             insert_row(

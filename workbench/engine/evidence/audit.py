@@ -122,20 +122,20 @@ def _dates(state: RunState, rows: list[LedgerRow]) -> Check:
 
 def _days(value: Any) -> list[date]:
     """The days in the ``date`` fields of an answer's rows."""
-    found, pending = [], [value]
+    days, pending = [], [value]
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
             text = item.get("date")
             if isinstance(text, str) and _DAY.match(text):
                 try:
-                    found.append(date.fromisoformat(text[:10]))
+                    days.append(date.fromisoformat(text[:10]))
                 except ValueError:
                     continue  # 2018-02-30 in a vendor's row is no day
             pending.extend(child for child in item.values() if isinstance(child, dict | list))
         elif isinstance(item, list):
             pending.extend(item)
-    return found
+    return days
 
 
 def _residual(rows: list[LedgerRow]) -> Check:
@@ -194,10 +194,10 @@ def _isolation(state: RunState) -> Check:
     if state.isolation is None:
         return Check(name="isolation", verdict="warn", found="no kernel was started")
     verdict: Verdict = "warn" if state.isolation == "none" else "ok"
-    found = (
+    level = (
         "kernels ran UNSEALED" if state.isolation == "none" else f"kernels were sealed by {state.isolation}"
     )
-    return Check(name="isolation", verdict=verdict, found=found)
+    return Check(name="isolation", verdict=verdict, found=level)
 
 
 def _origin(state: RunState) -> list[Check]:

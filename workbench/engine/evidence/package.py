@@ -119,8 +119,8 @@ def _cutoff_in(text: str) -> str | None:
         data = json.loads(text)
     except ValueError:
         return None
-    found = data.get("cutoff") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else None
+    cutoff = data.get("cutoff") if isinstance(data, dict) else None
+    return cutoff if isinstance(cutoff, str) else None
 
 
 def _notebook(store: Store, state: RunState) -> str:

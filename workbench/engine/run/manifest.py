@@ -23,13 +23,13 @@ def packages() -> dict[str, str]:
 
     Read once per process (40 ms): that is what it imports.
     """
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "missing"
-    return found
+            versions[name] = "missing"
+    return versions
 
 
 @cache

@@ -28,7 +28,7 @@ class RunSettings:
     ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
     expanded one after another (section 5.3). ``isolation`` is the level that was asked for by name when the run was made,
     None where nothing was asked; it is a record and never decides where kernels start. ``threshold`` is the probability above which a
-    proposition is taken as true (FEATURES A11). ``max_proof_retries`` is how many attempts a leaf gets in one
+    proposition is taken as true (paper A, appendix C.1: docs/papers.md). ``max_proof_retries`` is how many attempts a leaf gets in one
     sitting (A, C.1). ``budget_usd`` of None is no budget. ``options`` are settings of one agent alone, by role
     (``analyzer``, ``grounder``, ``synthesizer``); that agent checks them. ``packages`` says which installed package brought
     an agent or the model (role ``model``) where it is not ours, by role.
@@ -116,7 +116,7 @@ class RunSettings:
         return read_strict(cls, data, what="the settings of the run")
 
 
-#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are FEATURES' defaults.
+#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/papers.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "product": {},
     # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.

@@ -137,8 +137,8 @@ class RunState:
 
     def verified(self, node: NodeId) -> bool | None:
         """Whether all trials of a leaf were verified; None where one was not looked at yet."""
-        found = [trial.verified for (leaf, _), trial in self.trials.items() if leaf == node and trial.belief]
-        return None if not found or None in found else all(found)
+        checks = [trial.verified for (leaf, _), trial in self.trials.items() if leaf == node and trial.belief]
+        return None if not checks or None in checks else all(checks)
 
     def node_status(self, node: NodeId) -> str:
         """``pending``, ``grounding``, ``grounded``, ``synthesized`` or ``failed``."""

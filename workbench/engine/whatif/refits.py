@@ -72,7 +72,7 @@ async def refit_run(
     first = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
     synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)
-    found = []
+    refits = []
     for node in nodes:
         children = state.tree.children(node)
         known = {child.id: child.p for child in children if child.p is not None}
@@ -93,7 +93,7 @@ async def refit_run(
             rules.append(rule)
             values.append(belief.p)
         numeric = bool(rules) and all(rule.numeric for rule in rules)
-        found.append(
+        refits.append(
             NodeRefits(
                 node=node,
                 statement=state.tree[node].statement,
@@ -102,4 +102,4 @@ async def refit_run(
                 spread=refit_spread(rules, known) if numeric else None,
             )
         )
-    return found
+    return refits

@@ -32,11 +32,11 @@ def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str
 
 def leaf_trials(state: RunState) -> dict[NodeId, tuple[float, ...]]:
     """Return the p of every concluded trial per leaf."""
-    found: dict[NodeId, list[float]] = {}
+    trials: dict[NodeId, list[float]] = {}
     for (leaf, _), trial in sorted(state.trials.items(), key=lambda item: item[0][1]):
         if trial.belief is not None and leaf in state.tree and not state.tree[leaf].children:
-            found.setdefault(leaf, []).append(trial.belief.p)
-    return {leaf: tuple(values) for leaf, values in found.items()}
+            trials.setdefault(leaf, []).append(trial.belief.p)
+    return {leaf: tuple(values) for leaf, values in trials.items()}
 
 
 def trial_costs(store: Store, state: RunState) -> dict[NodeId, float]:
@@ -62,14 +62,14 @@ def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
             dated[path] = frozenset(name for name, param in params.items() if param.type == "date")
         return dated[path]
 
-    found: dict[NodeId, set[str]] = {}
+    sources: dict[NodeId, set[str]] = {}
     for row in ApiLedger(store).rows(state.run_id):
         if row.answer is not None and row.address.node in state.tree:
-            found.setdefault(row.address.node, set()).add(_source(row, dates_of(row.path)))
-    return {leaf: frozenset(read) for leaf, read in found.items()}
+            sources.setdefault(row.address.node, set()).add(_source(row, dates_of(row.path)))
+    return {leaf: frozenset(read) for leaf, read in sources.items()}
 
 
 def _source(row: LedgerRow, dates: frozenset[str]) -> str:
-    asked: Mapping[str, Any] = {name: value for name, value in row.asked.items() if name not in dates}
-    named = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str).decode() if asked else ""
+    params: Mapping[str, Any] = {name: value for name, value in row.asked.items() if name not in dates}
+    named = orjson.dumps(params, option=orjson.OPT_SORT_KEYS, default=str).decode() if params else ""
     return f"{row.path} {named}".strip()
