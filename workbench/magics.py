@@ -67,16 +67,16 @@ def load_ipython_extension(shell: Any) -> None:
         from workbench.api import analyze
 
         options = vars(_parser().parse_args(line.split()))
-        found: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
-        shell.user_ns["analysis"] = found
-        return found
+        analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
+        shell.user_ns["analysis"] = analysis
+        return analysis
 
     def run_of(line: str) -> "Analysis":
         from workbench.api import open_run
 
-        found = open_run(line.strip() or "last")
-        shell.user_ns["analysis"] = found
-        return found
+        analysis = open_run(line.strip() or "last")
+        shell.user_ns["analysis"] = analysis
+        return analysis
 
     shell.register_magic_function(proposition, "cell", "proposition")
     shell.register_magic_function(run_of, "line", "run_of")
