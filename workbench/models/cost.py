@@ -31,7 +31,7 @@ class CostForecast:
 
 
 def forecast_cost(model: str, *, leaves: int, inner: int, trials: int = 1) -> CostForecast:
-    """What grounding and combining a planned tree will take.
+    """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
 
     Parameters
     ----------

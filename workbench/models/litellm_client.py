@@ -34,7 +34,7 @@ _KEY_NAME = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_ACCESS_KEY)$")
 
 
 def load_litellm() -> Any:
-    """The ``litellm`` module, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
+    """Return the ``litellm`` module, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     # In its default mode the import loads every name of the first .env it finds: from the current folder upwards in a
     # notebook, from the folder of the virtual environment upwards elsewhere. OPENAI_API_BASE there would send the key on.
@@ -295,7 +295,7 @@ class LiteLLMModel:
 
 
 def price_per_token(name: str) -> tuple[float, float] | None:
-    """US dollars per input and output token as LiteLLM lists them, or None where it lists nothing.
+    """Return US dollars per input and output token as LiteLLM lists them, or None if it lists nothing.
 
     A listed price of zero for both counts as "not known" unless the model is the offline one.
     """
@@ -312,7 +312,7 @@ def price_per_token(name: str) -> tuple[float, float] | None:
 
 
 def redact(text: str, *, extra: tuple[str | None, ...] = ()) -> str:
-    """The text with keys, and every value of a key-like environment variable, replaced by ``[key]``."""
+    """Return the text with keys, and every value of a key-like environment variable, replaced by ``[key]``."""
     values = [value for value in extra if value]
     values += [value for name, value in os.environ.items() if _KEY_NAME.search(name) and len(value) >= 6]
     for value in sorted(values, key=len, reverse=True):
@@ -328,7 +328,7 @@ def _asks_for_key(text: str) -> bool:
 
 
 def _retry_after(problem: Exception) -> float:
-    """Seconds the provider asked us to wait; 0 where it did not. LiteLLM keeps the real headers in an own field."""
+    """Return the seconds that the provider asked us to wait; 0 if it did not. LiteLLM keeps the real headers in an own field."""
     headers = getattr(problem, "litellm_response_headers", None) or {}
     try:
         return max(0.0, float(headers.get("retry-after", 0)))

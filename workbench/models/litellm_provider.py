@@ -38,7 +38,7 @@ def register(litellm: Any, model: Model | None = None) -> None:
 
 
 def request_from(messages: list[dict[str, Any]], parameters: dict[str, Any]) -> ModelRequest:
-    """A request as in-process models take it, from chat messages and the call's other parameters.
+    """Return a request as in-process models take it, from chat messages and the call's other parameters.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""What a request is about, read from its words alone: stage, propositions and cutoff, as any model sees them.
+"""What a request is about, read from its text alone: stage, propositions and cutoff.
+
+The LiteLLM provider of the offline analyst needs it: a foreign program sends messages, and nothing beside them.
 
 The last user message of every stage spells the tags and keys of its reply, shows the propositions verbatim behind
 their ids, and has a line with the knowledge cutoff. That is enough for an in-process model that is called like a
@@ -17,12 +19,12 @@ _NODE = re.compile(
 
 
 def last_words(messages: Sequence[Message]) -> str:
-    """Text of the last user message; empty without one."""
+    """Return the text of the last user message; empty without one."""
     return next((message.content for message in reversed(messages) if message.role == "user"), "")
 
 
 def stage_of(messages: Sequence[Message]) -> str:
-    """The stage whose reply format the last user message spells; ``unknown`` if none."""
+    """Return the stage whose reply format the last user message spells out; ``unknown`` if none."""
     text = last_words(messages)
     stated = list(_CUTOFF.finditer(text))
     text = text[stated[-1].end() :] if stated else text  # the reply format stands behind the cutoff
@@ -41,7 +43,7 @@ def stage_of(messages: Sequence[Message]) -> str:
 
 
 def nodes_of(messages: Sequence[Message]) -> tuple[NodeRef, ...]:
-    """Propositions the last user message shows, in order of their first standing.
+    """Return the propositions that the last user message shows, in the order in which they first appear.
 
     A synthesis shows reports that name propositions further down; only the first one and its direct children count
     where reports are shown.
@@ -57,7 +59,7 @@ def nodes_of(messages: Sequence[Message]) -> tuple[NodeRef, ...]:
 
 
 def cutoff_of(messages: Sequence[Message]) -> str | None:
-    """The knowledge cutoff the last user message states, as written."""
+    """Return the knowledge cutoff that the last user message states, as written; None if it states none."""
     cutoffs = _CUTOFF.findall(last_words(messages))
     return str(cutoffs[-1]) if cutoffs else None
 

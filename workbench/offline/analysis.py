@@ -1,4 +1,4 @@
-"""The analyzer's half of the offline analyst: a planned tree, told one level a round."""
+"""The analyze stage of the offline analyst: replies that hand over a planned tree one level a round."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _WANTED = re.compile(r"\babout (\d+)\b")
 
 
 def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Message]) -> str:
-    """The next round of an analysis: children of every planned inner node that is in the tree and not expanded.
+    """Return the reply of the next round: the children of every planned inner node that is in the tree but not expanded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a claim puts into the holes of its notebook template."""
+"""From a claim to the cells of its proof notebook: the values for the holes of the template of its method."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _REFERENCE_ROLE = (
 
 
 def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> list[list[Cell]]:
-    """The steps of the proof notebook of a claim.
+    """Return the steps of the proof notebook of a claim; the step and debug stages send them.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dic
 
 
 def _reading(claim: Claim, statement: str) -> str:
-    """The canonical sentence and notes on it, where they say more than the statement."""
+    """Return the canonical sentence and notes on it, if they say more than the statement."""
     said = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
     said += [note[0].upper() + note[1:] for note in claim.notes]
     return "".join(f"{line}.\n\n" for line in said)
@@ -73,7 +73,7 @@ def _reading(claim: Claim, statement: str) -> str:
 
 
 def _bounds(claim: Claim) -> list[str]:
-    """Lines of code that set ``low`` and ``high``."""
+    """Return lines of code that set ``low`` and ``high``, the interval in which the event happens."""
     if claim.pattern == "range":
         low, high = (_level_code(claim, value) for value in (amount(claim), claim.upper or 0.0))
         return [f"low, high = {low} - 1e-9, {high} + 1e-9  # both ends count"]

@@ -45,7 +45,7 @@ class Planner:
         self._used: set[str] = set()
 
     def plan(self, claim: Claim) -> Branch:
-        """The claim with its children and grandchildren; no two statements are equal."""
+        """Return the claim with its children and grandchildren; no two statements are equal."""
         check(claim, self.last_day)
         base = appraise(claim, self.rows, self.last_day, only_base=True).base_rate
         self._used = {claim.statement}
@@ -55,7 +55,7 @@ class Planner:
         return replace(root, children=self._children(claim, base))
 
     def base_rate(self, claim: Claim) -> float | None:
-        """Base rate of a claim, or None where it cannot be asked at this cutoff."""
+        """Return the base rate of a claim, or None if it cannot be asked at this cutoff."""
         if claim not in self._bases:
             try:
                 check(claim, self.last_day)
@@ -125,5 +125,5 @@ class Planner:
 
 
 def leaves(branch: Branch) -> Sequence[Branch]:
-    """Branches without children, left to right."""
+    """Return the branches without children, left to right."""
     return [branch] if not branch.children else [leaf for child in branch.children for leaf in leaves(child)]

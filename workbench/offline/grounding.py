@@ -1,4 +1,4 @@
-"""The grounder's half of the offline analyst: which cells come next, a correction, and the conclusion."""
+"""The step, debug and conclude stages of the offline analyst: the next cells, a correction, the conclusion."""
 
 import json
 import re
@@ -14,7 +14,8 @@ TERMINATE = "<TERMINATE_NOTEBOOK>"
 
 
 def step_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) -> str:
-    """The next step of a notebook whose earlier steps stand in the dialogue, or the end of it."""
+    """Return the next step of a notebook whose earlier steps stand in the dialogue, or the end of it."""
+    # A model keeps no memory between calls (the engine replays replies), so progress is read from the dialogue.
     said = "\n".join(message.content for message in messages if message.role == "assistant")
     for step in steps:
         heading = step[0].source.splitlines()[0]
@@ -28,10 +29,10 @@ def _tagged(cell: Cell) -> str:
 
 
 def debug_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) -> str:
-    """A correction of the failed cell, by rule.
+    """Return a correction of the failed cell, by rule; the debug stage calls this.
 
-    A cell that is known is sent again as it was meant: a passing failure of the source is got past so. Where the
-    error came from the simulation or from the drawing, the cell is sent again without that part.
+    A cell of the notebook is sent again unchanged, because most failures of a data source pass. If the error came from the
+    simulation or from the drawing, the cell is sent again without that part.
     """
     question = next((message.content for message in reversed(messages) if message.role == "user"), "")
     sources = [cell.source for step in steps for cell in step if cell.kind == "python"]
@@ -108,7 +109,7 @@ def _last_cell(messages: Sequence[Message]) -> str | None:
 
 
 def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -> str:
-    """The report and the number that the cells printed.
+    """Return the report and the number that the cells printed; the conclude stage calls this.
 
     Raises
     ------

@@ -16,7 +16,7 @@ _BEGIN = re.compile(r'\{"record": ?"' + re.escape(MARK) + '"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRecord:
-    """A proposition's number and its past outcomes.
+    """A proposition's probability and its past outcomes, as a notebook printed them; weights are estimated from these.
 
     ``outcomes`` are 1, 0 or -1 (unknown) for the weekly windows whose as-of days run from ``weeks_from`` in steps
     of seven days. ``kind`` is ``leaf``, ``reference`` or ``inner``. ``data`` is the whole line, read.
@@ -34,7 +34,7 @@ class OutcomeRecord:
 
 
 def read_records(text: str) -> list[OutcomeRecord]:
-    """Every record in a text, in order; a line that is cut off or altered is left out."""
+    """Return every record in a text, in order; a line that is cut off or altered is left out."""
     records = []
     for match in _BEGIN.finditer(text):
         try:
@@ -66,12 +66,12 @@ def _record(data: Mapping[str, Any]) -> OutcomeRecord:
 
 
 def write_record(data: Mapping[str, Any]) -> str:
-    """The line of a record."""
+    """Return the line of a record, which ``read_records`` reads back from a report."""
     return json.dumps({"record": MARK, **data}, ensure_ascii=False, allow_nan=False)
 
 
 def common_windows(records: Iterable[OutcomeRecord]) -> npt.NDArray[np.int64]:
-    """Outcomes of several records side by side, shape (weeks, records), for the weeks in which all are known.
+    """Return outcomes of several records side by side, shape (weeks, records), for the weeks in which all are known.
 
     Weeks are matched by their as-of days; grids that do not fall on the same weekday share none.
     """

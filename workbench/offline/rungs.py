@@ -21,7 +21,7 @@ _EQUITIES = ("SP500", "NASDAQ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One child to be: why it supports the parent, its candidates, and the children it may have itself."""
+    """A suggested child: why it supports the parent, its candidates, and the children it may have itself."""
 
     why: str
     candidates: list[Claim]
@@ -29,7 +29,7 @@ class Rung:
 
 
 class Rungs:
-    """Children for one claim at one cutoff."""
+    """Suggests children for one claim at one cutoff; the planner picks among their candidates by base rate."""
 
     def __init__(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> None:
         self.claim = claim
@@ -449,10 +449,10 @@ class Rungs:
 
 
 def replace_span(claim: Claim, start: date | None, end: date) -> Claim:
-    """The claim over another window."""
+    """Return the claim over another window."""
     return replace(claim, start=start, end=end, reference=False, notes=())
 
 
 def replace_level(claim: Claim, level: float) -> Claim:
-    """The claim at another level."""
+    """Return the claim at another level."""
     return replace(claim, level=level)

@@ -69,7 +69,7 @@ class Prompt:
 
 
 def render(name: str, **inputs: str | int) -> Prompt:
-    """The prompt of this name with its holes filled.
+    """Return the prompt of this name with its holes filled; agents build every message with it.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _compiled(name: str) -> "jinja2.Template":
 
 @cache
 def load(name: str) -> Template:
-    """The prompt file of this name, checked.
+    """Return the prompt file of this name, read once and checked.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def load(name: str) -> Template:
 
 
 def parse(name: str, content: bytes) -> Template:
-    """The template in a prompt file's bytes.
+    """Return the template in a prompt file's bytes.
 
     Raises
     ------
@@ -187,11 +187,11 @@ def _left_over(name: str, fragment: str) -> BadPromptFile:
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of all prompts, sorted."""
+    """Return the names of all prompts, sorted."""
     entries = (entry.name for entry in files("workbench.prompts").iterdir())
     return tuple(sorted(entry.removesuffix(".md") for entry in entries if entry.endswith(".md")))
 
 
 def fingerprints() -> dict[str, dict[str, str | int]]:
-    """Version and file hash of every prompt, for a run's manifest."""
+    """Return version and file hash of every prompt; a run's manifest records them."""
     return {name: {"version": load(name).version, "sha256": load(name).sha256} for name in names()}

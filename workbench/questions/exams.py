@@ -152,7 +152,7 @@ class Exam:
 
 
 def training_cutoff(model: str, override: str | None = None) -> date | None:
-    """Last day that may be in a model's training data; None for a model that has none.
+    """Return the last day that may be in a model's training data; None for a model that has none.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def training_cutoff(model: str, override: str | None = None) -> date | None:
 
 
 def cutoff_table() -> list[dict[str, str]]:
-    """Rows ``match, cutoff, source`` of the packaged table of training cutoffs.
+    """Return the rows ``match, cutoff, source`` of the packaged table of training cutoffs.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def _rank(seed: int, question: str) -> bytes:
 
 
 def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
-    """Questions wanted of each stratum."""
+    """Return how many questions are wanted of each stratum."""
     left = {name: max(size - rules.offset, 0) for name, size in sizes.items()}
     if rules.per_stratum is not None:
         return {name: min(rules.per_stratum, size) for name, size in left.items()}
@@ -268,7 +268,7 @@ def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
 
 
 def build_exam(events: Events, rules: ExamRules) -> Exam:
-    """The exam that the rules choose from a file of events.
+    """Return the exam that the rules choose from a file of events; `exam build` saves it.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def _chosen(events: Events, rows: IntArray, rules: ExamRules) -> IntArray:
 
 
 def load_exam(text: str) -> Exam:
-    """The exam in a JSON text.
+    """Return the exam in a JSON text.
 
     Raises
     ------

@@ -91,7 +91,7 @@ _Match = re.Match[str]
 
 
 def read_claim(text: str) -> Claim:
-    """The claim a sentence states.
+    """Return the claim that a sentence states; the offline analyst reads every statement through this.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _reason(plain: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """The sentence in the small alphabet of the patterns."""
+    """Return the sentence in the small alphabet of the patterns."""
     text = words.rstrip(".?! ").lower()
     text = re.sub(r"^(?:will|does|do|is it true that|it is true that)\s+", "", text)
     text = _dates(replace_names(text))
@@ -345,7 +345,7 @@ _PATTERNS = [
 
 
 def _checked(claim: Claim) -> Claim:
-    """The claim, unless its parts do not fit each other."""
+    """Return the claim; raises ``ClaimRefused`` if its parts do not fit each other."""
     if claim.start is not None and claim.start >= claim.end:
         raise ClaimRefused(
             f"the claim ends on {claim.end}, not after its start on {claim.start}; swap the two dates"
