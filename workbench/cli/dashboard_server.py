@@ -107,8 +107,8 @@ def _answers(port: int) -> bool:
     # Voila itself: a stranger that holds the port does not know this path
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"http://{HOST}:{port}/voila/static/voila.js", timeout=2) as answer:
-            return bool(answer.status == 200)
+        with opener.open(f"http://{HOST}:{port}/voila/static/voila.js", timeout=2) as response:
+            return bool(response.status == 200)
     except (urllib.error.URLError, TimeoutError, ConnectionError):
         return False
 

@@ -78,8 +78,8 @@ def import_file(
             for item in error.findings:
                 typer.echo(f"differs   {item.line()}")
         raise
-    found = view(store, run_id)
+    run = view(store, run_id)
     if as_json:
-        emit_json(found.document())
+        emit_json(run.document())
     else:
-        typer.echo("\n".join(run_lines(found)))
+        typer.echo("\n".join(run_lines(run)))

@@ -61,6 +61,6 @@ def lab_environment(isolation: str | None = None) -> dict[str, str]:
     if isolation is not None:
         environment[ISOLATION_VARIABLE] = isolation
     if (checkout / "kernels" / "analyst" / "kernel.json").is_file():
-        given = [path for path in environment.get("JUPYTER_PATH", "").split(os.pathsep) if path]
-        environment["JUPYTER_PATH"] = os.pathsep.join([*given, str(checkout)])
+        folders = [path for path in environment.get("JUPYTER_PATH", "").split(os.pathsep) if path]
+        environment["JUPYTER_PATH"] = os.pathsep.join([*folders, str(checkout)])
     return environment

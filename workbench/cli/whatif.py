@@ -98,12 +98,12 @@ def whatif(
     if full:
         result = _full(store, state, edits, yes=yes)
     if scenario is not None:
-        kept = (*fresh, *result.rules)
+        records = (*fresh, *result.rules)
         save_scenario(
             store,
             run_id,
             scenario,
-            kept,
+            records,
             author=author,
             rationale=rationale,
             probability=probability,
