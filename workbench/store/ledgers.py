@@ -15,7 +15,9 @@ from workbench.store.database import Store, utc_now
 from workbench.store.schema import insert_row
 
 _AUDIT = "audit"
-_AT = "run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ? AND step = ? AND retry = ?"
+_SAME_ADDRESS = (
+    "run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ? AND step = ? AND retry = ?"
+)
 
 
 def _key(address: Address) -> tuple[object, ...]:
@@ -39,7 +41,7 @@ class ModelLedger:
     def recall(self, address: Address, request_hash: str) -> ModelReply | None:
         """Return the reply recorded at this address for this very request, or None."""
         rows = self._store.query(
-            f"SELECT reply FROM model_calls WHERE {_AT} AND request_hash = ? ORDER BY id DESC LIMIT 1",
+            f"SELECT reply FROM model_calls WHERE {_SAME_ADDRESS} AND request_hash = ? ORDER BY id DESC LIMIT 1",
             (*_key(address), request_hash),
         )
         return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
@@ -128,7 +130,7 @@ class ApiLedger:
     def recall(self, address: Address, request_hash: str) -> LedgerRow | None:
         """Return the row recorded at this address for this very request, or None."""
         rows = self._store.query(
-            f"SELECT * FROM api_calls WHERE {_AT} AND request_hash = ? ORDER BY id DESC LIMIT 1",
+            f"SELECT * FROM api_calls WHERE {_SAME_ADDRESS} AND request_hash = ? ORDER BY id DESC LIMIT 1",
             (*_key(address), request_hash),
         )
         return self._row(rows[0]) if rows else None

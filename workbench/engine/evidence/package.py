@@ -66,9 +66,9 @@ def export_run(
         return _zip(store, state), ()
     if to not in FORMATS:
         raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
-    made: Export = export_tree(state.tree, to, misfit, normalise)
+    export: Export = export_tree(state.tree, to, misfit, normalise)
     absent = state.not_installed()
-    return made.text.encode(), (*made.notes, *((absent,) if absent else ()))
+    return export.text.encode(), (*export.notes, *((absent,) if absent else ()))
 
 
 def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: bool = False) -> str:

@@ -47,11 +47,11 @@ class Recorder:
         """
         draft = self.state.copy()
         with self.store.transaction():
-            made = event() if callable(event) else event
-            apply(self.store, draft, StoredEvent(draft.seq + 1, draft.run_id, utc_now(), made))
+            complete = event() if callable(event) else event
+            apply(self.store, draft, StoredEvent(draft.seq + 1, draft.run_id, utc_now(), complete))
             if draft.missing != self.state.missing:
                 raise UnknownRule(draft.missing[-1])
-            draft.seq = self.store.append(draft.run_id, made)
+            draft.seq = self.store.append(draft.run_id, complete)
         self.state = draft
-        self._files.follow(draft, made)
-        self._listener(draft, StoredEvent(draft.seq, draft.run_id, utc_now(), made))
+        self._files.follow(draft, complete)
+        self._listener(draft, StoredEvent(draft.seq, draft.run_id, utc_now(), complete))

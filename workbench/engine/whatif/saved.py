@@ -108,11 +108,16 @@ class _Group:
 
     def __init__(self, store: Store, run_id: str, book: ScenarioBook, name: str, author: str) -> None:
         self._store, self._run_id, self.book = store, run_id, book
-        self._name, self._author, self._at = name, author, utc_now()
+        self._name, self._author, self._recorded_at = name, author, utc_now()
 
     def keep(self, action: Action, base_seq: int | None, **more: Any) -> int:
         record = ScenarioRecord(
-            action=action, scenario=self._name, author=self._author, at=self._at, base_seq=base_seq, **more
+            action=action,
+            scenario=self._name,
+            author=self._author,
+            at=self._recorded_at,
+            base_seq=base_seq,
+            **more,
         )
         seq = self._store.append(self._run_id, ev.ScenarioRecorded(record=record.to_json()))
         self.book = self.book.apply(record, seq)
