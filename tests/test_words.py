@@ -21,7 +21,6 @@ VAGUE_CLASSES = {"Desk", "Courier", "Outgoing", "Wire", "Raw", "Packed", "Fresh"
 
 # Names that stand in stored records or public JSON and so cannot change: (file, name, why).
 ALLOWED = {
-    ("workbench/store/ledgers.py", "asked", "a column of the stored ledger of calls"),
     ("workbench/propositions/scenario_book.py", "at", "a field of stored scenario records"),
     ("workbench/propositions/values.py", "at", "a field of stored overrides"),
     ("workbench/engine/evidence/audit.py", "found", "a key of the audit's JSON"),
