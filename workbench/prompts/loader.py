@@ -5,7 +5,6 @@ model sees. Inputs are values and never compiled: text from a model or a data so
 The agents render with :func:`render`; the run's manifest records :func:`fingerprints`.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from proxies.hashing import sha256_of
 from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
 from workbench.templates import text_environment
 
@@ -155,7 +155,7 @@ def parse(name: str, content: bytes) -> Template:
         inputs=tuple(declared.inputs),
         source=declared.source,
         body=body,
-        sha256="sha256:" + hashlib.sha256(content).hexdigest(),
+        sha256=sha256_of(content),
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from proxies.hashing import sha256_of
 from workbench.errors import UsageError
 from workbench.science.arrays import IntArray
 from workbench.science.tables import Events
@@ -70,7 +71,7 @@ class Exam:
     @property
     def digest(self) -> str:
         """Hash of the list of events."""
-        return "sha256:" + hashlib.sha256("\n".join(self.event_ids).encode()).hexdigest()
+        return sha256_of("\n".join(self.event_ids).encode())
 
     def to_json(self) -> dict[str, Any]:
         """The exam as plain JSON values."""

@@ -3,12 +3,11 @@
 import csv
 import gzip
 import io
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from proxies.atomic import replace_file
 from workbench.errors import UsageError
 
 
@@ -17,7 +16,8 @@ def write_whole(path: Path, text: str) -> None:
 
     Examples
     --------
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
     ...     write_whole(Path(folder) / "a.txt", "x")
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
@@ -25,15 +25,10 @@ def write_whole(path: Path, text: str) -> None:
     data = text.encode()
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
-    temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        Path(temporary).replace(path)
+        path.parent.stat()  # a folder that is missing is a mistyped path: it is not made
+        replace_file(path, data)
     except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 

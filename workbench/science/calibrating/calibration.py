@@ -5,8 +5,6 @@ sum of the deltas of the forecast's groups)``. The file is JSON; numbers are wri
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from proxies.atomic import replace_file
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, logit, sigmoid
 from workbench.science.calibrating.logistic import fit_logistic
 from workbench.science.calibrating.platt import SLOPE_RIDGE
@@ -331,15 +330,9 @@ def save_calibration(model: Calibration, path: Path) -> None:
     """
     text = json.dumps(model.to_json(), indent=2, sort_keys=True, allow_nan=False) + "\n"
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        path.parent.stat()  # a folder that is missing is a mistyped path: it is not made
+        replace_file(path, text.encode())
     except OSError as error:
-        raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).replace(path)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
         raise CalibrationError(f"cannot write {path}: {error.strerror}") from error
 
 
