@@ -14,6 +14,7 @@ import typer
 from workbench.cli import data, decide, doctor, reasoning, runs, science, screens
 from workbench.cli.common import say
 from workbench.cli.env_file import load_keys
+from workbench.cli.keys import keys
 from workbench.version import __version__
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 for group in (runs, reasoning, decide, data, screens, science, doctor):
     group.register(app)
+app.add_typer(keys, name="keys")
 
 
 def main() -> None:

@@ -124,6 +124,7 @@ def verify(
     If the records already differ, no cell is run. The level that stands in the run's records is not used.
     """
     from workbench.engine.evidence.verification import verify_run
+    from workbench.engine.keys import signer_json, signer_line
     from workbench.engine.run.settings import check_level
 
     if isolation is not None:
@@ -131,7 +132,7 @@ def verify(
     store = open_store()
     found = asyncio.run(verify_run(store, store.resolve_run(run), node, isolation=isolation))
     checks = found.proofs
-    differing = [row for check in checks for row in check.rows(check.outcome.differing)]
+    differing = found.differing
     advisory = [row for check in checks for row in check.rows(check.outcome.advisory)]
     cells = sum(check.outcome.cells for check in checks)
     if as_json:
@@ -142,20 +143,31 @@ def verify(
                 "differing": differing,
                 "advisory": advisory,
                 "isolation": found.isolation,
+                "not_anchored": [[check.node, check.trial] for check in checks if check.anchored is False],
+                "signed": signer_json(found.signer),
             }
         )
     else:
         for row in differing:
-            typer.echo(f"differs   {row['node']} {row['check']} {row['cell'] or ''}: {row['what']}")
+            typer.echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
         for row in advisory:
             typer.echo(
                 f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (other package versions than the run's)"
             )
         word = "NOT verified" if differing else "verified"
         typer.echo(f"{word}: {len(checks)} proofs, {cells} cells, {len(differing)} differences")
+        if any(check.anchored is False for check in checks):
+            typer.echo(not_anchored_line(sorted({check.node for check in checks if check.anchored is False})))
+        typer.echo(signer_line(found.signer))
         typer.echo(rerun_line(found.isolation))
     if differing:
         raise typer.Exit(WANTING)
+
+
+def not_anchored_line(nodes: list[str]) -> str:
+    """Return the line that says whose journals could have been written anew unnoticed."""
+    shown = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
+    return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
 
 
 def rerun_line(isolation: str | None) -> str:
@@ -184,6 +196,9 @@ def export(
         str,
         typer.Option(help="How --project makes linear weights sum to at most 1: scale, softmax or min-max."),
     ] = "scale",
+    sign: Annotated[
+        bool, typer.Option("--sign", help="For zip: sign the package with your key (`keys new` makes one).")
+    ] = False,
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
     from sandbox.atomic import replace_file
@@ -194,7 +209,7 @@ def export(
     store = open_store()
     misfit: OnMisfit = "project" if project else "refuse"
     data, notes = export_run(
-        store, store.resolve_run(run), to, misfit=misfit, normalise=check_normaliser(normalise)
+        store, store.resolve_run(run), to, misfit=misfit, normalise=check_normaliser(normalise), sign=sign
     )
     for note in notes:
         say(note)

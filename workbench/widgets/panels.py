@@ -73,7 +73,9 @@ def _origin(imported: Mapping[str, Any] | None) -> str:
     if not imported:
         return ""
     altered = f", ALTERED ({len(imported['differing'])} differences)" if imported["differing"] else ""
-    return f"IMPORTED {imported['at_utc'][:10]}, made elsewhere{altered}"
+    signed = imported.get("signed")
+    by = f"signed by {signed['name'] or 'an unknown key, ' + signed['fingerprint']}" if signed else "unsigned"
+    return f"IMPORTED {imported['at_utc'][:10]}, made elsewhere, {by}{altered}"
 
 
 def _calls(document: Mapping[str, Any]) -> str:

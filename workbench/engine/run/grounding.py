@@ -10,6 +10,8 @@ from proxies.broker import Broker, BrokerSession
 from proxies.catalogue import Catalogue, api_doc, api_map, api_search
 from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
+from sandbox.errors import JournalBroken
+from sandbox.record.journal import read_head
 from sandbox.session import Session
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.engine.evidence.verification import proof_context, verify_trial
@@ -120,7 +122,8 @@ class LeafGrounding:
             async with self._slots:
                 outcome = await self._attempt(node, trial, attempt)
                 if isinstance(outcome, Grounding):
-                    self._record_grounding(node, trial, attempt, outcome)
+                    head = await asyncio.to_thread(self._journal_head, node, trial, attempt)
+                    self._record_grounding(node, trial, attempt, outcome, head)
                     await self._verify(node, trial)
                     return True
             final = attempt >= last or not outcome.retryable
@@ -179,7 +182,17 @@ class LeafGrounding:
             },
         )
 
-    def _record_grounding(self, node: NodeId, trial: int, attempt: int, grounding: Grounding) -> None:
+    def _journal_head(self, node: NodeId, trial: int, attempt: int) -> str | None:
+        """Return the head of the attempt's journal, which is closed by now; nothing is appended to it any more."""
+        folder = self._recorder.store.folder(self._recorder.state.run_id)
+        try:
+            return read_head(folder / "sessions" / journal_name(node, trial, attempt))
+        except JournalBroken:  # the check that follows says so, and puts it on record
+            return None
+
+    def _record_grounding(
+        self, node: NodeId, trial: int, attempt: int, grounding: Grounding, journal_head: str | None
+    ) -> None:
         import orjson
 
         store, belief, evidence = self._recorder.store, grounding.belief, grounding.evidence
@@ -198,6 +211,7 @@ class LeafGrounding:
                     package=package_of(EVIDENCE, evidence.kind),
                     body=store.put_body(orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS)),
                 ),
+                journal_head=journal_head,
             )
         )
         book = evidence.render(proof_context(store, self._recorder.state, node, trial))
