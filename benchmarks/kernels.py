@@ -35,7 +35,7 @@ from sandbox.record.journal import Journal
 from sandbox.wire import WireServer
 
 READY = "import pandas, matplotlib.pyplot"
-SHOWN: list[tuple[str, str, str, str]] = []
+ROWS: list[tuple[str, str, str, str]] = []
 
 
 class Measure:
@@ -60,7 +60,7 @@ class Measure:
 def show(name: str, ratios: Sequence[float], target: str, detail: str) -> None:
     """Put a row into the table, and say it at once."""
     spread = f"{statistics.median(ratios):.3g} ({min(ratios):.3g}-{max(ratios):.3g})"
-    SHOWN.append((name, spread, target, detail))
+    ROWS.append((name, spread, target, detail))
     print(f"  {name}: {spread}, {detail}", file=sys.stderr)
 
 
@@ -114,10 +114,10 @@ async def ready(manager: AsyncKernelManager, *, waits: bool) -> Any:
     client.start_channels()
     if waits:
         await client.wait_for_ready(timeout=60)
-    asked = client.execute(READY)
+    request = client.execute(READY)
     while True:
         reply = await client.get_shell_msg(timeout=60)
-        if reply["parent_header"].get("msg_id") == asked:
+        if reply["parent_header"].get("msg_id") == request:
             assert reply["content"]["status"] == "ok", reply["content"]
             return client
 
@@ -125,9 +125,9 @@ async def ready(manager: AsyncKernelManager, *, waits: bool) -> Any:
 async def lasting(start: Awaitable[tuple[AsyncKernelManager, Any]]) -> float:
     """Seconds until a kernel that Jupyter starts is ready; it is ended then."""
     began = time.perf_counter()
-    made = await start
+    started = await start
     spent = time.perf_counter() - began
-    await jupyter_stop(*made)
+    await jupyter_stop(*started)
     return spent
 
 
@@ -153,7 +153,7 @@ async def sealed() -> tuple[Kernel, KernelClient]:
 
 async def run(client: KernelClient, source: str) -> None:
     """Run one cell, which must succeed."""
-    cell = client.start(source, cap=1_000_000)
+    cell = client.start(source, max_shown=1_000_000)
     await client.finish(cell)
     assert cell.reply and cell.reply["status"] == "ok", cell.outputs
 
@@ -180,10 +180,10 @@ async def starting(rounds: int) -> None:
     server = await forking()
     for _ in range(rounds):
         began = time.perf_counter()
-        made = await cold()
+        started = await cold()
         cold_start = time.perf_counter() - began
-        cold_work = sum(map(processor_seconds, pids_of([made[0]])))
-        cold_kill = await jupyter_stop(*made)
+        cold_work = sum(map(processor_seconds, pids_of([started[0]])))
+        cold_kill = await jupyter_stop(*started)
         starts, kills, works = [], [], []
         for _ in range(5):
             before = processor_seconds(server)
@@ -215,13 +215,13 @@ async def bursts(rounds: int, burst: int) -> None:
         many_cold = await asyncio.gather(*(cold() for _ in range(burst)))
         cold_burst = time.perf_counter() - began
         cold_pss = pss_mb(pids_of([manager for manager, _ in many_cold]))
-        await asyncio.gather(*(jupyter_stop(*made) for made in many_cold))
+        await asyncio.gather(*(jupyter_stop(*started) for started in many_cold))
         began = time.perf_counter()
         many = await asyncio.gather(*(sealed() for _ in range(burst)))
         speed.add(cold_burst, time.perf_counter() - began)
         if os.geteuid() == 0:  # a sealed kernel tells nobody else
             memory.add(cold_pss, pss_mb([kernel.process.pid for kernel, _ in many]))
-        await asyncio.gather(*(sealed_stop(*made) for made in many))
+        await asyncio.gather(*(sealed_stop(*started) for started in many))
     speed.show()
     if memory.rounds:
         memory.show()
@@ -239,7 +239,7 @@ async def claiming(rounds: int) -> None:
             cold_start = await lasting(cold())
             spent = []
             for _ in range(3):
-                await box.pool.full()
+                await box.pool.wait_filled()
                 await asyncio.sleep(0.2)
                 began = time.perf_counter()
                 claimed = await box.pool.claim(spec)
@@ -299,7 +299,7 @@ async def calling(rounds: int) -> None:
 
         task = asyncio.create_task(answer())
         for _ in range(rounds):
-            cell = client.start(CALLS, cap=1000)
+            cell = client.start(CALLS, max_shown=1000)
             await client.finish(cell)
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", DEALER, f"ipc://{folder}/r", stdout=-1
@@ -315,8 +315,8 @@ async def calling(rounds: int) -> None:
 
 def empty_notebook(cells: int) -> Any:
     """A notebook of so many equal cells."""
-    made: Any = nbformat.v4
-    return made.new_notebook(cells=[made.new_code_cell("1 + 1") for _ in range(cells)])
+    v4: Any = nbformat.v4
+    return v4.new_notebook(cells=[v4.new_code_cell("1 + 1") for _ in range(cells)])
 
 
 async def running(rounds: int, cells: int = 50) -> None:
@@ -354,15 +354,15 @@ def saving(rounds: int, cells: int = 200) -> None:
     """Cells with an image each: the notebook rewritten after each, against the journal with a sync after each."""
     measure = Measure(f"saving {cells} image cells, a sync a cell", ">= 100", "ms")
     image = "A" * 133_000  # 100 kB in base64
-    made: Any = nbformat
+    format: Any = nbformat
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             notebook = empty_notebook(0)
             began = time.perf_counter()
             for _ in range(cells):
-                output = made.v4.new_output("display_data", data={"image/png": image})
-                notebook.cells.append(made.v4.new_code_cell("plot()", outputs=[output]))
-                made.write(notebook, f"{folder}/n.ipynb")
+                output = format.v4.new_output("display_data", data={"image/png": image})
+                notebook.cells.append(format.v4.new_code_cell("plot()", outputs=[output]))
+                format.write(notebook, f"{folder}/n.ipynb")
             theirs = time.perf_counter() - began
             journal = Journal(Path(folder) / "j.jsonl")
             began = time.perf_counter()
@@ -402,7 +402,7 @@ async def main() -> None:
     print(
         f"| {'measure':41} | {'ratio':20} | target  | theirs / ours |\n|{'-' * 43}|{'-' * 22}|---------|---|"
     )
-    for name, ratio, target, detail in SHOWN:
+    for name, ratio, target, detail in ROWS:
         print(f"| {name:41} | {ratio:20} | {target:7} | {detail} |")
     close_servers()
 

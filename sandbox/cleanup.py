@@ -1,13 +1,15 @@
-"""What is half made and known to nobody else is ended where its making fails or is cancelled."""
+"""Cleanup of objects that no caller owns yet."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 
 @asynccontextmanager
-async def ended_on_failure(end: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Run the block; where it raises, or is cancelled, `end` is awaited before the exception goes on."""
-    async with AsyncExitStack() as undo:
-        undo.push_async_callback(end)
+async def cleanup_on_error(cleanup: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Cleanup on error. ``async with cleanup_on_error(kernel.kill):`` runs the block; if it raises or is cancelled, awaits
+    ``kernel.kill()`` and re-raises. Use it while an object exists that no caller owns yet.
+    """
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(cleanup)
         yield
-        undo.pop_all()
+        stack.pop_all()

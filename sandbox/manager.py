@@ -1,8 +1,8 @@
-"""The sandbox's front door: probe what this machine gives, open sessions, close them all."""
+"""`Sandbox`: what callers start with. It probes the machine, opens sessions and closes them all."""
 
 import asyncio
 
-from sandbox.cleanup import ended_on_failure
+from sandbox.cleanup import cleanup_on_error
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.forkserver import fork_server
@@ -38,7 +38,7 @@ class Sandbox:
         self.pool = WarmPool(self._start, warm)
 
     async def probe(self) -> IsolationReport:
-        """What this machine gives, found by doing it; asked once."""
+        """The isolation levels that work on this machine; tried at the first call in this process."""
         return await asyncio.to_thread(probed)
 
     async def level(self) -> str:
@@ -61,7 +61,7 @@ class Sandbox:
         session = Session(spec, call_api, self.pool.claim)
         self._sessions = {other for other in self._sessions if not other.closed}
         self._sessions.add(session)
-        async with ended_on_failure(session.close):
+        async with cleanup_on_error(session.close):
             await session.start()
         return session
 
@@ -77,7 +77,7 @@ class Sandbox:
     async def _start(self, spec: SessionSpec) -> ReadyKernel:
         kernel = await self._fork(spec)
         ready = ReadyKernel(kernel, KernelClient(kernel.endpoints.info))
-        async with ended_on_failure(ready.end):
+        async with cleanup_on_error(ready.end):
             await ready.client.connect(spec.limits.start_seconds)
         return ready
 

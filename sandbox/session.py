@@ -17,7 +17,7 @@ from sandbox.limits.disk import DiskWatch
 from sandbox.limits.memory import MemoryWatch, end_children
 from sandbox.record.journal import Journal, fold, read_lines, result_to_json
 from sandbox.record.notebook import render_notebook, write_notebook
-from sandbox.record.results import blame, cell_result
+from sandbox.record.results import cell_result, exceeded_afterwards
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 
@@ -33,11 +33,11 @@ KernelSource = Callable[[SessionSpec], Awaitable[ReadyKernel]]
 
 
 class Session:
-    """An open session; made by `Sandbox.open`.
+    """Runs the cells of one notebook on a sealed kernel and journals them; made by `Sandbox.open`.
 
     Every cell's source is on the disk before it runs, its result before it is returned. A cell that fails, that the
     clock stops or that kills its kernel is a `CellResult`; after a death the next cell gets a fresh kernel, in which the
-    kept cells were run again.
+    earlier cells were run again.
 
     Raises
     ------
@@ -55,13 +55,13 @@ class Session:
         self.cells: list[JournalCell] = []
         #: what bounds the memory of the kernel with all it starts: ``cgroup v1``, ``cgroup v2`` or ``watched``
         self.memory = "watched"
-        self._made = 0
+        self._cell_count = 0
         self._kernel: Kernel | None = None
         self._client: KernelClient | None = None
         self._wire: WireServer | None = None
         self._memory: MemoryWatch | None = None
         self._watches: list[MemoryWatch | DiskWatch] = []
-        self._rest: list[dict[str, Any]] = []
+        self._cut: list[dict[str, Any]] = []
         self._wire_task: asyncio.Task[None] | None = None
         self._render_task: asyncio.Task[None] | None = None
         self._busy = asyncio.Lock()
@@ -72,7 +72,7 @@ class Session:
         """Start the kernel; a journal that exists already is taken up where it ended."""
         lines = read_lines(self.spec.journal)
         if lines:
-            self._take_up(lines)
+            self._resume(lines)
         else:
             clock: dict[str, Any] = {}
             if self.spec.clock is not None:
@@ -110,11 +110,11 @@ class Session:
             cell = JournalCell(id=self._next_id(), kind="code", source=source)
             index = sum(1 for other in self.cells if other.kind == "code")
             self._journal.append("code", sync=False, id=cell.id, source=source, fixes=fixes)
-            kept = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
-            self.cells = [*kept, cell]
+            earlier = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
+            self.cells = [*earlier, cell]
             result = await self._run(cell, index)
-            rest: dict[str, Any] = {"rest": self._rest} if self._rest else {}
-            self._journal.append("result", id=cell.id, result=result_to_json(result), **rest)
+            cut: dict[str, Any] = {"rest": self._cut} if self._cut else {}
+            self._journal.append("result", id=cell.id, result=result_to_json(result), **cut)
             self.cells = [replace(c, result=result) if c.id == cell.id else c for c in self.cells]
             self._render_soon()
             wire = self._wire
@@ -164,12 +164,12 @@ class Session:
             raise SessionClosed(f"session {self.spec.name} is closed")
 
     def _next_id(self) -> str:
-        self._made += 1
-        return f"cell-{self._made:03d}"
+        self._cell_count += 1
+        return f"cell-{self._cell_count:03d}"
 
-    def _take_up(self, lines: list[dict[str, Any]]) -> None:
-        """Cells from the journal; a code cell that never ended is taken back, for its author to run again."""
-        self._made = sum(1 for line in lines if line["kind"] in ("code", "markdown"))
+    def _resume(self, lines: list[dict[str, Any]]) -> None:
+        """Take the cells from the journal; a code cell that never ended is voided, for its author to run again."""
+        self._cell_count = sum(1 for line in lines if line["kind"] in ("code", "markdown"))
         fixes = {line["id"]: line.get("fixes") for line in lines if line["kind"] == "code"}
         for cell in fold(lines):
             if cell.kind == "code" and cell.result is None:
@@ -195,9 +195,9 @@ class Session:
         await self._restore()
 
     async def _restore(self) -> None:
-        """Run the kept cells again, for their effect on the kernel; their outputs are not recorded again."""
+        """Run the session's cells again in a fresh kernel, for their effect; their outputs are not recorded again."""
         index = -1
-        for place, cell in enumerate(self.cells):
+        for position, cell in enumerate(self.cells):
             if cell.kind != "code":
                 continue
             index += 1
@@ -206,7 +206,7 @@ class Session:
                 continue
             result = await self._run(cell, index)
             self._journal.append("replayed", id=cell.id, status=result.status)
-            self.cells[place] = replace(cell, replayed=True)
+            self.cells[position] = replace(cell, replayed=True)
             if result.status == "died":
                 raise KernelDied(
                     f"session {self.spec.name}: the kernel died when cell {cell.id} was run again"
@@ -230,31 +230,31 @@ class Session:
         wire.begin(index)
         calls = wire.cell
         started = time.perf_counter()
-        run = self._client.start(cell.source, cap=limits.output_bytes, spare=limits.journal_bytes)
+        run = self._client.start(cell.source, max_shown=limits.output_bytes, max_cut=limits.journal_bytes)
         self._running = run
         finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
         exited: asyncio.Future[Any] = asyncio.ensure_future(
             asyncio.shield(asyncio.wrap_future(kernel.process.exited))
         )
         watches: dict[asyncio.Future[Any], MemoryWatch | DiskWatch] = {
-            asyncio.ensure_future(watch.over()): watch for watch in self._watches
+            asyncio.ensure_future(watch.wait_exceeded()): watch for watch in self._watches
         }
         either = {finished, exited}
         limit: str | None = None
         try:
             done, _ = await asyncio.wait({*either, *watches}, timeout=limits.cell_seconds, return_when=_FIRST)
-            said = [watches[task] for task in done if task in watches]
-            stays = bool(done & either)
-            if not stays:
-                limit = said[0].name if said else "cell_seconds"
-                grace = min(limits.grace_seconds, _WATCH_GRACE) if said else limits.grace_seconds
+            exceeded = [watches[task] for task in done if task in watches]
+            must_kill = must_interrupt = not done & either
+            if must_interrupt:
+                limit = exceeded[0].name if exceeded else "cell_seconds"
+                grace = min(limits.grace_seconds, _WATCH_GRACE) if exceeded else limits.grace_seconds
                 run.interrupted = True
                 kernel.interrupt()
                 done, _ = await asyncio.wait(either, timeout=grace, return_when=_FIRST)
-                stays = bool(done & either)
-                if said and stays and not exited.done():
-                    stays = await self._relieve(said[0])
-            if not stays:
+                must_kill = not done & either
+                if exceeded and not must_kill and not exited.done():
+                    must_kill = not await self._relieve(exceeded[0])
+            if must_kill:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
             code = None
@@ -266,13 +266,13 @@ class Session:
             for task in (*either, *watches):
                 task.cancel()
             await asyncio.gather(*either, *watches, return_exceptions=True)
-        self._rest = run.rest
+        self._cut = run.cut
         duration = time.perf_counter() - started
-        # always asked: a count that stayed would be the next cell's
-        stopped = self._memory.stopped()
+        # read after every cell: an event that stayed unread would be blamed on the next one
+        stopped = self._memory.enforced()
         if stopped is not None and code is None:
             await end_children(kernel)
-            self._memory.stopped()
+            self._memory.enforced()
         limit = limit or stopped
         return cell_result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
 
@@ -280,10 +280,10 @@ class Session:
         """Kill what the cells started; return whether the kernel by itself then stays within the watch's limit."""
         assert self._kernel is not None
         await end_children(self._kernel)
-        return await watch.falls(_WATCH_GRACE)
+        return await watch.recovers(_WATCH_GRACE)
 
     async def _blame_earlier(self) -> None:
-        """Look before a cell starts: who is over a limit now is the cell before, by what it left running.
+        """Before a cell starts: if a limit is exceeded now, the cell before is to blame, by what it left running.
 
         Its result is corrected, in the journal too. What it started is killed, and the kernel where that is not enough;
         the cell to come then runs in a fresh one.
@@ -292,7 +292,7 @@ class Session:
         ran = [cell for cell in self.cells if cell.kind == "code" and cell.result is not None]
         if kernel is None or memory is None or not ran:
             return
-        limit = killed = memory.stopped()
+        limit = killed = memory.enforced()
         if killed is not None:
             await end_children(kernel)
         fits = True
@@ -300,7 +300,7 @@ class Session:
             if fits and kernel.process.alive and await watch.exceeded():
                 limit = watch.name
                 fits = await self._relieve(watch)
-        killed = memory.stopped() or killed
+        killed = memory.enforced() or killed
         limit = limit or killed
         if limit is None:
             return
@@ -311,7 +311,7 @@ class Session:
         died = not (fits and kernel.process.alive)
         earlier = ran[-1]
         assert earlier.result is not None
-        result = blame(earlier.result, limit, died=died)
+        result = exceeded_afterwards(earlier.result, limit, died=died)
         self._journal.append("result", id=earlier.id, result=result_to_json(result))
         self.cells = [replace(cell, result=result) if cell.id == earlier.id else cell for cell in self.cells]
         if died:

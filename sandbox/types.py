@@ -1,4 +1,4 @@
-"""The values that cross the sandbox's door: limits, specifications, cells, results, isolation reports."""
+"""The values that callers of the sandbox hand in and get back: limits, specifications, cells, results, isolation reports."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class ApiCaller(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a session may use up. Each limit that is hit becomes a result the agent can read.
+    """Limits of one session. Each limit that is hit becomes a result the agent can read.
 
     Attributes
     ----------
@@ -148,12 +148,12 @@ class CellResult:
 
     def images(self) -> tuple[bytes, ...]:
         """The PNG images among the outputs, decoded, in order."""
-        found = []
+        images = []
         for output in self.outputs:
             png = output.get("data", {}).get("image/png")
             if png:
-                found.append(base64.b64decode("".join(png) if isinstance(png, list) else png))
-        return tuple(found)
+                images.append(base64.b64decode("".join(png) if isinstance(png, list) else png))
+        return tuple(images)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,20 +200,20 @@ class IsolationReport:
             "mend that, or run without a seal by asking for it: --isolation none"
         )
 
-    def choose(self, asked: str | None) -> str:
+    def choose(self, requested: str | None) -> str:
         """Return the level that kernels start at: the one asked for by name, or the best sealed one that works here.
 
-        Called wherever kernels are about to start. `asked` is what the person at this machine wrote; a level that
+        Called wherever kernels are about to start. `requested` is what the person at this machine wrote; a level that
         stands in a run's records is never passed in, since whoever wrote the run would then choose it.
 
         Raises
         ------
         IsolationUnavailable
-            The asked level does not work, or nothing was asked and no sealed level works.
+            The requested level does not work, or none was requested and no sealed level works.
         """
-        if asked is not None:
-            self.require(asked)
-            return asked
+        if requested is not None:
+            self.require(requested)
+            return requested
         sealed = [level for level in self.available if level != "none"]
         if sealed:
             return sealed[0]

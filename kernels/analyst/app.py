@@ -1,4 +1,4 @@
-"""The kernel itself: an IPython kernel on sockets that were bound before the fork, with `CALL_API` in its namespace."""
+"""The IPython kernel: built before the fork, connected after it to sockets that the manager bound, with `CALL_API`."""
 
 # ipykernel declares half of its functions
 # mypy: disable-error-code="no-untyped-call"
@@ -37,7 +37,7 @@ class AnalystShell(ZMQInteractiveShell):
 
     @classmethod
     def instance(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return the shell; the one that exists already gets the kernel that asks."""
+        """Return the shell. ipykernel asks for it when the kernel is built; the one built before gets that kernel."""
         if not cls.initialized():
             return super().instance(*args, **kwargs)
         shell = super().instance()
@@ -122,7 +122,10 @@ class AnalystApp(IPKernelApp):
         self.control_thread = ControlThread(daemon=True)
 
     def init_iopub(self, context: Any) -> None:
-        """Make the output channel without the TCP pipe for forked children, which needs a network."""
+        """Make the output channel without ipykernel's pipe for forked children.
+
+        That pipe is a TCP socket even where all channels are unix sockets; without a network libzmq aborts the process.
+        """
         self.iopub_socket = context.socket(zmq.XPUB)
         self.iopub_socket.linger = 1000
         self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
@@ -159,7 +162,7 @@ def configuration() -> Any:
 
 
 def adapt() -> None:
-    """Once: let libraries know that they run in a kernel, as ipykernel does for each."""
+    """Patch libraries for life in a kernel, as ipykernel does at the start of each; called once, before any fork."""
     app = AnalystApp(config=configuration())
     app.configure_tornado_logger()
     app.init_pdb()
@@ -194,7 +197,10 @@ def build(connection: dict[str, Any], descriptors: dict[str, int], api_fd: int |
 
 
 def dismantle(app: Any) -> None:
-    """Take a built kernel apart, down to its last thread, so that `prepare` can build the next one."""
+    """Take a built kernel apart, down to its last thread, so that `prepare` can build the next one.
+
+    Called after the rehearsal: the fork server must have one thread at every fork.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, Stream):
             stream.restore()

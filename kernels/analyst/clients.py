@@ -1,4 +1,4 @@
-"""`fredapi` and `yfinance` as people know them, with `CALL_API` for a transport.
+"""Makes `fredapi` and `yfinance` work in a kernel: their requests go through `CALL_API`.
 
 `install` puts a finder in front of the import system; it costs nothing until a cell imports one of the two, and then
 replaces only the few functions through which they reach the network. Their own parsing runs. There is no network in
@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 import call_api
 
 _NEW_YORK = ZoneInfo("America/New_York")
-_ASKED_FOR_NOW = 120  # seconds within which an end is taken for "now"
+_COUNTS_AS_NOW = 120  # seconds within which an end is taken for "now"
 _CLOCK = "embedded/series/list"
 _RANGE = re.compile(r"(\d{1,4})(d|wk|mo|y)")
 _DAYS_AROUND = 12  # the longest time markets were closed, and a few days
@@ -36,35 +36,35 @@ _YAHOO_PATHS = {
 
 
 class Transport:
-    """What both clients need: questions to the broker, and the instant that stands for "now".
+    """Sends the requests of both clients through `CALL_API`, and says which instant stands for "now".
 
-    Answers are kept until the cell ends, so that a client that asks twice costs one call.
+    Answers stay until the cell ends, since yfinance makes some requests twice.
     """
 
     def __init__(self, api: Any) -> None:
         self._api = api
-        self._kept: dict[tuple[str, str], tuple[Any, dict[str, Any]]] = {}
+        self._answers: dict[tuple[str, str], tuple[Any, dict[str, Any]]] = {}
         self.failure: call_api.ApiError | None = None
 
     def new_cell(self, *_: Any) -> None:
         """Forget what the last cell asked."""
-        self._kept.clear()
+        self._answers.clear()
 
     def ask(self, path: str, params: dict[str, Any]) -> Any:
         """The data of `path`; what went wrong stays in `failure` too."""
         key = (path, repr(sorted(params.items())))
-        if key not in self._kept:
+        if key not in self._answers:
             try:
-                self._kept[key] = self._api(path, params), dict(self._api.meta)
+                self._answers[key] = self._api(path, params), dict(self._api.meta)
             except call_api.ApiError as error:
                 self.failure = error
                 raise
-        return self._kept[key][0]
+        return self._answers[key][0]
 
     def now(self) -> float:
         """Epoch seconds of the knowledge cutoff; of the machine's clock where nothing is held back."""
         self.ask(_CLOCK, {})
-        as_of = self._kept[_CLOCK, repr([])][1].get("as_of") or "live"
+        as_of = self._answers[_CLOCK, repr([])][1].get("as_of") or "live"
         if as_of == "live":
             return time.time()
         moment = datetime.fromisoformat(as_of)
@@ -309,19 +309,19 @@ def _yahoo(transport: Transport, url: str, params: dict[str, Any]) -> dict[str, 
 
 def _chart(transport: Transport, symbol: str, params: dict[str, Any]) -> dict[str, Any]:
     """Yahoo's chart; windows that count back from now count back from the cutoff."""
-    asked = dict(params)
+    query = dict(params)
     days: int | None = None
-    asked.pop("crumb", None)
-    span = asked.pop("range", None)
+    query.pop("crumb", None)
+    span = query.pop("range", None)
     if span is not None:
         now = transport.now()
-        asked["period2"] = int(now)
-        asked["period1"], days = _back(span, now)
-    elif abs(asked["period2"] - time.time()) < _ASKED_FOR_NOW:
-        asked["period2"] = int(transport.now())
-    asked.setdefault("interval", "1d")
-    data = transport.ask("yfinance/history", {"symbol": symbol, **asked})
-    results = [_complete(result, asked["interval"], days) for result in data["chart"]["result"] or []]
+        query["period2"] = int(now)
+        query["period1"], days = _back(span, now)
+    elif abs(query["period2"] - time.time()) < _COUNTS_AS_NOW:
+        query["period2"] = int(transport.now())
+    query.setdefault("interval", "1d")
+    data = transport.ask("yfinance/history", {"symbol": symbol, **query})
+    results = [_complete(result, query["interval"], days) for result in data["chart"]["result"] or []]
     return {"chart": {"result": results, "error": None}}
 
 
@@ -330,15 +330,15 @@ def _back(span: str, now: float) -> tuple[int, int | None]:
     today = datetime.fromtimestamp(now - 1e-3, tz=_NEW_YORK).date()
     if span == "max":
         return int(datetime(1900, 1, 1, tzinfo=UTC).timestamp()), None
-    found = _RANGE.fullmatch(span)
+    match = _RANGE.fullmatch(span)
     if span == "ytd":
         first, days = today.replace(month=1, day=1), None
-    elif found is None:
+    elif match is None:
         raise call_api.ApiRefused(
             f"period {span!r} is none of 1d, 5d, 1mo, 3mo, 6mo, 1y, 2y, 5y, 10y, ytd, max"
         )
     else:
-        number, unit = int(found[1]), found[2]
+        number, unit = int(match[1]), match[2]
         days = number if unit == "d" else None
         back = {"d": timedelta(days=2 * number + _DAYS_AROUND), "wk": timedelta(weeks=number)}
         first = (
@@ -368,8 +368,8 @@ def _complete(result: dict[str, Any], interval: str, days: int | None) -> dict[s
     indicators = result["indicators"]
     zone = ZoneInfo(meta["exchangeTimezoneName"])
     by_day: dict[date, list[int]] = {}
-    for at, stamp in enumerate(stamps):
-        by_day.setdefault(datetime.fromtimestamp(stamp, tz=zone).date(), []).append(at)
+    for index, stamp in enumerate(stamps):
+        by_day.setdefault(datetime.fromtimestamp(stamp, tz=zone).date(), []).append(index)
     if days is not None and len(by_day) > days:
         first = by_day[sorted(by_day)[-days]][0]
         stamps = stamps[first:]
@@ -377,12 +377,12 @@ def _complete(result: dict[str, Any], interval: str, days: int | None) -> dict[s
             kind: [{name: column[first:] for name, column in part.items()} for part in parts]
             for kind, parts in indicators.items()
         }
-        by_day = {day: [at - first for at in places] for day, places in by_day.items() if places[0] >= first}
+        by_day = {day: [index - first for index in bars] for day, bars in by_day.items() if bars[0] >= first}
     if interval.endswith(("m", "h")):
         # the broker was asked for regular hours; each day's are its bars'
         meta["tradingPeriods"] = [
-            [{"timezone": "", "gmtoffset": 0, "start": stamps[places[0]], "end": stamps[places[-1]] + 1}]
-            for places in by_day.values()
+            [{"timezone": "", "gmtoffset": 0, "start": stamps[bars[0]], "end": stamps[bars[-1]] + 1}]
+            for bars in by_day.values()
         ] or {"pre": [], "post": []}
     changed = {"meta": meta, "timestamp": stamps, "indicators": indicators}
     if days is not None and "events" in result:

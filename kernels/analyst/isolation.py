@@ -155,6 +155,7 @@ def enter_root(mountpoint: str, operations: Iterable[Sequence[str]]) -> None:
         os.symlink(target, f"{mountpoint}/dev/{name}")
     mount("proc", f"{mountpoint}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     os.chdir(mountpoint)
+    # pivot_root(".", ".") puts the old root over the new one, from where it can be unmounted: no folder for it is needed
     _syscall(SYS_PIVOT_ROOT[platform.machine()], "pivot_root", b".", b".")
     _check(_libc.umount2(b".", MNT_DETACH), "leave the old root")
     os.chdir("/")
@@ -191,9 +192,9 @@ def _apply(root: str, operation: Sequence[str]) -> None:
     elif kind == "hide":
         mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=4k,mode=755")
     elif kind == "code":
-        kept = [(path, _read(os.path.join(target, path))) for path in code_files(target)]
+        code = [(path, _read(os.path.join(target, path))) for path in code_files(target)]
         mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "size=32m,mode=755")
-        for path, content in kept:
+        for path, content in code:
             os.makedirs(os.path.dirname(os.path.join(target, path)), exist_ok=True)
             with open(os.path.join(target, path), "wb") as file:
                 file.write(content)
@@ -216,7 +217,7 @@ def _read(path: str) -> bytes:
 
 
 def grants_of(operations: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """What Landlock must grant so that a process sees the same files as in the private root, in the host's own tree."""
+    """The Landlock grants with which a process sees, in the host's own tree, the files that a private root would show."""
     masks = {operation[-1]: operation[0] for operation in operations if operation[0] in ("hide", "code")}
     holders = {parent for mask in masks for parent in _parents(mask)}
 
@@ -250,7 +251,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def processes_of_user() -> int:
-    """How many processes and threads this user has on the machine."""
+    """The number of processes and threads this user has on the machine: RLIMIT_NPROC counts them all, so ours is added."""
     uid, count = os.getuid(), 0
     for pid in os.listdir("/proc"):
         if pid.isdigit():
@@ -263,12 +264,15 @@ def processes_of_user() -> int:
 
 
 def _renew(folder: str, options: str) -> None:
-    """Mount an empty tmpfs over a private folder, with what the view has below it bound in again."""
+    """Mount an empty tmpfs over a private folder, with what the view has below it bound in again.
+
+    An interpreter may live below /tmp.
+    """
     old = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
-        kept = sorted(name for name in os.listdir(folder) if os.path.isdir(f"{folder}/{name}"))
+        names = sorted(name for name in os.listdir(folder) if os.path.isdir(f"{folder}/{name}"))
         mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, options)
-        for name in kept:
+        for name in names:
             os.mkdir(f"{folder}/{name}", 0o755)
             mount(f"/proc/self/fd/{old}/{name}", f"{folder}/{name}", None, MS_BIND | MS_REC)
             mount(None, f"{folder}/{name}", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)

@@ -1,4 +1,8 @@
-"""Tries one isolation level in a throw-away process and says what came of it: one JSON line on standard output."""
+"""Tries one isolation level in a throw-away process and prints the outcome as one JSON line.
+
+`sandbox.kernels.probe` starts it, with a JSON object on standard input: as root at ``landlock``, the user to become
+(``uid``), the files it must read (``read``) and the folder it must reach (``pass``).
+"""
 
 import errno
 import json
@@ -21,16 +25,16 @@ MINIMAL = {
 
 def main(level: str, mountpoint: str) -> int:
     """Seal a forked child at `level`, look from the inside, report ``{"ok", "layers"}`` or ``{"ok", "error"}``."""
-    given = json.load(sys.stdin)
+    needs = json.load(sys.stdin)
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            layers = _namespaces(mountpoint, writer) if level == "namespaces" else _landlock(given)
-            told = {"ok": True, "layers": layers}
+            layers = _namespaces(mountpoint, writer) if level == "namespaces" else _landlock(needs)
+            report = {"ok": True, "layers": layers}
         except Exception as error:
-            told = {"ok": False, "error": str(error) or repr(error)}
-        os.write(writer, json.dumps(told).encode())
+            report = {"ok": False, "error": str(error) or repr(error)}
+        os.write(writer, json.dumps(report).encode())
         os._exit(0)
     os.close(writer)
     with open(reader, "rb") as pipe:
@@ -76,7 +80,7 @@ def _namespaces(mountpoint: str, writer: int) -> NoReturn:
     os._exit(0)
 
 
-def _landlock(given: Mapping[str, Any]) -> list[str]:
+def _landlock(needs: Mapping[str, Any]) -> list[str]:
     import isolation
     import seccomp
 
@@ -91,9 +95,9 @@ def _landlock(given: Mapping[str, Any]) -> list[str]:
     program = seccomp.for_process(seccomp.build(private_root=False), os.getpid())
     outside = os.getppid()
     layers = ["landlock", "seccomp", "no-new-privileges", "capabilities", "limits"]
-    isolation.drop_rights(given.get("uid"))
-    if "uid" in given:
-        _expect_readable(given)
+    isolation.drop_rights(needs.get("uid"))
+    if "uid" in needs:
+        _expect_readable(needs)
         layers.append("own-user-id")
     _expect(os.getuid() != 0, "a kernel would be root")
     isolation.set_limits(MINIMAL)
@@ -107,12 +111,12 @@ def _landlock(given: Mapping[str, Any]) -> list[str]:
     return layers
 
 
-def _expect_readable(given: Mapping[str, Any]) -> None:
+def _expect_readable(needs: Mapping[str, Any]) -> None:
     """As the user that a kernel is: read the files it needs, and reach the folder where its own will be."""
-    path = given["pass"]
+    path = needs["pass"]
     try:
         os.stat(f"{path}/.")
-        for path in given["read"]:
+        for path in needs["read"]:
             if os.path.isdir(path):
                 os.listdir(path)
             else:

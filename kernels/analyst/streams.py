@@ -42,7 +42,7 @@ class Stream(OutStream):
         self.pub_thread.schedule(lambda: loop.add_reader(reader, self._drain))
 
     def _drain(self) -> None:
-        """Take over what programs wrote; in the output thread."""
+        """Read what programs wrote into the descriptor; runs in the output thread."""
         assert self._fid is not None
         try:
             written = os.read(self._fid, _CHUNK)
@@ -70,7 +70,7 @@ class Stream(OutStream):
             self._sending = False
 
     def restore(self) -> None:
-        """Give the descriptor back; the stream must not be used any more."""
+        """Undo the redirection of the descriptor; called when the rehearsal's kernel is taken apart."""
         os.dup2(self._original_stdstream_copy, self._original_stdstream_fd)
         os.close(self._original_stdstream_copy)
         self._io_loop.asyncio_loop.call_soon_threadsafe(self._forget)

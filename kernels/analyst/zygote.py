@@ -57,7 +57,7 @@ def guard(control: socket.socket, manager: int, view: dict[str, Any]) -> NoRetur
             code = 0
         except (
             BaseException
-        ):  # logged and told, not raised: above this frame is the guard's code, not the child's
+        ):  # logged and reported, not raised: above this frame is the guard's code, not the child's
             traceback.print_exc(file=sys.__stderr__)
             report = {"down": traceback.format_exc(limit=-4).strip().splitlines()[-1]}
             with contextlib.suppress(OSError):  # the manager is gone, and the guard sees that
@@ -75,7 +75,9 @@ def guard(control: socket.socket, manager: int, view: dict[str, Any]) -> NoRetur
 
 
 def kill_orphans(spared: Iterable[int] = ()) -> None:
-    """Kill what ended kernels left behind, where no process namespace does it: it was handed to us as its next parent."""
+    """Kill what ended kernels left running. Called at levels without a process namespace, which would do it: Linux has
+    made us the parent of these processes.
+    """
     while True:
         try:
             with open("/proc/thread-self/children") as file:
@@ -151,8 +153,8 @@ class OnlyAllowed:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Refuse a top-level module that an unlisted distribution installed."""
         if path is None and name not in self.modules and name not in sys.stdlib_module_names:
-            found = importlib.machinery.PathFinder.find_spec(name, self.sites)
-            if found is not None:
+            spec = importlib.machinery.PathFinder.find_spec(name, self.sites)
+            if spec is not None:
                 raise ModuleNotFoundError(f"No module named {name!r} in the sandbox", name=name)
         return None
 
@@ -214,7 +216,7 @@ class Server:
                 if request["op"] == "spawn":
                     self.spawn(request, descriptors)
 
-    def tell(self, message: dict[str, Any], descriptors: Iterable[int] = ()) -> None:
+    def send(self, message: dict[str, Any], descriptors: Iterable[int] = ()) -> None:
         """Send a message to the manager; one that is gone is noticed by `run`."""
         try:
             socket.send_fds(self.control, [json.dumps(message).encode()], list(descriptors))
@@ -234,17 +236,17 @@ class Server:
                 self.kernels.discard(pid)
                 if self.view["level"] != "namespaces":
                     kill_orphans(self.kernels)
-                self.tell({"exit": pid, "code": os.waitstatus_to_exitcode(status)})
+                self.send({"exit": pid, "code": os.waitstatus_to_exitcode(status)})
 
     def spawn(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork one kernel and hand its pidfd back."""
         import isolation
 
-        asked = time.perf_counter()
+        requested = time.perf_counter()
         threads = len(os.listdir("/proc/self/task"))
         if threads != 1:
-            named = ", ".join(_thread_names())
-            self.tell({"failed": request["id"], "error": f"the fork server has {threads} threads: {named}"})
+            names = ", ".join(_thread_names())
+            self.send({"failed": request["id"], "error": f"the fork server has {threads} threads: {names}"})
             return
         own_processes = request["level"] == "namespaces"
         try:
@@ -252,23 +254,23 @@ class Server:
                 isolation.unshare(isolation.NEWPID, "process")
             pid = os.fork()
             if pid == 0:
-                self.become_kernel(request, descriptors, asked)
+                self.become_kernel(request, descriptors, requested)
             if own_processes:
                 isolation.setns(self.home, isolation.NEWPID, "process")
             pidfd = os.pidfd_open(pid)
         except OSError as error:
-            self.tell({"failed": request["id"], "error": str(error)})
+            self.send({"failed": request["id"], "error": str(error)})
             return
         finally:
             for fd in descriptors:
                 os.close(fd)
         self.kernels.add(pid)
-        self.tell({"spawned": request["id"], "pid": pid}, [pidfd])
+        self.send({"spawned": request["id"], "pid": pid}, [pidfd])
         os.close(pidfd)
 
-    def become_kernel(self, request: dict[str, Any], descriptors: list[int], asked: float) -> NoReturn:
+    def become_kernel(self, request: dict[str, Any], descriptors: list[int], requested: float) -> NoReturn:
         """In the child: seal, build the kernel, say so, run. Never returns."""
-        steps = [("forked", time.perf_counter() - asked)]
+        steps = [("forked", time.perf_counter() - requested)]
         code = 70
         notice = descriptors[5]
         try:
@@ -281,7 +283,7 @@ class Server:
             os.setsid()
             os.umask(0o077)
             self.seal(request)
-            steps.append(("sealed", time.perf_counter() - asked))
+            steps.append(("sealed", time.perf_counter() - requested))
             import app
 
             channels = dict(zip(CHANNELS, descriptors[:5], strict=True))
@@ -292,7 +294,7 @@ class Server:
                 import clock
 
                 clock.freeze_at_first_cell(request["clock"], kernel.shell.events)
-            steps.append(("built", time.perf_counter() - asked))
+            steps.append(("built", time.perf_counter() - requested))
             os.write(notice, json.dumps({"ready": True, "steps": steps}).encode())
             os.close(notice)
             notice = -1
@@ -362,7 +364,7 @@ def _devices() -> list[tuple[str, str]]:
 
 
 def reseed(seed: int) -> None:
-    """Start every kernel's random numbers at the same place, so that a re-run draws the same.
+    """Seed the random numbers of a kernel, so that a re-run of its cells draws the same.
 
     Also the generators that would ask the system for a seed: `numpy.random.default_rng()` and `RandomState()` without
     one draw theirs from a generator of our own.

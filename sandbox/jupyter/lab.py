@@ -42,8 +42,8 @@ def filter_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | No
         return {"status": "ok", "found": bool(content.get("found")), "data": data, "metadata": metadata}
     if kind == "execute_reply":
         # payloads open pagers and write the next cell; expressions are MIME bundles of their own
-        kept = {key: value for key, value in content.items() if key not in ("payload", "user_expressions")}
-        return {**kept, "payload": [], "user_expressions": {}}
+        reply = {key: value for key, value in content.items() if key not in ("payload", "user_expressions")}
+        return {**reply, "payload": [], "user_expressions": {}}
     if kind == "kernel_info_reply":
         return {
             **content,
@@ -62,13 +62,13 @@ def _display(content: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     metadata = content.get("metadata")
     shown, sizes = clean_bundle(data, metadata if isinstance(metadata, Mapping) else {})
-    kept: dict[str, Any] = {"data": shown, "metadata": sizes}
+    cleaned: dict[str, Any] = {"data": shown, "metadata": sizes}
     transient = content.get("transient")
     display = transient.get("display_id") if isinstance(transient, Mapping) else None
-    kept["transient"] = {"display_id": display} if isinstance(display, str) else {}
+    cleaned["transient"] = {"display_id": display} if isinstance(display, str) else {}
     if isinstance(content.get("execution_count"), int):
-        kept["execution_count"] = content["execution_count"]
-    return kept
+        cleaned["execution_count"] = content["execution_count"]
+    return cleaned
 
 
 class FilteredConnection(ZMQChannelsWebsocketConnection):

@@ -1,4 +1,4 @@
-"""The sealed kernel for every Jupyter program: `jupyter_client` asks, the fork server forks, a broker answers the cells.
+"""The kernel provisioner that gives every Jupyter program (JupyterLab, nbclient, papermill) the sealed kernel.
 
 Registered as ``analyst-sandbox`` (entry point ``jupyter_client.kernel_provisioners``); `kernels/analyst/kernel.json` names
 it. Such a kernel has no cutoff until one is declared: by a launch option (``cutoff=`` of `start_kernel`, the variable
@@ -25,7 +25,7 @@ from proxies.settings import ProxySettings
 from sandbox.kernels.forkserver import fork_server
 from sandbox.kernels.kernel import CHANNELS, Endpoints, Kernel, start_kernel
 from sandbox.kernels.probe import probed
-from sandbox.limits.memory import guard
+from sandbox.limits.memory import guard_memory
 from sandbox.types import Limits
 from sandbox.wire import WireServer
 
@@ -39,17 +39,17 @@ class BrokerThread:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._broker: Broker | None = None
-        self._served: set[Future[None]] = set()
+        self._tasks: set[Future[None]] = set()
         threading.Thread(target=self.loop.run_forever, name="analyst-broker", daemon=True).start()
 
     def serve(self, kernel: Kernel, calls: "OpenCalls", limits: Limits, level: str) -> None:
         """Answer this kernel's calls and watch its memory until it is gone."""
         wire = WireServer(kernel.api, calls, limits, declare=calls.declare)
         files = limits.memory_bytes(level) - (limits.memory_mb << 20)
-        for work in (wire.run(), guard(kernel, limits.memory_mb, files)):
-            served = asyncio.run_coroutine_threadsafe(work, self.loop)
-            self._served.add(served)  # the loop itself would let it be collected
-            served.add_done_callback(self._served.discard)
+        for work in (wire.run(), guard_memory(kernel, limits.memory_mb, files)):
+            task = asyncio.run_coroutine_threadsafe(work, self.loop)
+            self._tasks.add(task)  # the loop itself would let it be collected
+            task.add_done_callback(self._tasks.discard)
 
     def session(self) -> BrokerSession:
         """A broker session without a cutoff."""
@@ -146,8 +146,8 @@ class SandboxProvisioner(KernelProvisionerBase):
         self._declared = str(
             kwargs.pop("cutoff", "") or environment.get(CUTOFF_VARIABLE, "") or self.cutoff or self._declared
         )
-        asked = self.isolation or os.environ.get(ISOLATION_VARIABLE, "") or None
-        self.isolation = (await asyncio.to_thread(probed)).choose(asked)
+        requested = self.isolation or os.environ.get(ISOLATION_VARIABLE, "") or None
+        self.isolation = (await asyncio.to_thread(probed)).choose(requested)
         if self._endpoints is None:
             key = manager.session.key.decode() if manager is not None else None
             self._endpoints = Endpoints.make(key=key)

@@ -107,25 +107,25 @@ def clean_bundle(
 
     When nothing is left, a line of plain text says what was left out.
     """
-    kept: dict[str, Any] = {}
+    cleaned: dict[str, Any] = {}
     for mime in _IMAGES:
         image = _base64(data.get(mime))
         if image:
-            kept[mime] = image
+            cleaned[mime] = image
     if isinstance(plain := _text(data.get("text/plain")), str):
-        kept["text/plain"] = plain[:_LARGEST_PLAIN]
+        cleaned["text/plain"] = plain[:_LARGEST_PLAIN]
     if (page := _text(data.get("text/html"))) is not None:
-        kept["text/html"] = clean_html(page)
+        cleaned["text/html"] = clean_html(page)
     elif (words := _text(data.get("text/markdown"))) is not None:
-        kept["text/html"] = clean_markdown(words)
+        cleaned["text/html"] = clean_markdown(words)
     elif (drawing := _text(data.get("image/svg+xml"))) is not None:
-        kept["text/html"] = clean_svg(drawing)
+        cleaned["text/html"] = clean_svg(drawing)
     if isinstance(data.get("application/json"), (dict, list)):
-        kept["application/json"] = data["application/json"]
-    if not kept:
+        cleaned["application/json"] = data["application/json"]
+    if not cleaned:
         left_out = ", ".join(sorted(str(mime)[:80] for mime in data)) or "nothing"
-        kept["text/plain"] = f"[left out: {left_out}]"
-    return kept, _sizes(metadata or {}, kept)
+        cleaned["text/plain"] = f"[left out: {left_out}]"
+    return cleaned, _sizes(metadata or {}, cleaned)
 
 
 def clean_output(output: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -161,8 +161,8 @@ def _filter_attribute(tag: str, name: str, value: str) -> str | None:
     if name == "href":
         return value if _LINK.match(value) else None
     if name == "style":
-        kept = [part.strip() for part in value.split(";") if part.strip() and not _BAD_STYLE.search(part)]
-        return "; ".join(kept) or None
+        allowed = [part.strip() for part in value.split(";") if part.strip() and not _BAD_STYLE.search(part)]
+        return "; ".join(allowed) or None
     return value
 
 
@@ -183,10 +183,10 @@ def _base64(value: Any) -> str | None:
     return re.sub(r"[^A-Za-z0-9+/=]", "", text)
 
 
-def _sizes(metadata: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+def _sizes(metadata: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     sizes: dict[str, Any] = {}
     for mime, facts in metadata.items():
-        if mime in kept and mime in _IMAGES and isinstance(facts, Mapping):
+        if mime in data and mime in _IMAGES and isinstance(facts, Mapping):
             numbers = {key: facts[key] for key in ("width", "height") if isinstance(facts.get(key), int)}
             if numbers:
                 sizes[mime] = numbers

@@ -1,4 +1,4 @@
-"""The one folder a process keeps outside its journals: sockets of its kernels and the mount point of their root.
+"""The folder of this process below /tmp: sockets of its kernels and the mount point of their private root.
 
 It is private to the user, short enough for unix sockets, and gone with the process: at a normal end by `atexit`, after
 a kill -9 by the next process, which can tell by the lock that nobody holds any more.
@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 _PREFIX = "analyst-"
-_LONGEST = 60  # a unix socket's path may have 107 bytes, ours add about 25
+_MAX_LENGTH = 60  # a unix socket's path may have 107 bytes, ours add about 25
 _guard = threading.Lock()
 _state: dict[int, tuple[Path, int]] = {}
 
@@ -27,9 +27,9 @@ def run_folder() -> Path:
         if pid in _state:
             return _state[pid][0]
         base = Path(tempfile.gettempdir())
-        if len(str(base)) > _LONGEST:
+        if len(str(base)) > _MAX_LENGTH:
             base = Path("/tmp")
-        sweep(base)
+        remove_orphaned_folders(base)
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
         lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -39,8 +39,8 @@ def run_folder() -> Path:
         return folder
 
 
-def sweep(base: Path) -> int:
-    """Remove folders of processes that are gone; return how many."""
+def remove_orphaned_folders(base: Path) -> int:
+    """Remove folders of processes that are gone; return how many. Called when a process makes its own."""
     removed = 0
     for folder in base.glob(f"{_PREFIX}{os.getuid()}-*"):
         try:
@@ -66,10 +66,10 @@ def remove_tree(folder: Path) -> None:
     nobody may write there any more.
     """
     fresh = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
-    todo = [folder]
+    pending = [folder]
     with contextlib.suppress(OSError):
-        while todo:
-            path = todo.pop()
+        while pending:
+            path = pending.pop()
             os.chmod(path, 0o700)
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
@@ -85,9 +85,9 @@ def remove_tree(folder: Path) -> None:
                 os.close(descriptor)
             if path != folder:
                 os.rmdir(path)
-            if not todo:
+            if not pending:
                 with os.scandir(folder) as entries:
-                    todo = [Path(entry.path) for entry in entries]
+                    pending = [Path(entry.path) for entry in entries]
         os.rmdir(folder)
 
 

@@ -1,7 +1,7 @@
-"""Our end of the fork server (`kernels/analyst/zygote.py`): start it, ask for kernels, hear of their ends.
+"""The manager's side of the fork server (`kernels/analyst/zygote.py`): starts it, requests kernels, learns of their ends.
 
-One per process, level and package set, in a registry that every session and every provisioner uses. A thread listens to
-it, so that kernels of several event loops may share one.
+`fork_server` gives the one of this process for a level and package set; every session and every provisioner uses it. A
+thread reads its messages, so that kernels of several event loops may share it.
 """
 
 import asyncio
@@ -35,24 +35,29 @@ CLEAN_ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",
     "TERM": "dumb",
-    "PYTHONHASHSEED": "0",
+    "PYTHONHASHSEED": "0",  # a re-run prints sets in the same order
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONNOUSERSITE": "1",
     "PYTHONSAFEPATH": "1",
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     "MPLCONFIGDIR": "/tmp/matplotlib",
+    # the fork server must have one thread: a fork copies no other, and a pool without its threads would wait for ever
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
     "NO_COLOR": "1",
+    # glibc gives each thread an arena of 64 MB of address space, and that is what the limit of a kernel counts
     "MALLOC_ARENA_MAX": "2",
 }
 
 
 @dataclass(slots=True)
 class KernelProcess:
-    """A forked kernel: its process id on this side, a pidfd for signals without races, its exit code to come."""
+    """The process of a forked kernel: its process id on this side, a pidfd, its exit code to come.
+
+    Signals go by the pidfd: Linux may give the id of an ended process to a new one.
+    """
 
     pid: int
     pidfd: int
@@ -68,7 +73,7 @@ class KernelProcess:
         if self.exited.done() or self.pidfd < 0:
             return
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.pidfd, 0)  # raises when the number may be another's by now
+            signal.pidfd_send_signal(self.pidfd, 0)  # raises when it ended, and killpg could hit a stranger
             if group:
                 with contextlib.suppress(PermissionError):
                     os.killpg(self.pid, number)
@@ -95,6 +100,7 @@ class ForkServer:
         self, *, level: str, packages: tuple[str, ...] = (), force_user_namespace: bool = False
     ) -> None:
         files = build_view(packages)
+        # packets, so that a message and its descriptors arrive together
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
@@ -103,13 +109,14 @@ class ForkServer:
         self._socket = ours
         self._lock = threading.Lock()
         self._count = 0
-        self._asked: dict[int, Future[KernelProcess]] = {}
+        self._pending: dict[int, Future[KernelProcess]] = {}
         self._kernels: dict[int, KernelProcess] = {}
         self._log = os.memfd_create("fork-server-log", os.MFD_CLOEXEC)
         self._started = time.monotonic()
         self.dead = False
         folder = kernel_folder()
         path = files.path if level == "namespaces" else (str(folder), *files.path[1:])
+        # the guard waits for this: unlike PR_SET_PDEATHSIG it does not fire when only the thread that started it ends
         manager = os.pidfd_open(os.getpid())
         try:
             self._process = subprocess.Popen(
@@ -123,7 +130,7 @@ class ForkServer:
                     str(theirs.fileno()),
                     str(manager),
                 ],
-                env=CLEAN_ENVIRONMENT if level == "namespaces" else _own_folders(),
+                env=CLEAN_ENVIRONMENT if level == "namespaces" else _environment_below_tmp(),
                 cwd="/",
                 pass_fds=(theirs.fileno(), manager),
                 stdin=subprocess.DEVNULL,
@@ -146,12 +153,12 @@ class ForkServer:
         try:
             ours.send(json.dumps(view).encode())
         except OSError as error:
-            self._end(f"it did not take its orders: {error}")
+            self._fail(f"it did not take its orders: {error}")
         self._listener = threading.Thread(target=self._listen, name="fork-server", daemon=True)
         self._listener.start()
 
     def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> "Future[KernelProcess]":
-        """Ask for one kernel; the future holds its process."""
+        """Request one kernel; the future holds its process. Called by `start_kernel`, from any thread."""
         answer: Future[KernelProcess] = Future()
         with self._lock:
             if self.dead:
@@ -159,12 +166,12 @@ class ForkServer:
                 return answer
             self._count += 1
             number = self._count
-            self._asked[number] = answer
+            self._pending[number] = answer
             packet = json.dumps({"op": "spawn", "id": number, **request}).encode()
             try:
                 socket.send_fds(self._socket, [packet], list(descriptors))
             except OSError as error:
-                del self._asked[number]
+                del self._pending[number]
                 answer.set_exception(KernelStartFailed(f"the fork server is gone: {error}"))
         return answer
 
@@ -199,8 +206,8 @@ class ForkServer:
                 packet, descriptors = b"", []
             if not packet:
                 break
-            self._take(json.loads(packet), descriptors)
-        self._end("it ended")
+            self._handle(json.loads(packet), descriptors)
+        self._fail("it ended")
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)
         with self._lock:
@@ -208,22 +215,22 @@ class ForkServer:
             os.close(self._log)
             self._log = -1
 
-    def _take(self, message: dict[str, Any], descriptors: list[int]) -> None:
+    def _handle(self, message: dict[str, Any], descriptors: list[int]) -> None:
         if "up" in message:
             self.up.set_result({**message["up"], "ready_s": time.monotonic() - self._started})
         elif "spawned" in message:
             kernel = KernelProcess(pid=_host_pid(descriptors[0]), pidfd=descriptors[0])
             with self._lock:
                 self._kernels[message["pid"]] = kernel
-                answer = self._asked.pop(message["spawned"])
+                answer = self._pending.pop(message["spawned"])
             if answer.set_running_or_notify_cancel():
                 answer.set_result(kernel)
-            else:  # nobody waits for it any more
+            else:  # who wanted it was cancelled
                 kernel.signal(signal.SIGKILL)
                 kernel.release()
         elif "failed" in message:
             with self._lock:
-                answer = self._asked.pop(message["failed"])
+                answer = self._pending.pop(message["failed"])
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(KernelStartFailed(message["error"]))
         elif "exit" in message:
@@ -232,16 +239,16 @@ class ForkServer:
             if ended is not None:
                 ended.exited.set_result(message["code"])
         elif "down" in message:
-            self._end(message["down"])
+            self._fail(message["down"])
 
-    def _end(self, why: str) -> None:
+    def _fail(self, reason: str) -> None:
         with self._lock:
             self.dead = True
-            asked, kernels = list(self._asked.values()), list(self._kernels.values())
-            self._asked.clear()
+            pending, kernels = list(self._pending.values()), list(self._kernels.values())
+            self._pending.clear()
             self._kernels.clear()
-        failure = KernelStartFailed(f"the fork server could not go on: {why}")
-        for answer in asked:
+        failure = KernelStartFailed(f"the fork server could not go on: {reason}")
+        for answer in pending:
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(failure)
         if not self.up.done():
@@ -250,8 +257,8 @@ class ForkServer:
             kernel.exited.set_result(-signal.SIGKILL)
 
 
-def _own_folders() -> dict[str, str]:
-    """The environment where /tmp is everybody's."""
+def _environment_below_tmp() -> dict[str, str]:
+    """The environment at levels without a private /tmp: temporary files go below our own folder."""
     home = run_folder() / "shared"
     home.mkdir(exist_ok=True)
     return {
@@ -275,12 +282,12 @@ async def fork_server(
     level: str, *, packages: tuple[str, ...] = (), force_user_namespace: bool = False
 ) -> ForkServer:
     """Return the living fork server for this level and package set, started when there is none."""
-    server = await asyncio.to_thread(_get, level, packages, force_user_namespace)
+    server = await asyncio.to_thread(_get_or_start, level, packages, force_user_namespace)
     await asyncio.wrap_future(server.up)
     return server
 
 
-def _get(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
+def _get_or_start(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
     key = (os.getpid(), level, packages, force)
     with _servers_lock:
         server = _servers.get(key)

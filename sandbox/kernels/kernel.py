@@ -1,4 +1,4 @@
-"""One living kernel: forked, sealed, connected; and the endpoints it was given.
+"""Starts one kernel and ends it: its sockets, its process, its control group.
 
 The manager binds the five sockets in a folder only it can enter and hands the kernel their descriptors, so the kernel
 needs no folder, no port and no network.
@@ -22,16 +22,20 @@ from sandbox.errors import KernelStartFailed
 from sandbox.kernels.folders import remove_tree, run_folder
 from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
 from sandbox.kernels.users import next_user
-from sandbox.limits.cgroups import Group, adopt
+from sandbox.limits.cgroup import Group
+from sandbox.limits.cgroups import put_into_group
 from sandbox.types import Limits
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
-_BACKLOG = 16
+_BACKLOG = 16  # connections that wait until the kernel accepts them: clients may connect before it runs
 
 
 @dataclass(slots=True)
 class Endpoints:
-    """A connection: where the sockets lie, and their listening descriptors until the kernel has them."""
+    """The sockets of one kernel: where they lie, and their listening descriptors until the kernel has them.
+
+    `home` is the folder that a kernel without a private root may write.
+    """
 
     folder: Path
     info: dict[str, Any]
@@ -51,9 +55,9 @@ class Endpoints:
             "kernel_name": "analyst",
             **ports,
         }
-        made = cls(folder=folder, info=info)
-        made.listen()
-        return made
+        endpoints = cls(folder=folder, info=info)
+        endpoints.listen()
+        return endpoints
 
     def listen(self) -> None:
         """Bind and listen on the five paths; what an earlier kernel left there is removed."""
@@ -74,15 +78,15 @@ class Endpoints:
             os.chmod(run_folder(), 0o711)  # the kernel's user must pass through; it can list nothing
         return self.home
 
-    def hand_over(self) -> None:
-        """Close our copies of the listening descriptors."""
+    def close_listeners(self) -> None:
+        """Close our copies of the listening descriptors; called when the kernel has its own."""
         for listener in self.listeners:
             listener.close()
         self.listeners.clear()
 
     def remove(self) -> None:
         """Remove the folder."""
-        self.hand_over()
+        self.close_listeners()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.home is not None:
             remove_tree(self.home)
@@ -140,6 +144,7 @@ async def start_kernel(
     endpoints = endpoints or Endpoints.make()
     api, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    # RLIMIT_NPROC counts per user, so kernels that shared one would share that limit too
     uid = next_user() if os.geteuid() == 0 and server.level != "none" else None
     home = endpoints.make_home(uid) if server.level != "namespaces" else None
     request = {
@@ -160,21 +165,21 @@ async def start_kernel(
     process: KernelProcess | None = None
     try:
         listeners = [listener.fileno() for listener in endpoints.listeners]
-        asked = server.spawn(request, [*listeners, writer, theirs.fileno()])
-        process = await asyncio.wait_for(asyncio.wrap_future(asked), limits.start_seconds)
+        spawning = server.spawn(request, [*listeners, writer, theirs.fileno()])
+        process = await asyncio.wait_for(asyncio.wrap_future(spawning), limits.start_seconds)
         os.close(writer)
         writer = -1
         group = None
         if server.level != "none":
-            group = await asyncio.to_thread(adopt, process.pid, process.exited)
+            group = await asyncio.to_thread(put_into_group, process.pid, process.exited)
         notice = await asyncio.wait_for(_read_all(reader), limits.start_seconds)
-        told = json.loads(notice or "{}")
-        if not told.get("ready"):
-            raise KernelStartFailed(f"the kernel did not come up: {_last_words(told, server)}")
-        endpoints.hand_over()
+        report = json.loads(notice or "{}")
+        if not report.get("ready"):
+            raise KernelStartFailed(f"the kernel did not come up: {_last_line(report, server)}")
+        endpoints.close_listeners()
         if group is not None:
-            _bound(group, limits, server.level)
-        return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(told["steps"]), group=group)
+            _set_limits(group, limits, server.level)
+        return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(report["steps"]), group=group)
     except BaseException as error:
         if process is not None:
             process.signal(signal.SIGKILL)
@@ -191,22 +196,22 @@ async def start_kernel(
             os.close(writer)
 
 
-def _bound(group: Group, limits: Limits, level: str) -> None:
-    """Set the limits of a kernel that is ready: what it holds from being built is not the session's."""
+def _set_limits(group: Group, limits: Limits, level: str) -> None:
+    """Set the limits of a kernel that is ready; memory that it took while it was built does not count against them."""
     try:
         # one less than the user's own count allows, so that the group is what refuses a fork: it can tell
-        group.bound(limits.memory_bytes(level), max(1, limits.processes - 1))
+        group.set_limits(limits.memory_bytes(level), max(1, limits.processes - 1))
     except OSError as error:
         raise KernelStartFailed(f"the kernel's control group takes no limits: {error}") from error
 
 
-def _last_words(told: dict[str, Any], server: ForkServer) -> str:
-    text = str(told.get("error") or server.log() or "no word from it").strip()
+def _last_line(report: dict[str, Any], server: ForkServer) -> str:
+    text = str(report.get("error") or server.log() or "no word from it").strip()
     return text.splitlines()[-1] if text else "no word from it"
 
 
 async def _read_all(fd: int) -> bytes:
-    """Everything written into a pipe until its other end is closed."""
+    """Read a pipe until its other end is closed; a kernel writes its report into it and closes it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
     parts: list[bytes] = []

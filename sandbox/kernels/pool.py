@@ -1,4 +1,4 @@
-"""Kernels that are up before anybody asks: started, sealed and connected, and each handed out once.
+"""Kernels in waiting: started, sealed and connected before a session needs them, and each used by one session only.
 
 A session that claims one binds its `CALL_API` to itself; until then nobody answers it. The pool refills beside the work,
 after a pause in the claims, and holds only kernels of one recipe (level, limits, clock): that of its first session.
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from sandbox.cleanup import ended_on_failure
+from sandbox.cleanup import cleanup_on_error
 from sandbox.errors import SandboxError
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.kernel import Kernel
@@ -38,7 +38,7 @@ class ReadyKernel:
 
 
 def recipe(spec: SessionSpec) -> Recipe:
-    """What of a specification is fixed when a kernel is forked."""
+    """The part of a specification that cannot change after the fork: a kernel in waiting fits sessions with the same one."""
     limits = spec.limits
     resources = (limits.cpu_seconds, limits.memory_mb, limits.processes, limits.disk_mb, limits.open_files)
     return spec.isolation, spec.clock, resources
@@ -61,7 +61,7 @@ class WarmPool:
         return len(self._waiting)
 
     async def claim(self, spec: SessionSpec) -> ReadyKernel:
-        """A kernel for this session: one in waiting where it fits and lives, else a new one."""
+        """A kernel for this session: one in waiting if it has the right recipe and lives, else a new one."""
         loop = asyncio.get_running_loop()
         if self._spec is None:
             self._spec, self._loop = spec, loop
@@ -70,7 +70,7 @@ class WarmPool:
         self._claims += 1
         while self._waiting:
             ready = self._waiting.popleft()
-            if _lives(ready.kernel):
+            if _is_alive(ready.kernel):
                 self.refill()
                 return ready
             await ready.end()
@@ -85,7 +85,7 @@ class WarmPool:
         if self._refill is None or self._refill.done():
             self._refill = asyncio.create_task(self._fill(), name="warm-kernels")
 
-    async def full(self) -> None:
+    async def wait_filled(self) -> None:
         """Wait until a running refill is over."""
         if self._refill is not None:
             await self._refill
@@ -94,13 +94,13 @@ class WarmPool:
         """End the kernels in waiting; the pool takes in no more."""
         self._closed = True
         # a start under way is not cut short: a kernel could be forked that nobody knows
-        await self.full()
+        await self.wait_filled()
         while self._waiting:
             await self._waiting.popleft().end()
 
     async def _warmed(self, spec: SessionSpec) -> ReadyKernel:
         ready = await self._start(spec)
-        async with ended_on_failure(ready.end):
+        async with cleanup_on_error(ready.end):
             await ready.client.warm_up(spec.limits.start_seconds)
         return ready
 
@@ -121,8 +121,8 @@ class WarmPool:
             return
 
 
-def _lives(kernel: Kernel) -> bool:
-    """Whether it still runs, asked of the system: the report of its end may be on its way."""
+def _is_alive(kernel: Kernel) -> bool:
+    """Whether it still runs. The pidfd knows at once; the fork server's report of the end comes later."""
     if not kernel.process.alive:
         return False
     poll = select.poll()

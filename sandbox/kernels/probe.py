@@ -1,4 +1,7 @@
-"""What isolation does this machine give? Found by doing it in a throw-away process, never by reading settings."""
+"""Which isolation levels work on this machine, found by sealing a throw-away process, never by reading settings.
+
+Settings mislead: a container may allow a namespace and refuse the mount inside it.
+"""
 
 import functools
 import json
@@ -24,12 +27,12 @@ def probe_machine() -> IsolationReport:
     refused: list[str] = []
     layers: dict[str, tuple[str, ...]] = {"none": ()}
     for level in _SEALED:
-        told = try_level(level)
-        if told["ok"]:
+        report = try_level(level)
+        if report["ok"]:
             available.append(level)
-            layers[level] = tuple(told["layers"])
+            layers[level] = tuple(report["layers"])
         else:
-            refused.append(f"{level}: {told['error']}")
+            refused.append(f"{level}: {report['error']}")
     available.append("none")
     return IsolationReport(
         level=available[0],
@@ -46,8 +49,8 @@ def probed() -> IsolationReport:
     return probe_machine()
 
 
-def _own_user() -> dict[str, Any]:
-    """As root: the user a kernel becomes, what it must be able to read, and the folder it must be able to pass."""
+def _needs_of_own_user() -> dict[str, Any]:
+    """The probe's input. As root a kernel becomes another user, who must read the interpreter and reach its own folder."""
     if os.geteuid() != 0:
         return {}
     return {"uid": next_user(), "read": build_view().sources(), "pass": str(run_folder().parent)}
@@ -63,17 +66,17 @@ def try_level(level: str) -> dict[str, Any]:
             [*command, str(run_folder() / "root")],
             env=CLEAN_ENVIRONMENT,
             cwd="/",
-            input=json.dumps(_own_user() if level == "landlock" else {}),
+            input=json.dumps(_needs_of_own_user() if level == "landlock" else {}),
             capture_output=True,
             text=True,
             timeout=_SECONDS,
             check=False,
             start_new_session=True,
         )
-        told = json.loads(done.stdout)
+        report = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         return {"ok": False, "error": f"no answer in {_SECONDS} s"}
     except ValueError:
         words = done.stderr.strip().splitlines()
         return {"ok": False, "error": words[-1] if words else f"the probe ended with {done.returncode}"}
-    return told if isinstance(told, dict) else {"ok": False, "error": "no report"}
+    return report if isinstance(report, dict) else {"ok": False, "error": "no report"}

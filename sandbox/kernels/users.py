@@ -1,9 +1,10 @@
-"""User ids for kernels: where we are root, each kernel is a user of its own, shared with nobody on this machine.
+"""User ids for kernels: if we are root, each kernel runs as a user of its own, shared with nobody on this machine.
 
 `start_kernel` takes one for each kernel. A process takes them in order from a block that it holds as long as it lives, by
 an abstract socket's name, which Linux gives to one process only and takes back at its end, however it ends.
 """
 
+import atexit
 import os
 import random
 import socket
@@ -64,6 +65,7 @@ def _claim() -> _Block:
         if _in_use(_ids(number)):
             holder.close()
             continue
+        atexit.register(holder.close)  # else Python warns of a socket that nobody closed
         return _Block(number, holder)
     raise KernelStartFailed(
         f"no user ids for kernels: {_ATTEMPTS} blocks between {_FIRST} and {_FIRST + _BLOCKS * _SIZE} are all in use; "

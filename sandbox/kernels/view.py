@@ -1,4 +1,4 @@
-"""Which files a kernel may see: the interpreter, the analysis packages and what they need, and no data.
+"""The files that a kernel may see: the interpreter, the analysis packages and what they need, and no data.
 
 The view is a list of operations for `kernels/analyst/isolation.py`. Packages come in by an allow-list (the analysis
 stack and its requirements), never by leaving out what is known to be bad: an unknown package is not there. Inside
@@ -205,26 +205,26 @@ def _same_place(path: Path) -> Iterator[Operation]:
 
 
 def _closure(names: Iterable[str]) -> dict[str, importlib.metadata.Distribution]:
-    """The distributions `names` and all they require here, by normalised name; what is not installed is left out."""
-    found: dict[str, importlib.metadata.Distribution] = {}
-    waiting = list(names)
-    while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name in found or name in _LEFT_OUT:
+    """The installed distributions among `names` and all that they require, by normalised name."""
+    distributions: dict[str, importlib.metadata.Distribution] = {}
+    pending = list(names)
+    while pending:
+        name = re.sub(r"[-_.]+", "-", pending.pop()).lower()
+        if name in distributions or name in _LEFT_OUT:
             continue
         try:
             distribution = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-        found[name] = distribution
+        distributions[name] = distribution
         for text in distribution.requires or []:
             try:
                 requirement = Requirement(text)
             except InvalidRequirement:
                 continue
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                waiting.append(requirement.name)
-    return found
+                pending.append(requirement.name)
+    return distributions
 
 
 def _package(distribution: importlib.metadata.Distribution, site: Path) -> Iterator[Operation]:

@@ -68,7 +68,10 @@ class Tree:
 
 
 def identity(pid: int) -> str:
-    """What tells a process from every other one: process namespace, number, and when it began; raises `OSError`."""
+    """A text that no other process has: process namespace, process id, and start time; raises `OSError`.
+
+    The start time matters because Linux gives a process id out again.
+    """
     space = os.stat("/proc/self/ns/pid").st_ino
     began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return f"{space}-{pid}-{began}"
@@ -76,11 +79,11 @@ def identity(pid: int) -> str:
 
 def is_orphan(name: str) -> bool:
     """Whether a group of that name was made by a process of this namespace that is gone."""
-    found = _OURS.fullmatch(name)
-    if found is None or int(found[1]) != os.stat("/proc/self/ns/pid").st_ino:
+    match = _OURS.fullmatch(name)
+    if match is None or int(match[1]) != os.stat("/proc/self/ns/pid").st_ino:
         return False
     try:
-        return identity(int(found[2])) != f"{found[1]}-{found[2]}-{found[3]}"
+        return identity(int(match[2])) != f"{match[1]}-{match[2]}-{match[3]}"
     except OSError:
         return True
 
@@ -117,11 +120,11 @@ def _delegated(own: Path, top: Path, tree: Tree) -> Place:
         missing = [name for name in CONTROLLERS if name not in offered]
         if missing:
             raise NoGroups(f"our group of version 2 was not given {' and '.join(missing)}")
-        if _hands_on(own, tree):
+        if _delegates(own, tree):
             return Place(2, own, own)
         parent = own.parent
         # a limit that somebody set on our own group would not hold beside it
-        if own != top and _hands_on(parent, tree) and not _limited(own, tree) and os.access(parent, os.W_OK):
+        if own != top and _delegates(parent, tree) and not _limited(own, tree) and os.access(parent, os.W_OK):
             return Place(2, parent, parent)
         _move_into_leaf(own, tree)
     except OSError as error:
@@ -129,7 +132,7 @@ def _delegated(own: Path, top: Path, tree: Tree) -> Place:
     return Place(2, own, own)
 
 
-def _hands_on(folder: Path, tree: Tree) -> bool:
+def _delegates(folder: Path, tree: Tree) -> bool:
     return set(CONTROLLERS) <= set(tree.read(folder, "cgroup.subtree_control").split())
 
 

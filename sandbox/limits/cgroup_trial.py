@@ -1,11 +1,15 @@
-"""Do the limits of a control group bite? Seen on a throw-away process, because a file that takes a number proves nothing."""
+"""Proves on a throw-away process that a control group's limits bite.
+
+`Groups` calls this once per process. A limit file that takes a number proves nothing: in some containers the files can
+be written and are not obeyed.
+"""
 
 import signal
 import subprocess
 import sys
 
+from sandbox.limits.cgroup import Group
 from sandbox.limits.cgroup_tree import NoGroups
-from sandbox.limits.cgroups import Group
 
 _TRIAL = """
 import os, sys
@@ -31,13 +35,13 @@ def try_limits(group: Group) -> None:
     ) as child:
         try:
             group.join(child.pid)
-            group.bound(16 << 20, 1)
-            said, _ = child.communicate(b"\n", timeout=10)
+            group.set_limits(16 << 20, 1)
+            printed, _ = child.communicate(b"\n", timeout=10)
         except subprocess.TimeoutExpired as error:
             raise NoGroups("a process in a control group did not end") from error
         finally:
             child.kill()
-    if b"refused" not in said:
+    if b"refused" not in printed:
         raise NoGroups("a control group did not bound the processes in it")
-    if b"allocated" in said or child.returncode != -signal.SIGKILL or group.stops()[0] < 1:
+    if b"allocated" in printed or child.returncode != -signal.SIGKILL or group.limit_events()[0] < 1:
         raise NoGroups("a control group did not bound the memory in it")

@@ -1,4 +1,4 @@
-"""How much a kernel wrote into its folder on the host's disk, and a watch over it.
+"""A watch over what a kernel writes into its folder on the host's disk.
 
 Only for kernels without a private root: where there is one, its folders are file systems of a bounded size. Counted are
 blocks and entries below the folder, and what the kernel's processes still hold of files that they removed, as far as the
@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sandbox.kernels.kernel import Kernel
-from sandbox.limits.memory import family
+from sandbox.limits.memory import process_tree
+from sandbox.limits.watched import WatchedKernel
 
-_EVERY = 0.25  # seconds between two looks, more where a look takes long
-_SHARE = 10  # at most one part in so many of the time is spent looking
+_INTERVAL = 0.25  # seconds between two looks, more where a look takes long
+_SHARE = 10  # at most a tenth of the time is spent looking
 _BLOCK = 512  # what st_blocks counts in, whatever the file system
 
 
@@ -26,7 +26,7 @@ class DiskWatch:
 
     name = "disk"
 
-    def __init__(self, kernel: Kernel, folder: Path, limit_mb: int, entries: int) -> None:
+    def __init__(self, kernel: WatchedKernel, folder: Path, limit_mb: int, entries: int) -> None:
         self._kernel = kernel
         self._folder = folder
         self._bytes = limit_mb << 20
@@ -39,31 +39,31 @@ class DiskWatch:
     def look(self) -> bool:
         """Whether more is there than allowed; a tree that cannot be looked through counts as too much."""
         size = 0
-        for entries, found in enumerate(walk(self._folder), 1):
-            if found is None:
+        for entries, status in enumerate(walk(self._folder), 1):
+            if status is None:
                 return True
-            size += found.st_blocks * _BLOCK
+            size += status.st_blocks * _BLOCK
             if size > self._bytes or entries > self._entries:
                 return True
         group = self._kernel.group
-        pids = family(self._kernel.process.pid) if group is None else group.processes()
+        pids = process_tree(self._kernel.process.pid) if group is None else group.processes()
         return size + removed_bytes(pids, self._folder) > self._bytes
 
-    async def over(self) -> None:
+    async def wait_exceeded(self) -> None:
         """Return when more is there than allowed."""
         while True:
             began = time.monotonic()
             if await self.exceeded():
                 return
-            await asyncio.sleep(max(_EVERY, _SHARE * (time.monotonic() - began)))
+            await asyncio.sleep(max(_INTERVAL, _SHARE * (time.monotonic() - began)))
 
-    async def falls(self, seconds: float) -> bool:
-        """Whether no more than allowed is there within so many seconds."""
+    async def recovers(self, seconds: float) -> bool:
+        """Whether the use falls to what is allowed within so many seconds."""
         end = time.monotonic() + seconds
         while await self.exceeded():
             if time.monotonic() >= end:
                 return False
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(_INTERVAL)
         return True
 
 
@@ -87,17 +87,17 @@ def walk(folder: Path) -> Iterator[os.stat_result | None]:
 def removed_bytes(pids: Iterable[int], folder: Path) -> int:
     """Bytes on the folder's disk in files without a name that these processes hold open or mapped."""
     device = os.stat(folder).st_dev
-    held: dict[int, int] = {}
+    sizes: dict[int, int] = {}  # by inode: several processes may hold one file
     for pid in pids:
         with contextlib.suppress(OSError):  # it ended, or we may not look into it
             for number in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(FileNotFoundError):
-                    found = os.stat(f"/proc/{pid}/fd/{number}")
-                    if found.st_dev == device and found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
-                        held[found.st_ino] = found.st_blocks * _BLOCK
+                    status = os.stat(f"/proc/{pid}/fd/{number}")
+                    if status.st_dev == device and status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
+                        sizes[status.st_ino] = status.st_blocks * _BLOCK
             for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
                 span, _, _, _, inode, *path = line.split(maxsplit=5)
                 if path and path[0].endswith(" (deleted)") and path[0].startswith(f"{folder}/"):
                     start, end = (int(part, 16) for part in span.split("-"))
-                    held[int(inode)] = max(held.get(int(inode), 0), end - start)
-    return sum(held.values())
+                    sizes[int(inode)] = max(sizes.get(int(inode), 0), end - start)
+    return sum(sizes.values())

@@ -1,4 +1,4 @@
-"""How much memory a kernel and everything it started hold, and a watch over it.
+"""A watch over the memory that a kernel and everything it started hold.
 
 Counted by its control group where it has one: what only processes hold, and what files and shared segments hold beyond
 the disk that a private root gives. Else from /proc, per process: resident minus shared pages (``statm``), less what the
@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sandbox.kernels.kernel import Kernel
-from sandbox.limits.cgroups import kill_listed
+from sandbox.limits.cgroup import kill_listed
+from sandbox.limits.watched import WatchedKernel
 
-EVERY = 0.2  # seconds between two looks
-_IN_A_ROW = 3
-_EVERY_IDLE = 1.0  # the same for a kernel that somebody may have left open
+_INTERVAL = 0.2  # seconds between two looks
+_IDLE_INTERVAL = 1.0  # the same for a kernel that somebody may have left open
+_LOOKS_BELOW = 3  # looks in a row below the limit until a kernel counts as recovered
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -34,22 +34,22 @@ def private_bytes(pid: int) -> int:
     return max(0, int(fields[1]) - int(fields[2])) * _PAGE
 
 
-def family(pid: int) -> list[int]:
-    """The process and all its living descendants."""
-    found, todo = [], [pid]
-    while todo:
-        one = todo.pop()
-        found.append(one)
-        for path in Path(f"/proc/{one}/task").glob("*/children"):
+def process_tree(pid: int) -> list[int]:
+    """The process and all its living descendants; a child whose parent has ended is no longer among them."""
+    pids, pending = [], [pid]
+    while pending:
+        current = pending.pop()
+        pids.append(current)
+        for path in Path(f"/proc/{current}/task").glob("*/children"):
             try:
-                todo += map(int, path.read_text().split())
+                pending += map(int, path.read_text().split())
             except OSError:
                 continue  # it ended while we looked
-    return found
+    return pids
 
 
 class MemoryWatch:
-    """Watches one kernel against `limit_mb`; `peak` is the most it was seen to hold, in bytes.
+    """Watches the memory of one kernel against `limit_mb`.
 
     Parameters
     ----------
@@ -58,65 +58,61 @@ class MemoryWatch:
 
     name = "memory"
 
-    def __init__(self, kernel: Kernel, limit_mb: int, files: int = 0) -> None:
+    def __init__(self, kernel: WatchedKernel, limit_mb: int, files: int = 0) -> None:
         self._pid = kernel.process.pid
         self._group = kernel.group
         self._limit = limit_mb << 20
         self._files = files
-        self._base = private_bytes(self._pid) if self._group is None else self._in_group()
-        self._stops = (0, 0) if self._group is None else self._group.stops()
-        self.peak = 0
+        self._baseline = private_bytes(self._pid) if self._group is None else self._in_group()
+        self._events = (0, 0) if self._group is None else self._group.limit_events()
 
     def used(self) -> int:
         """Bytes held now, beyond what every kernel begins with."""
         if self._group is None:
-            used = sum(max(0, private_bytes(pid) - self._base) for pid in family(self._pid))
-        else:
-            used = self._in_group() - self._base
-        self.peak = max(self.peak, used)
-        return used
+            return sum(max(0, private_bytes(pid) - self._baseline) for pid in process_tree(self._pid))
+        return self._in_group() - self._baseline
 
     async def exceeded(self) -> bool:
         """Whether more is held now than allowed."""
         return self.used() > self._limit
 
-    async def falls(self, seconds: float) -> bool:
-        """Whether no more than allowed is held within so many seconds, `_IN_A_ROW` looks in a row.
+    async def recovers(self, seconds: float) -> bool:
+        """Whether the use falls to the limit within so many seconds, and stays there for `_LOOKS_BELOW` looks in a row.
 
         One look is not enough: Linux may just have killed one process while the others still fill what they took.
         """
         below = 0
-        for _ in range(max(_IN_A_ROW, round(seconds / EVERY))):
+        for _ in range(max(_LOOKS_BELOW, round(seconds / _INTERVAL))):
             below = 0 if await self.exceeded() else below + 1
-            if below == _IN_A_ROW:
+            if below == _LOOKS_BELOW:
                 return True
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(_INTERVAL)
         return False
 
-    async def over(self, every: float = EVERY) -> None:
-        """Return when more is held than allowed."""
+    async def wait_exceeded(self, interval: float = _INTERVAL) -> None:
+        """Return when more is held than allowed; looks every `interval` seconds."""
         while not await self.exceeded():
-            await asyncio.sleep(every)
+            await asyncio.sleep(interval)
 
-    def stopped(self) -> str | None:
-        """Which limit the kernel of Linux itself enforced since the last call: ``memory``, ``processes``, or None."""
+    def enforced(self) -> str | None:
+        """Which limit Linux itself enforced in the control group since the last call: ``memory``, ``processes``, or None."""
         if self._group is None:
             return None
-        before, self._stops = self._stops, self._group.stops()
-        if self._stops[0] > before[0]:
+        before, self._events = self._events, self._group.limit_events()
+        if self._events[0] > before[0]:
             return "memory"
-        return "processes" if self._stops[1] > before[1] else None
+        return "processes" if self._events[1] > before[1] else None
 
     def _in_group(self) -> int:
         assert self._group is not None
         try:
-            private, files = self._group.used()
+            private, files = self._group.memory_use()
         except OSError:
             return 0  # its kernel ended, and the group with it
         return private + max(0, files - self._files)
 
 
-async def end_children(kernel: Kernel, seconds: float = 1.0) -> None:
+async def end_children(kernel: WatchedKernel, seconds: float = 1.0) -> None:
     """Kill all that a kernel started, and not the kernel; returns when none is left, or after so many seconds.
 
     The session calls this when a watch or the group stopped a cell: children that ignore the interrupt would go on taking
@@ -124,7 +120,7 @@ async def end_children(kernel: Kernel, seconds: float = 1.0) -> None:
     """
 
     def children() -> list[int]:
-        pids = family(kernel.process.pid) if kernel.group is None else kernel.group.processes()
+        pids = process_tree(kernel.process.pid) if kernel.group is None else kernel.group.processes()
         return [pid for pid in pids if pid != kernel.process.pid and not _is_zombie(pid)]
 
     end = time.monotonic() + seconds
@@ -140,18 +136,21 @@ def _is_zombie(pid: int) -> bool:
         return True
 
 
-async def guard(kernel: Kernel, limit_mb: int, files: int = 0, grace: float = 1.0) -> None:
-    """Hold a kernel that runs no cells of ours to its memory until it ends: interrupt, then kill after `grace` seconds."""
+async def guard_memory(kernel: WatchedKernel, limit_mb: int, files: int = 0, grace: float = 1.0) -> None:
+    """Keep a kernel within its memory until it ends: over the limit it is interrupted, and killed after `grace` seconds.
+
+    For kernels that a Jupyter program drives; a session watches its own while a cell runs.
+    """
     watch = MemoryWatch(kernel, limit_mb, files)
     ended: asyncio.Future[Any] = asyncio.shield(asyncio.wrap_future(kernel.process.exited))
     while kernel.process.alive:
-        over: asyncio.Future[Any] = asyncio.ensure_future(watch.over(_EVERY_IDLE))
+        exceeded: asyncio.Future[Any] = asyncio.ensure_future(watch.wait_exceeded(_IDLE_INTERVAL))
         try:
-            await asyncio.wait({over, ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({exceeded, ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            over.cancel()
-            await asyncio.gather(over, return_exceptions=True)
+            exceeded.cancel()
+            await asyncio.gather(exceeded, return_exceptions=True)
         kernel.interrupt()
-        if not await watch.falls(grace):
+        if not await watch.recovers(grace):
             kernel.process.signal(signal.SIGKILL)
             await asyncio.wait({ended}, timeout=10)

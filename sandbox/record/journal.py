@@ -1,4 +1,4 @@
-"""A session's journal: one JSON line per happening, appended and synced, each line sealed by the hash of the one before.
+"""A session's journal: an append-only file of JSON lines, each of which holds the hash of the line before it.
 
 Lines: ``open`` (name, title, metadata), ``kernel`` (a kernel started: level, why), ``markdown``, ``code`` (source, fixes),
 ``result``, ``void`` (a code cell that never ended is taken back), ``stamp`` (what a later check found), ``close``.
@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from proxies.hashing import canonical_json
 from sandbox.errors import JournalBroken
 from sandbox.types import CellError, CellResult, JournalCell
 
@@ -28,7 +29,7 @@ def seal_line(fields: Mapping[str, Any]) -> str:
 
 def _canonical(fields: Mapping[str, Any]) -> bytes:
     body = {key: value for key, value in fields.items() if key != "hash"}
-    return orjson.dumps(body, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    return canonical_json(body, default=str)
 
 
 class Journal:

@@ -1,17 +1,13 @@
 """The notebook of a session: rendered from the journal's cells, valid nbformat 4.5, written by atomic rename."""
 
 import importlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from sandbox.atomic import replace_file
+from proxies.atomic import replace_file
 from sandbox.types import CellResult, JournalCell
 
-_MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+")
 KERNELSPEC = {"name": "analyst", "display_name": "Analyst", "language": "python"}
 LANGUAGE = {
     "name": "python",
@@ -109,61 +105,3 @@ def _as_message(output: Mapping[str, Any], count: int) -> dict[str, Any]:
     if output["output_type"] == "execute_result":
         content["execution_count"] = count
     return {"header": {"msg_type": output["output_type"]}, "content": content}
-
-
-def clean_output(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
-    """An nbformat output dict from an untrusted message, or None when the message shows nothing or is malformed."""
-    if kind == "stream":
-        name, text = content.get("name"), content.get("text")
-        if name in ("stdout", "stderr") and isinstance(text, str):
-            return {"output_type": "stream", "name": name, "text": _plain(text)}
-        return None
-    if kind == "error":
-        traceback = content.get("traceback")
-        return {
-            "output_type": "error",
-            "ename": _plain(content.get("ename", "")),
-            "evalue": _plain(content.get("evalue", "")),
-            "traceback": [_plain(line) for line in traceback] if isinstance(traceback, list) else [],
-        }
-    if kind in ("display_data", "execute_result"):
-        data, metadata = content.get("data"), content.get("metadata")
-        if not isinstance(data, dict):
-            return None
-        bundle = {
-            mime: _plain(value) if isinstance(value, str) else value
-            for mime, value in data.items()
-            if _fits(mime, value)
-        }
-        if not bundle:
-            return None
-        output: dict[str, Any] = {
-            "output_type": kind,
-            "data": bundle,
-            "metadata": metadata if isinstance(metadata, dict) and _encodable(metadata) else {},
-        }
-        if kind == "execute_result":
-            output["execution_count"] = None
-        return output
-    return None
-
-
-def _fits(mime: object, value: object) -> bool:
-    if not isinstance(mime, str) or not _MIME.fullmatch(mime):
-        return False
-    if mime == "application/json" or mime.endswith("+json"):
-        return _encodable(value)
-    return isinstance(value, str)
-
-
-def _plain(text: object) -> str:
-    # a lone surrogate fits no file
-    return str(text).encode("utf-8", "replace").decode("utf-8")
-
-
-def _encodable(value: object) -> bool:
-    try:
-        orjson.dumps(value)
-    except (orjson.JSONEncodeError, RecursionError):
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""Does a proof still stand? Five comparisons of what was recorded with itself and with a re-run.
+"""Checks whether a proof still stands: five comparisons of what was recorded with itself and with a re-run.
 
 1. ``chain``: the journal's lines are the lines that were written.
 2. ``notebook``: the .ipynb shows the journal's cells (ids, kinds, sources, outputs).
@@ -11,7 +11,6 @@ there is nothing to repeat, and whoever changed them would choose what runs.
 """
 
 import base64
-import hashlib
 import importlib
 import io
 import re
@@ -25,7 +24,8 @@ from typing import Any
 import orjson
 
 from proxies.errors import Refused
-from proxies.ledger import Answer, LedgerRow, canonical
+from proxies.hashing import content_hash
+from proxies.ledger import Answer, LedgerRow
 from sandbox.errors import JournalBroken, SandboxError
 from sandbox.manager import Sandbox
 from sandbox.record.journal import Journal, read_journal, read_lines
@@ -42,7 +42,7 @@ CheckConclusion = Callable[[], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing that is not as it was recorded."""
+    """One difference: the comparison that saw it, the cell's id if it lies in one, and what differs."""
 
     check: str
     cell: str | None
@@ -51,7 +51,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What came of it; `advisory` differences are those of a re-run with other package versions."""
+    """What `verify_proof` and `compare_proof` return.
+
+    `advisory` holds the differences of a re-run with other package versions than the run's; they do not count.
+    """
 
     cells: int
     differing: tuple[Difference, ...] = ()
@@ -131,9 +134,9 @@ def compare_proof(
         return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
     rows = sorted(rows, key=lambda row: row.address)
     differing = [*compare_notebook(cells, notebook), *compare_ledger(cells, rows)]
-    wrong = conclusion() if conclusion is not None else None
-    if wrong:
-        differing.append(Difference(check="conclusion", cell=None, what=wrong))
+    fault = conclusion() if conclusion is not None else None
+    if fault:
+        differing.append(Difference(check="conclusion", cell=None, what=fault))
     return Verification(cells=len(cells), differing=tuple(differing))
 
 
@@ -156,11 +159,6 @@ def last_stamp(journal: Path) -> dict[str, Any] | None:
     return stamps[-1] if stamps else None
 
 
-def content_hash(data: Any) -> str:
-    """The hash of an answer's data: SHA-256 of its canonical JSON, as the broker states it."""
-    return "sha256:" + hashlib.sha256(canonical(data)).hexdigest()
-
-
 def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:
     """Differences between the .ipynb and the journal; counts, times and front-end metadata do not matter."""
     nbformat: Any = importlib.import_module("nbformat")
@@ -178,9 +176,9 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
     ) as error:  # outputs that nbformat has no place for
         what = f"the journal's cells fit no notebook ({error!r:.80})"
         return [Difference(check="chain", cell=None, what=what)]
-    found = []
+    differences = []
     if [cell.get("id") for cell in shown] != [cell.id for cell in expected]:
-        found.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
+        differences.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
     by_id = {cell.get("id"): cell for cell in shown}
     for cell in expected:
         other = by_id.get(cell.id)
@@ -188,15 +186,15 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
             continue
         for part in ("cell_type", "source"):
             if cell[part] != other.get(part):
-                found.append(Difference(check="notebook", cell=cell.id, what=f"{part} was changed"))
+                differences.append(Difference(check="notebook", cell=cell.id, what=f"{part} was changed"))
         if _bare(cell.get("outputs", [])) != _bare(other.get("outputs", [])):
-            found.append(Difference(check="notebook", cell=cell.id, what="outputs were changed"))
-    return found
+            differences.append(Difference(check="notebook", cell=cell.id, what="outputs were changed"))
+    return differences
 
 
 def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> list[Difference]:
     """Differences between the answers' hashes in the ledger, their data, and what the journal's cells received."""
-    found = []
+    differences = []
     by_cell: dict[int, list[str]] = {}
     for row in rows:
         if row.answer is None:
@@ -204,7 +202,7 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
         stated = str(row.answer.meta.get("content_hash", ""))
         where = f"{row.path} (cell {row.address.step}, call {row.address.retry})"
         if content_hash(row.answer.data) != stated:
-            found.append(
+            differences.append(
                 Difference(check="ledger", cell=None, what=f"the answer to {where} has not its own hash")
             )
         by_cell.setdefault(row.address.step, []).append(stated)
@@ -212,12 +210,12 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
     for index, cell in enumerate(code):
         received = list(cell.result.api_hashes) if cell.result else []
         if received != by_cell.get(index, []):
-            found.append(
+            differences.append(
                 Difference(
                     check="ledger", cell=cell.id, what="the ledger holds other answers than the cell got"
                 )
             )
-    return found
+    return differences
 
 
 def _clock(journal: Path) -> datetime | None:
@@ -247,7 +245,7 @@ async def _rerun(
             limits=limits,
             clock=clock,
         )
-        found = []
+        differences = []
         session = await sandbox.open(spec, LedgerReplay(rows))
         try:
             for cell in cells:
@@ -256,12 +254,12 @@ async def _rerun(
                 again = await session.execute(cell.source)
                 what = compare_results(cell.result, again)
                 if what:
-                    found.append(Difference(check="rerun", cell=cell.id, what=what))
+                    differences.append(Difference(check="rerun", cell=cell.id, what=what))
         except SandboxError as error:
-            found.append(Difference(check="rerun", cell=None, what=str(error)))
+            differences.append(Difference(check="rerun", cell=None, what=str(error)))
         finally:
             await session.close()
-        return found
+        return differences
 
 
 def compare_results(before: CellResult, after: CellResult) -> str | None:
@@ -270,17 +268,17 @@ def compare_results(before: CellResult, after: CellResult) -> str | None:
         return f"it ended with {after.status}, not with {before.status}"
     if before.error is not None and after.error is not None and before.error.ename != after.error.ename:
         return f"it raised {after.error.ename}, not {before.error.ename}"
-    first, second = _essence(before), _essence(after)
+    first, second = _comparable(before), _comparable(after)
     if len(first) != len(second):
         return f"it showed {len(second)} outputs, not {len(first)}"
-    for one, other in zip(first, second, strict=True):
-        if one != other:
-            return f"its {one[0]} is another"
+    for (name, content), other in zip(first, second, strict=True):
+        if (name, content) != other:
+            return f"its {name} is another"
     return None
 
 
-def _essence(result: CellResult) -> list[tuple[str, Any]]:
-    """What a cell showed: each stream whole, then the rest in order.
+def _comparable(result: CellResult) -> list[tuple[str, Any]]:
+    """What is compared of a cell's outputs: each stream whole, then the rest in order.
 
     stdout and stderr are flushed by time, so where one breaks off for the other is chance and not evidence.
     """

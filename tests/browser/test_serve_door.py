@@ -18,7 +18,7 @@ import pytest
 
 from tests.browser.conftest import Served
 from tests.browser.test_serve_command import children_of
-from workbench.widgets.server import is_own_request
+from workbench.cli.dashboard_server import is_own_request
 
 pytestmark = pytest.mark.browser
 

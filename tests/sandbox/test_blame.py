@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sandbox import Limits, Session, read_journal
-from sandbox.limits import cgroups, memory
+from sandbox.limits import cgroup, cgroups, memory
 from sandbox.limits.memory import MemoryWatch
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.destructive import EXHAUSTIONS
@@ -58,18 +58,18 @@ threading.Thread(target=later, daemon=True).start()
 @pytest.fixture
 def ungrouped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels without a control group: all is the watch's."""
-    monkeypatch.setattr("sandbox.kernels.kernel.adopt", lambda pid, exited: None)
+    monkeypatch.setattr("sandbox.kernels.kernel.put_into_group", lambda pid, exited: None)
 
 
 async def _until_over(session: Session) -> None:
     """Wait until what the last cell left behind holds too much, or the group has acted on it."""
     kernel, watch = session._kernel, session._memory
     assert kernel is not None and watch is not None
-    before = (0, 0) if kernel.group is None else kernel.group.stops()
+    before = (0, 0) if kernel.group is None else kernel.group.limit_events()
     for _ in range(400):
         if await watch.exceeded() or not kernel.process.alive:
             return
-        if kernel.group is not None and kernel.group.stops() != before:
+        if kernel.group is not None and kernel.group.limit_events() != before:
             return
         await asyncio.sleep(0.05)
     raise AssertionError("it never took the memory")
@@ -88,7 +88,9 @@ async def test_children_that_ignore_the_interrupt_end_with_their_cell(
     second = await session.execute("mine")
     assert (second.status, second.limit, second.text()) == ("ok", None, "5")
     assert session._kernel.process.pid == pid
-    assert [one for one in memory.family(pid) if memory.private_bytes(one)] == [pid]  # the rest are zombies
+    assert [child for child in memory.process_tree(pid) if memory.private_bytes(child)] == [
+        pid
+    ]  # the rest are zombies
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -121,7 +123,7 @@ async def test_a_limit_that_the_clock_hid_is_not_counted_for_the_next_cell(
 ) -> None:
     if cgroups.available() is None:
         pytest.skip("no control groups here")
-    monkeypatch.setattr(MemoryWatch, "over", lambda self: asyncio.sleep(3600))
+    monkeypatch.setattr(MemoryWatch, "wait_exceeded", lambda self: asyncio.sleep(3600))
     session = await open_session(limits=Limits(memory_mb=64, disk_mb=8, cell_seconds=3))
     cell = "import os, time\nif os.fork() == 0:\n    held = bytearray(b'x') * (200 << 20)\n    os._exit(0)\n"
     first = await session.execute(cell + "print(os.wait()[1])\ntime.sleep(60)")
@@ -149,21 +151,21 @@ async def test_memory_has_fallen_only_after_three_looks_in_a_row(
 ) -> None:
     """The first list is what was measured: Linux had killed one child, and the others still filled their share."""
     looks = iter(seen)
-    monkeypatch.setattr(memory, "EVERY", 0.01)
+    monkeypatch.setattr(memory, "_INTERVAL", 0.01)
     watch = MemoryWatch.__new__(MemoryWatch)
     watch._limit = 128
     monkeypatch.setattr(MemoryWatch, "used", lambda self: next(looks))
-    assert await watch.falls(0.05) is falls
+    assert await watch.recovers(0.05) is falls
 
 
 def test_a_number_that_became_another_processs_is_not_killed() -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     listings = iter([[child.pid, 2**22 - 1], []])  # it left the list between the two looks
     try:
-        assert cgroups.kill_listed(lambda: next(listings))
+        assert cgroup.kill_listed(lambda: next(listings))
         time.sleep(0.2)
         assert child.poll() is None
-        assert cgroups.kill_listed(lambda: [child.pid])
+        assert cgroup.kill_listed(lambda: [child.pid])
         assert child.wait(10) == -9
     finally:
         child.kill()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.limits.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_orphan
-from sandbox.limits.cgroups import Groups, sweep
+from sandbox.limits.cgroups import Groups, remove_orphaned_groups
 from tests.fakes.cgroup2 import FakeTree
 
 US = str(os.getpid())
@@ -102,12 +102,12 @@ def test_version_two_is_bounded_read_and_removed(tree: FakeTree):
     (folder / "memory.current").write_text("5000000")
     with subprocess.Popen(["sleep", "60"]) as kernel:
         group.join(kernel.pid)
-        group.bound(64 << 20, 40)
+        group.set_limits(64 << 20, 40)
         assert group.processes() == [kernel.pid]
         assert int((folder / "memory.max").read_text()) == 5_000_000 + (64 << 20) + (16 << 20)
         assert [(folder / name).read_text() for name in ("memory.swap.max", "pids.max")] == ["0", "40"]
         tree.set(folder, "memory.stat", anon=7, shmem=3)
-        assert group.used() == (7, 3) and group.stops() == (0, 0)
+        assert group.memory_use() == (7, 3) and group.limit_events() == (0, 0)
         tree.set(folder, "memory.events", oom_kill=1)
         tree.set(folder, "pids.events", max=9)
         # what is still inside after the kernel's end is killed
@@ -116,7 +116,7 @@ def test_version_two_is_bounded_read_and_removed(tree: FakeTree):
         (folder / "cgroup.procs").write_text("")
     groups.close()
     assert tree.groups(tree.top) == []
-    assert group.stops() == (1, 9)
+    assert group.limit_events() == (1, 9)
 
 
 def test_a_tree_that_refuses_leaves_nothing(tree: FakeTree):
@@ -136,6 +136,6 @@ def test_groups_of_the_dead_are_swept_and_those_of_the_living_are_not(tree: Fake
     gone = f"analyst-{space}-{2**22 + 1}-5"
     for name in (mine, dead, elsewhere, gone, "system.slice", "analyst-x"):
         _child(tree, name, "kernel-1")
-    assert sweep(tree.top, tree) == 2
+    assert remove_orphaned_groups(tree.top, tree) == 2
     assert {folder.name for folder in tree.groups(tree.top)} == {mine, elsewhere, "system.slice", "analyst-x"}
     assert is_orphan(f"{gone}-self") and not is_orphan(f"{mine}-self")

@@ -77,13 +77,13 @@ def groups() -> cgroups.Groups:
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch):
     """Start kernels without a group from here on."""
-    return lambda: monkeypatch.setattr("sandbox.kernels.kernel.adopt", lambda pid, exited: None)
+    return lambda: monkeypatch.setattr("sandbox.kernels.kernel.put_into_group", lambda pid, exited: None)
 
 
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch that looks too seldom to see anything: what stops a cell then is the group."""
-    monkeypatch.setattr("sandbox.limits.memory.MemoryWatch.over", lambda self: asyncio.sleep(3600))
+    monkeypatch.setattr("sandbox.limits.memory.MemoryWatch.wait_exceeded", lambda self: asyncio.sleep(3600))
 
 
 def _folders() -> set[Path]:
@@ -143,8 +143,8 @@ async def test_the_group_alone_bounds_a_fork_bomb_at_landlock(
 ):
     """The system counts processes by user too; that count is set out of reach here."""
     monkeypatch.setattr(
-        "sandbox.kernels.kernel._bound",
-        lambda group, limits, level: group.bound(limits.memory_bytes(level), 39),
+        "sandbox.kernels.kernel._set_limits",
+        lambda group, limits, level: group.set_limits(limits.memory_bytes(level), 39),
     )
     session = await open_session(level="landlock", limits=Limits(processes=500))
     stopped = await session.execute(FORKS)
@@ -274,7 +274,7 @@ time.sleep(60)
             for _ in range(1200):
                 if not await manager.is_alive() or await _interrupted(client):
                     break
-                if kernel.group is not None and kernel.group.stops()[0]:
+                if kernel.group is not None and kernel.group.limit_events()[0]:
                     break  # Linux killed as many children as were too many before the watch looked
                 await asyncio.sleep(0.05)
             else:

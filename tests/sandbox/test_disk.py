@@ -82,7 +82,7 @@ async def test_a_full_disk_is_a_limit_and_nothing_stays(
     assert not home.exists()
     again = await session.execute("import os; kept, [name for name in os.listdir() if name[0] != '.']")
     assert again.text() == "(5, [])"
-    monkeypatch.setattr("sandbox.limits.disk.DiskWatch.over", lambda self: asyncio.sleep(3600))
+    monkeypatch.setattr("sandbox.limits.disk.DiskWatch.wait_exceeded", lambda self: asyncio.sleep(3600))
     control = await open_session("P2.1.1", level="landlock", limits=_SMALL)
     home = control._kernel.endpoints.home
     result = await control.execute(ATTACKS[attack])

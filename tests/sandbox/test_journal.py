@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox import JournalBroken, read_journal, render_notebook
+from sandbox.kernels.outputs import output_from_message
 from sandbox.record.journal import Journal, read_lines, result_from_json, result_to_json
-from sandbox.record.notebook import clean_output
 from sandbox.types import CellError, CellResult, JournalCell
 
 
@@ -85,7 +85,7 @@ _kinds = st.sampled_from(["stream", "error", "display_data", "execute_result", "
 def test_whatever_a_kernel_sends_the_notebook_stays_valid(kind: str, content: dict):
     if isinstance(content.get("data"), dict):
         content["data"] |= {"text/plain": "x", "image/png": "\ud800", "application/json": {"a": [1]}}
-    output = clean_output(kind, content)
+    output = output_from_message(kind, content)
     if output is None:
         return
     cell = JournalCell(

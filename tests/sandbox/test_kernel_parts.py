@@ -75,7 +75,7 @@ async def test_the_heartbeat_answers_whoever_comes_late():
         await client.connect(30)
         beat.linger = 0
         beat.connect(f"ipc://{kernel.endpoints.info['ip']}-{kernel.endpoints.info['hb_port']}")
-        busy = client.start("while True: pass", cap=1000)
+        busy = client.start("while True: pass", max_shown=1000)
         for word in (b"ping", b"pong"):
             await beat.send(word)
             assert await asyncio.wait_for(beat.recv(), 20) == word

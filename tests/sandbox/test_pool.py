@@ -16,7 +16,7 @@ from tests.sandbox.conftest import Opener, Told
 
 
 async def _filled(box) -> list[int]:
-    await box.pool.full()
+    await box.pool.wait_filled()
     return [ready.kernel.process.pid for ready in box.pool._waiting]
 
 
@@ -75,7 +75,7 @@ async def test_a_kernel_that_does_not_warm_up_is_ended_and_not_kept(box, open_se
     monkeypatch.setattr(KernelClient, "warm_up", stuck)
     monkeypatch.setattr(ReadyKernel, "end", end)
     await open_session("P1.1.1")
-    await box.pool.full()
+    await box.pool.wait_filled()
     assert len(box.pool) == 0 and ended == [False]
 
 

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import secrets
 import signal
 from pathlib import Path
 
@@ -66,7 +67,7 @@ async def test_source_is_in_the_journal_before_the_cell_ends(open_session: Opene
 
 async def test_a_reply_lost_to_an_interrupt_ends_the_cell():
     """ipykernel sends none when the interrupt meets its own code; it is idle then."""
-    run = CellRun(request="x", cap=1000)
+    run = CellRun(request="x", max_shown=1000)
     run.idle.set()
     waiting = asyncio.create_task(KernelClient.finish(None, run))
     await asyncio.sleep(1.2)
@@ -326,17 +327,25 @@ async def test_a_closed_session_says_so(open_session: Opener):
 
 async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
     session = await open_session()
-    await session.execute("import subprocess\nsubprocess.Popen(['sleep', '321'], start_new_session=True)")
+    # a command line that no other suite on this machine has: the test looks through all processes
+    command = ["sleep", f"321.{secrets.randbelow(10**9):09d}"]
+    started = await session.execute(f"import subprocess\nsubprocess.Popen({command}, start_new_session=True)")
+    assert started.status == "ok", started
     kernel = session._kernel
-    assert _processes("sleep\x00321")
+    line = "\0".join(command)
+    for _ in range(50):
+        if _processes(line):
+            break
+        await asyncio.sleep(0.02)  # for a moment after exec a process has no command line
+    assert len(_processes(line)) == 1
     await session.close()
     assert not Path(f"/proc/{kernel.process.pid}").exists()
     assert not kernel.endpoints.folder.exists()
     for _ in range(50):
-        if not _processes("sleep\x00321"):
+        if not _processes(line):
             break
         await asyncio.sleep(0.02)
-    assert not _processes("sleep\x00321")
+    assert not _processes(line)
 
 
 async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Opener):

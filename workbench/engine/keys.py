@@ -9,10 +9,11 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.atomic import replace_file
+from proxies.atomic import replace_file
 from workbench.errors import UsageError
 from workbench.settings import config_folder
 
@@ -172,15 +173,15 @@ def signer_name(public_key: str) -> str | None:
     return names.get(public_key) or ("your own key" if public_key == own_public_key() else None)
 
 
-def signer_line(public_key: str | None) -> str:
-    """Return who signed, for the screens: a trusted name, an unknown key's fingerprint, or ``unsigned``."""
-    if public_key is None:
-        return "unsigned"
-    return f"signed by {signer_name(public_key) or f'an unknown key ({fingerprint(public_key)})'}"
-
-
 def signer_json(public_key: str | None) -> dict[str, str | None] | None:
     """Return who signed as JSON values; None for what nobody signed."""
     if public_key is None:
         return None
     return {"name": signer_name(public_key), "fingerprint": fingerprint(public_key)}
+
+
+def signed_line(signer: Mapping[str, str | None] | None) -> str:
+    """Return `signer_json` in words: a trusted name, an unknown key's fingerprint, or ``unsigned``."""
+    if signer is None:
+        return "unsigned"
+    return f"signed by {signer['name'] or 'an unknown key (' + str(signer['fingerprint']) + ')'}"

@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-from workbench.errors import UsageError
+from workbench.store.errors import PackageRefused
 
 #: Largest package that is taken in, packed and unpacked; a run of a thousand leaves is far below.
 MAX_BYTES = 2_000_000_000
@@ -42,10 +42,6 @@ _BROKEN = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     OverflowError, KeyError, UnicodeError,
 )  # fmt: skip
-
-
-class PackageRefused(UsageError):
-    """A package that our export cannot have written: malformed, oversized or forged."""
 
 
 def is_member(name: str) -> bool:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workbench.engine.evidence.archive import PackageRefused
 from workbench.engine.keys import public_key_of
-from workbench.store import Store
+from workbench.store import PackageRefused, Store
 from workbench.store import events as ev
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ def members_hash(members: Mapping[str, str]) -> str:
 def sign_package(store: Store, run_id: str, members: Mapping[str, str], key: "Ed25519PrivateKey") -> bytes:
     """Return the member that signs a package of a run whose other members have these hashes."""
     signed = _statement(run_id, store.log_head(run_id), members_hash(members))
-    made = _Member(version=1, key=public_key_of(key), signature=base64.b64encode(key.sign(signed)).decode())
-    return orjson.dumps(made.model_dump(), option=orjson.OPT_INDENT_2) + b"\n"
+    member = _Member(version=1, key=public_key_of(key), signature=base64.b64encode(key.sign(signed)).decode())
+    return orjson.dumps(member.model_dump(), option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def read_signature(member: bytes, members: Mapping[str, str]) -> ev.PackageSignature:

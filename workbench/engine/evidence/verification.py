@@ -152,12 +152,11 @@ async def verify_trial(
 ) -> Verification:
     """Verify one concluded trial of a leaf by its own evidence; kernels that it needs start at ``isolation``."""
     try:
-        evidence = _evidence(store, state, node, trial)
+        evidence = stored_evidence(store, state, node, trial)
     except (StoreCorrupt, MissingEvidence) as error:
         return _unreadable(error)
     if _anchor_faults(store, state, node, trial):  # whoever wrote the journal anew would choose what runs
         return compare_trial(store, state, node, trial)
-    same = _packages_of(store, state) in (None, packages())
 
     async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
         return await verify_proof(
@@ -168,7 +167,7 @@ async def verify_trial(
             conclusion=conclusion,
             isolation=isolation,
             limits=limits,
-            same_packages=same,
+            same_packages=_packages_of(store, state) in (None, packages()),
         )
 
     try:
@@ -181,7 +180,8 @@ def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Ve
     """Compare one concluded trial of a leaf with its own records; nothing is executed."""
     faults = _anchor_faults(store, state, node, trial)
     try:
-        outcome = _evidence(store, state, node, trial).compare(proof_context(store, state, node, trial))
+        evidence = stored_evidence(store, state, node, trial)
+        outcome = evidence.compare(proof_context(store, state, node, trial))
         # a broken chain is named by evidence that reads the journal in the same words
         return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
     except MissingEvidence as error:
@@ -249,7 +249,8 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
     )
 
 
-def _evidence(store: Store, state: RunState, node: NodeId, trial: int) -> Evidence:
+def stored_evidence(store: Store, state: RunState, node: NodeId, trial: int) -> Evidence:
+    """Return what a concluded trial rests on, as its kind reads it; raises ``MissingEvidence`` or ``StoreCorrupt``."""
     record = state.trial(node, trial).evidence
     assert record is not None, "a concluded trial has evidence"
     data = orjson.loads(store.body(record.body)) if record.body else {}
