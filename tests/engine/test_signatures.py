@@ -110,7 +110,8 @@ def test_a_signed_package_names_its_signer_on_every_screen(sender: Path, reader:
 
     def screens() -> list[str]:
         return [
-            ok(reader, *words) for words in (("show", RUN), ("audit", RUN), ("export", RUN, "--to", "html"))
+            ok(reader, *words)
+            for words in (("runs",), ("show", RUN), ("audit", RUN), ("export", RUN, "--to", "html"))
         ]
 
     assert all(unknown in screen for screen in screens())

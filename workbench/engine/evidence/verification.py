@@ -1,5 +1,6 @@
 """Does a run's evidence still stand? Each proof is compared with its records and checked by its own evidence, offline."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -155,7 +156,8 @@ async def verify_trial(
         evidence = stored_evidence(store, state, node, trial)
     except (StoreCorrupt, MissingEvidence) as error:
         return _unreadable(error)
-    if _anchor_faults(store, state, node, trial):  # whoever wrote the journal anew would choose what runs
+    # whoever wrote the journal anew would choose what runs; in a thread, as a journal may be long
+    if await asyncio.to_thread(_anchor_faults, store, state, node, trial):
         return compare_trial(store, state, node, trial)
 
     async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
