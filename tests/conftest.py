@@ -42,6 +42,7 @@ _TOGETHER = {
     "tests/browser/test_demo_dashboard.py": "dashboard",
     "tests/browser/test_hostile_proof.py": "dashboard",
     "tests/browser/test_serve_command.py": "dashboard",
+    "tests/browser/test_serve_door.py": "dashboard",
 }
 
 

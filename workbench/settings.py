@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from proxies.settings import ProxySettings
 
 
+def config_folder() -> Path:
+    """Return the platform's folder for a person's settings and keys; no cell of a sealed kernel sees it."""
+    return Path(platformdirs.user_config_dir("analyst-workbench"))
+
+
 def home_from(environ: Mapping[str, str]) -> Path:
     """Return the data folder: ``WORKBENCH_HOME``, else the platform's place for user data."""
     named = environ.get("WORKBENCH_HOME")

@@ -79,6 +79,27 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return list(_sealed_lines(path, cut_torn_tail=False))
 
 
+def read_head(path: Path) -> str | None:
+    """The hash of the last line, which fixes all lines before it; None where there is no journal.
+
+    Kept by the caller outside the journal, it shows a journal that was written anew whole. Raises `JournalBroken`.
+    """
+    if not path.exists():
+        return None
+    lines = read_lines(path)
+    return lines[-1]["hash"] if lines else GENESIS
+
+
+def ends_at(path: Path, head: str) -> bool:
+    """Whether a journal is the one whose head was `head`; stamps may follow, as they show no cell. Raises `JournalBroken`."""
+    for line in reversed(read_lines(path)):
+        if line["hash"] == head:
+            return True
+        if line["kind"] != "stamp":
+            return False
+    return head == GENESIS
+
+
 def read_journal(path: Path) -> list[JournalCell]:
     """The cells a journal tells of, in order; cells taken back are left out. Raises `JournalBroken`."""
     lines = read_lines(path)

@@ -49,7 +49,8 @@ def test_without_the_token_there_is_no_dashboard_and_no_kernel(served: Served) -
     assert status(base + "?token=wrong")[0] == 403 or "/login" in status(base + "?token=wrong")[1]
     kernel = "api/kernels/00000000-0000-0000-0000-000000000000"
     assert status(base + kernel)[0] == 403
-    assert children_of(served.process.pid) == before
+    # an idle kernel of another test may end meanwhile
+    assert set(children_of(served.process.pid)) <= set(before)
 
 
 def test_files_beside_the_notebook_are_not_served(served: Served) -> None:

@@ -128,6 +128,7 @@ def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Pat
     document = json.loads(ok(place, "verify", RUN, "--json"))
     assert document == {
         "verified": True, "proofs": 2, "cells": 4, "differing": [], "advisory": [], "isolation": level,
+        "not_anchored": [], "signed": None,
     }  # fmt: skip
     assert f"sealed by {level}" in ok(place, "verify", RUN, "P2")
     mode = (place / "home" / "runs" / RUN / "proofs").stat().st_mode & 0o777

@@ -17,6 +17,7 @@ from typing import Any
 
 from sandbox.record.journal import read_journal, seal_line
 from sandbox.record.notebook import render_notebook
+from workbench.store.events import VERSION
 
 Members = dict[str, bytes]
 DATABASE, JOURNAL, NOTEBOOK = "run.db", "run/sessions/P1.1.1.jsonl", "run/proofs/P1.ipynb"
@@ -331,7 +332,7 @@ def _rows(members: Members, honest: bytes) -> Family:
             "UPDATE events SET kind = 'run.started', data = (SELECT data FROM events WHERE seq = 1) WHERE kind = 'run.finished'",
         ),
     )
-    for column, value in (("node", "'../P1'"), ("node", "'P1/../../x'"), ("node", "'P01'"), ("trial", "-1"), ("trial", "10000000000000"), ("v", "3"), ("at_utc", "'yesterday'"), ("kind", "'run.pwned'"), ("kind", "'leaf.grounded' || char(27)")):  # fmt: skip
+    for column, value in (("node", "'../P1'"), ("node", "'P1/../../x'"), ("node", "'P01'"), ("trial", "-1"), ("trial", "10000000000000"), ("v", str(VERSION + 1)), ("at_utc", "'yesterday'"), ("kind", "'run.pwned'"), ("kind", "'leaf.grounded' || char(27)")):  # fmt: skip
         yield (
             f"events.{column} = {value}",
             REFUSED,

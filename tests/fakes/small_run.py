@@ -27,20 +27,23 @@ SOURCE = f"rows = CALL_API({PATH!r}, {ASKED!r})\nprint(len(rows))"
 P = {"P1": 0.6, "P2": 0.4}
 
 
-def make_small_run(home: Path, run_id: str = RUN, *, source: str = SOURCE, level: str = "namespaces") -> str:
+def make_small_run(
+    home: Path, run_id: str = RUN, *, source: str = SOURCE, level: str = "namespaces", anchored: bool = True
+) -> str:
     """Write the run into a data folder and return its id.
 
-    ``source`` is the code of P1's cell, which is recorded to have printed ``2``; ``level`` is what the log says of the seal.
+    ``source`` is the code of P1's cell, which is recorded to have printed ``2``; ``level`` is what the log says of the seal;
+    not ``anchored`` is a run of an older workbench, whose log has no heads of journals.
     """
     store = Store(home)
     try:
-        _write(store, run_id, source, level)
+        _write(store, run_id, source, level, anchored)
     finally:
         store.close()
     return run_id
 
 
-def _write(store: Store, run_id: str, source: str, level: str) -> None:
+def _write(store: Store, run_id: str, source: str, level: str, anchored: bool) -> None:
     up = Polarity.POSITIVE
     tree = Tree.root_only(STATEMENT).expand(
         "P0", {"P1": "The first reason holds", "P2": "The second reason holds"}, {"P1": up, "P2": up}
@@ -55,7 +58,7 @@ def _write(store: Store, run_id: str, source: str, level: str) -> None:
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
     store.append(run_id, ev.RunSealed(isolation=level))
     for node, p in P.items():
-        _ground(store, run_id, node, p, source if node == "P1" else SOURCE, level)
+        _ground(store, run_id, node, p, source if node == "P1" else SOURCE, level, anchored)
         tree = tree.with_belief(node, Belief(p=p, key_factor="it holds", report=f"The cells say {p}."))
     rule = LinearRule(0.1, {"P1": 0.5, "P2": 0.4})
     tree = settle(tree.with_rule("P0", rule, Belief(p=0.5, key_factor="both", report="The two reasons.")))
@@ -74,7 +77,7 @@ def _write(store: Store, run_id: str, source: str, level: str) -> None:
     write_atomically(store.folder(run_id) / "manifest.json", run_manifest(store, state))
 
 
-def _ground(store: Store, run_id: str, node: str, p: float, source: str, level: str) -> None:
+def _ground(store: Store, run_id: str, node: str, p: float, source: str, level: str, anchored: bool) -> None:
     folder = store.folder(run_id)
     digest = content_hash(DATA)
     store.append(run_id, ev.LeafStarted(node=node, trial=1, attempt=1))
@@ -129,6 +132,7 @@ def _ground(store: Store, run_id: str, node: str, p: float, source: str, level: 
             steps=1,
             failed_cells=0,
             evidence=ev.EvidenceRecord(kind="notebook"),
+            journal_head=journal.head if anchored else None,
             **common,
         ),
     )

@@ -42,7 +42,9 @@ def test_the_server_listens_on_loopback_with_a_token(voila: Any) -> None:
 
 def test_idle_kernels_are_stopped(voila: Any) -> None:
     settings = voila.config.MappingKernelManager
-    assert settings.cull_idle_timeout == server.IDLE_SECONDS and settings.cull_interval <= 60
+    assert (settings.cull_idle_timeout, settings.cull_interval) == (server.IDLE_SECONDS, server.CULL_SECONDS)
+    # the longest that a kernel outlives its page: pings unanswered, then idle, then the next look
+    assert 2 * server.PING_SECONDS + server.IDLE_SECONDS + server.CULL_SECONDS <= 60
 
 
 def test_the_dashboard_kernel_is_this_python_whatever_python3_is_installed(

@@ -11,7 +11,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from workbench.errors import UsageError
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8866
-IDLE_SECONDS = 600  # a kernel that no page looks at any more is stopped after this long
+#: A kernel that no page looks at any more is stopped within a minute: its page went without a word (a killed browser), or
+#: its connection answers no ping. One that computes is left to end; one with an open page stays however idle.
+IDLE_SECONDS, CULL_SECONDS, PING_SECONDS = 25, 5, 10
 SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the kernel appends to ours
 
 
@@ -60,14 +62,19 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     config.Voila.open_browser = False
     config.Voila.log_level = "ERROR"  # Voila warns that our own notebook carries no signature
     config.Voila.tornado_settings = {
-        "ws_ping_timeout": 30_000
-    }  # its default is above the interval, which is said aloud
+        "allow_remote_access": False,  # Jupyter's own look at Host, beside ours; Voila turns it off
+        "xsrf_cookie_kwargs": {"samesite": "Strict"},
+        "ws_ping_interval": PING_SECONDS * 1000,
+        # Jupyter closes at a ping if the last answer is older; with the interval itself the first ping would close
+        "ws_ping_timeout": PING_SECONDS * 1500,
+    }
+    config.IdentityProvider.cookie_options = {"samesite": "Strict", "httponly": True}
     config.Voila.notebook_path = str(notebook)
     config.VoilaConfiguration.allow_template_override = "NO"
     config.VoilaConfiguration.file_allowlist = []  # the page is complete in itself; nothing beside it is served
     config.VoilaConfiguration.http_keep_alive_timeout = 30
     config.MappingKernelManager.cull_idle_timeout = IDLE_SECONDS
-    config.MappingKernelManager.cull_interval = 60
+    config.MappingKernelManager.cull_interval = CULL_SECONDS
     config.MappingKernelManager.default_kernel_name = "python3"
     environment = {"WORKBENCH_HOME": str(home), "WORKBENCH_RUN": run_id or ""}
     app = _application_class(environment)(config=config)
@@ -113,8 +120,32 @@ def _answers(port: int) -> bool:
         return False
 
 
+def is_own_request(headers: Mapping[str, str], port: int) -> bool:
+    """Whether a request names this server as its host and comes from a page of this server, or from no page at all.
+
+    A name that a stranger's DNS points at 127.0.0.1 is another host. A page of another origin says so by ``Origin``, or by
+    ``Sec-Fetch-Site`` where browsers leave that out; pages on other ports of this machine count as ``same-site`` and get
+    our cookies sent, so they are refused too. A link that a person follows is no request of that page's.
+
+    >>> is_own_request({"Host": "127.0.0.1:8866"}, 8866), is_own_request({"Host": "evil.example:8866"}, 8866)
+    (True, False)
+    """
+    own = [f"{host}:{port}" for host in (HOST, "localhost")]
+    if headers.get("Host") not in own:
+        return False
+    origin = headers.get("Origin")
+    if origin is not None and origin not in [f"http://{host}" for host in own]:
+        return False
+    if headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
+        return True
+    return (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == ("navigate", "document")
+
+
 def _application_class(environment: dict[str, str]) -> Any:
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from tornado.httputil import HTTPServerRequest
+    from tornado.routing import Matcher, Rule
+    from tornado.web import RequestHandler
     from voila.app import Voila
     from voila.tornado.handler import TornadoVoilaHandler
 
@@ -143,6 +174,22 @@ def _application_class(environment: dict[str, str]) -> Any:
             await super().prepare()
             assert self.xsrf_token  # asking for it sets the cookie
 
+    class Strange(Matcher):
+        """Matches a request that no page of ours and no person at this machine sends; the port is known once it listens."""
+
+        def __init__(self, app: Voila) -> None:
+            self._app = app
+
+        def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
+            return None if is_own_request(request.headers, self._app.port) else {}
+
+    class Refused(RequestHandler):
+        """Answers 403 and looks at nothing else of the request."""
+
+        def prepare(self) -> None:
+            self.set_status(403)
+            self.finish("403: this server answers its own pages only\n")
+
     class Dashboards(Voila):  # type: ignore[misc]
         """Voila with a page template of ours, and kernels that need no port."""
 
@@ -160,7 +207,13 @@ def _application_class(environment: dict[str, str]) -> Any:
         def listen(self) -> None:
             # a shell that starts us in the background has Ctrl-C ignored, and this would be inherited
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            self._close_to_strangers()
             super().listen()
+
+        def _close_to_strangers(self) -> None:
+            """Put a door before every route, static files and websockets too: Voila itself asks nobody for their Host."""
+            router = self.app.default_router
+            router.rules.insert(0, router.process_rule(Rule(Strange(self), Refused)))
 
         def init_handlers(self) -> Any:
             return [

@@ -27,6 +27,9 @@ def export(
         str,
         typer.Option(help="How --project makes linear weights sum to at most 1: scale, softmax or min-max."),
     ] = "scale",
+    sign: Annotated[
+        bool, typer.Option("--sign", help="For zip: sign the package with your key (`keys new` makes one).")
+    ] = False,
 ) -> None:
     """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
     from proxies.atomic import replace_file
@@ -37,7 +40,7 @@ def export(
     store = open_store()
     misfit: OnMisfit = "project" if project else "refuse"
     data, notes = export_run(
-        store, store.resolve_run(run), to, misfit=misfit, normalise=check_normaliser(normalise)
+        store, store.resolve_run(run), to, misfit=misfit, normalise=check_normaliser(normalise), sign=sign
     )
     for note in notes:
         say(note)

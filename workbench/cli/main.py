@@ -23,6 +23,7 @@ from workbench.cli.demo import demo
 from workbench.cli.doctor import doctor
 from workbench.cli.env_file import load_keys
 from workbench.cli.export import export, import_file
+from workbench.cli.keys import keys
 from workbench.cli.lab import lab
 from workbench.cli.noise import noise
 from workbench.cli.refit import refit
@@ -69,6 +70,7 @@ app.command()(audit)
 app.command()(verify)
 app.command("export")(export)
 app.command("import")(import_file)
+app.add_typer(keys, name="keys")
 app.command()(decide)
 app.command()(apis)
 app.command("api-doc")(api_doc)

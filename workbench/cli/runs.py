@@ -1,6 +1,6 @@
 """``runs``: the runs of this home."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from workbench.cli.common import JSON_OPTION, command, emit_json, open_store, say
 
@@ -26,7 +26,7 @@ def list_runs(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
             row["status"],
             percent(row["p"]),
             row["cutoff"],
-            f"{'IMPORTED  ' if row['imported'] else ''}{row['statement']}",
+            f"{_mark(row['imported'])}{row['statement']}",
         )
         for row in rows
     ]
@@ -34,3 +34,9 @@ def list_runs(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     for row in rows:
         if "not_installed" in row:
             say(f"{row['run_id']}: {row['not_installed']}")
+
+
+def _mark(imported: dict[str, Any] | None) -> str:
+    from workbench.engine.keys import signed_line
+
+    return "" if imported is None else f"IMPORTED, {signed_line(imported['signed'])}  "

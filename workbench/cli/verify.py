@@ -28,6 +28,7 @@ def verify(
     If the records already differ, no cell is run. The level that stands in the run's records is not used.
     """
     from workbench.engine import documents
+    from workbench.engine.keys import signed_line
 
     store = open_store()
     report = asyncio.run(documents.verification(store, store.resolve_run(run), node, isolation=isolation))
@@ -35,7 +36,7 @@ def verify(
         emit_json(report)
     else:
         for row in report["differing"]:
-            typer.echo(f"differs   {row['node']} {row['check']} {row['cell'] or ''}: {row['what']}")
+            typer.echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
         for row in report["advisory"]:
             typer.echo(
                 f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (other package versions than the run's)"
@@ -44,9 +45,18 @@ def verify(
         typer.echo(
             f"{word}: {report['proofs']} proofs, {report['cells']} cells, {len(report['differing'])} differences"
         )
+        if report["not_anchored"]:
+            typer.echo(not_anchored_line(sorted({node for node, _ in report["not_anchored"]})))
+        typer.echo(signed_line(report["signed"]))
         typer.echo(rerun_line(report["isolation"]))
     if not report["verified"]:
         raise typer.Exit(WANTING)
+
+
+def not_anchored_line(nodes: list[str]) -> str:
+    """Return the line that says whose journals could have been written anew unnoticed."""
+    shown = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
+    return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
 
 
 def rerun_line(isolation: str | None) -> str:

@@ -142,14 +142,17 @@ async def verification(
     """Compare proofs with their records and a re-run, and return what differs: ``workbench verify``.
 
     ``isolation`` is the level of the re-run's kernels, null if nothing was re-run because the records differ already.
+    ``not_anchored`` lists leaf and trial of proofs whose journal's head is not in the log, ``signed`` says who signed the
+    package that the run came in.
     """
     from workbench.engine.evidence.verification import verify_run
+    from workbench.engine.keys import signer_json
     from workbench.engine.run.settings import check_level
 
     if isolation is not None:
         check_level(isolation)
     result = await verify_run(store, run_id, node, isolation=isolation)
-    differing = [row for check in result.proofs for row in check.rows(check.outcome.differing)]
+    differing = result.differing
     return {
         "verified": not differing,
         "proofs": len(result.proofs),
@@ -157,6 +160,8 @@ async def verification(
         "differing": differing,
         "advisory": [row for check in result.proofs for row in check.rows(check.outcome.advisory)],
         "isolation": result.isolation,
+        "not_anchored": [[check.node, check.trial] for check in result.proofs if check.anchored is False],
+        "signed": signer_json(result.signer),
     }
 
 

@@ -4,6 +4,7 @@
 committed before anyone is told of it: what a reader has seen survives ``kill -9``.
 """
 
+import hashlib
 import os
 import re
 import sqlite3
@@ -208,6 +209,25 @@ class Store:
         if not rows and after == 0:
             raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
         return [_stored_event(row) for row in rows]
+
+    def log_head(self, run_id: str, *, before: int | None = None) -> str:
+        """Return one hash over a run's events in order, those before a sequence number; what a signature covers.
+
+        It is the same in every home that the run is copied to: the number of an event, which is not, counts by its place.
+        """
+        rows = self.query("SELECT * FROM events WHERE run_id = ? ORDER BY seq", (run_id,))
+        places = {row["seq"]: place for place, row in enumerate(rows)}
+        head = hashlib.sha256()
+        for row in rows:
+            if before is not None and row["seq"] >= before:
+                break
+            content = orjson.loads(row["data"])
+            holder = content.get("record") if row["kind"] == "scenario.recorded" else content
+            if isinstance(holder, dict) and "base_seq" in holder:
+                holder["base_seq"] = places.get(holder["base_seq"])
+            fields = [*(row[name] for name in ("at_utc", "kind", "node", "trial", "v")), content]
+            head.update(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS) + b"\n")
+        return head.hexdigest()
 
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""

@@ -10,6 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+#: A public key as OpenSSH writes it, and a signature by it in base64; both are ed25519.
+PublicKey = Annotated[str, Field(pattern=r"^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}$")]
+Signature = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{86}==$")]
+JournalHead = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -98,7 +102,11 @@ class LeafStarted(_Event):
 
 
 class LeafGrounded(_Event):
-    """A trial of a leaf came to a conclusion."""
+    """A trial of a leaf came to a conclusion.
+
+    ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
+    hash in it recomputed, ends otherwise. None where no session was opened, and in runs of before version 3.
+    """
 
     kind: Literal["leaf.grounded"] = "leaf.grounded"
     node: str
@@ -110,6 +118,7 @@ class LeafGrounded(_Event):
     steps: int
     failed_cells: int
     evidence: EvidenceRecord
+    journal_head: JournalHead | None = None
 
 
 class LeafVerified(_Event):
@@ -186,17 +195,31 @@ class ScenarioRecorded(_Event):
     record: dict[str, Any]
 
 
+class PackageSignature(BaseModel):
+    """Who signed a package, with what is needed to check it again: the run's id and the head of its log are recomputed.
+
+    ``members`` is the hash over all members of the package.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: PublicKey
+    members: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    signature: Signature
+
+
 class RunImported(_Event):
     """The run came out of a package, here: its records up to this event are another home's.
 
     The import appends it, so a package cannot leave it out. ``package`` is the hash of the file; ``differing`` says what
-    its records contradicted when it was taken in all the same (``anyway``).
+    its records contradicted when it was taken in all the same (``anyway``); ``signature`` is one that was right then.
     """
 
     kind: Literal["run.imported"] = "run.imported"
     package: Hash
     anyway: bool = False
     differing: tuple[str, ...] = ()
+    signature: PackageSignature | None = None
 
 
 Event = Annotated[
@@ -225,7 +248,7 @@ Event = Annotated[
 LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
-VERSION = 2
+VERSION = 3
 
 _adapter: TypeAdapter[Event] = TypeAdapter(Event)
 

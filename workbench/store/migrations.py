@@ -75,8 +75,13 @@ def _name_notebook_evidence(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
+def _as_it_is(event: dict[str, Any]) -> dict[str, Any]:
+    """Version 3 added ``journal_head`` of ``leaf.grounded``, which an older event leaves at its default."""
+    return event
+
+
 #: From a version of the events to the function that makes the next one, on an event as a dictionary with its kind.
-UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _name_notebook_evidence}
+UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _name_notebook_evidence, 2: _as_it_is}
 
 
 def upcast(event: dict[str, Any], version: int, *, name: str) -> dict[str, Any]:

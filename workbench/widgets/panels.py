@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from workbench.engine.keys import signed_line
 from workbench.engine.wording import percent
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.synthesis import TornadoRow, WhatIf
@@ -105,7 +106,9 @@ def _origin(imported: Mapping[str, Any] | None) -> str:
     if not imported:
         return ""
     altered = f", ALTERED ({len(imported['differing'])} differences)" if imported["differing"] else ""
-    return f"IMPORTED {imported['at_utc'][:10]}, made elsewhere{altered}"
+    return (
+        f"IMPORTED {imported['at_utc'][:10]}, made elsewhere, {signed_line(imported.get('signed'))}{altered}"
+    )
 
 
 def _calls(document: Mapping[str, Any]) -> str:

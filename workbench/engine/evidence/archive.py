@@ -4,11 +4,13 @@ Called by the import of a package, before anything of it is read. Nothing here t
 counted while unpacking, and a path is made of the parts that a pattern matched.
 """
 
+import hashlib
 import re
 import stat
 import zipfile
 import zlib
 from pathlib import Path
+from typing import IO
 
 from workbench.store.errors import PackageRefused
 
@@ -23,6 +25,8 @@ SMALL_MEMBER = 8_000_000
 
 DATABASE = "run.db"
 REPORT = "report.html"
+SIGNATURE = "signature.json"
+_LARGEST_SIGNATURE = 4096
 _NODE = r"P(?:0|[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5}){0,40})"
 _NUMBER = r"[1-9][0-9]{0,3}"
 NOTEBOOK_NAME = re.compile(rf"({_NODE})(?:\.t({_NUMBER}))?\.ipynb")
@@ -45,10 +49,11 @@ def is_member(name: str) -> bool:
     return _FILES.fullmatch(name) is not None
 
 
-def unpack(path: Path, into: Path, run_folder: str) -> None:
+def unpack(path: Path, into: Path, run_folder: str) -> tuple[dict[str, str], bytes | None]:
     """Unpack a package: its database to ``into/run.db``, its files below ``into/run_folder``.
 
-    The report is left out: it is HTML of a stranger's, and is written anew from the log.
+    The report is left out: it is HTML of a stranger's, and is written anew from the log. Returned are the hashes of all
+    members as they were read, for the signature, and the member with the signature, which has no hash of its own.
 
     Raises
     ------
@@ -60,11 +65,19 @@ def unpack(path: Path, into: Path, run_folder: str) -> None:
             members = package.infolist()
             _check_members(members)
             into.mkdir(parents=True, exist_ok=True)
+            hashes: dict[str, str] = {}
+            signature = None
             for member in members:
-                if member.filename == DATABASE:
-                    _extract(package, member, into / DATABASE)
-                elif member.filename.startswith("run/") and not member.is_dir():
-                    _extract(package, member, into / run_folder / member.filename.removeprefix("run/"))
+                name = member.filename
+                if name == SIGNATURE:
+                    signature = package.read(member)
+                elif name == REPORT:
+                    hashes[name] = _digest(package, member)
+                elif name == DATABASE:
+                    hashes[name] = _extract(package, member, into / DATABASE)
+                elif not member.is_dir():
+                    hashes[name] = _extract(package, member, into / run_folder / name.removeprefix("run/"))
+            return hashes, signature
     except _BROKEN as error:
         raise PackageRefused(f"{path.name} is a broken zip archive ({error!s:.120})") from error
 
@@ -81,7 +94,7 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
         if name in seen:
             raise PackageRefused(f"the package holds {shown} twice")
         seen.add(name)
-        if name not in (DATABASE, REPORT, *_FOLDERS) and not (
+        if name not in (DATABASE, REPORT, SIGNATURE, *_FOLDERS) and not (
             name.startswith("run/") and is_member(name.removeprefix("run/"))
         ):
             raise PackageRefused(
@@ -111,17 +124,28 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
 
 
 def _largest(name: str) -> int:
+    if name == SIGNATURE:
+        return _LARGEST_SIGNATURE
     return _LARGEST.get(name.rpartition(".")[2], MAX_BYTES)
 
 
-def _extract(package: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> None:
+def _extract(package: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> str:
     place.parent.mkdir(parents=True, exist_ok=True)
-    left = member.file_size
-    with package.open(member) as source, open(place, "xb") as target:
+    with open(place, "xb") as target:
+        return _digest(package, member, target)
+
+
+def _digest(package: zipfile.ZipFile, member: zipfile.ZipInfo, target: IO[bytes] | None = None) -> str:
+    """Read a member, into a file if one is named, and return the SHA-256 of what was in it."""
+    digest, left = hashlib.sha256(), member.file_size
+    with package.open(member) as source:
         while chunk := source.read(1 << 20):
             left -= len(chunk)
             if left < 0:
                 break
-            target.write(chunk)
+            digest.update(chunk)
+            if target is not None:
+                target.write(chunk)
     if left:
         raise PackageRefused(f"{member.filename!r:.80} does not have the size that the package says")
+    return digest.hexdigest()

@@ -1,20 +1,24 @@
 """A run as one file: what a reviewer needs to look, recompute and verify without a network, and the way back in."""
 
+import hashlib
 import io
 import shutil
 import tempfile
 import time
 import zipfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 
 from proxies.hashing import sha256_of_file
-from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, is_member, unpack
+from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
 from workbench.engine.evidence.intake import Finding, copy_run, examine
 from workbench.engine.evidence.report import report_html, write_report
+from workbench.engine.evidence.signature import read_signature, sign_package, signature_fault
+from workbench.engine.keys import signing_key
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state, notebook_name, put_tree
@@ -27,6 +31,9 @@ from workbench.store import events as ev
 from workbench.store.transfer import copy_run_into, take_run
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 FORMATS = ("html", "json", "csv", "bif", "problog", "ipynb", "zip")
 _TEMPORARY = ".import-"
@@ -48,22 +55,31 @@ class PackageAltered(WorkbenchError):
 
 
 def export_run(
-    store: Store, run_id: str, to: str, *, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale"
+    store: Store,
+    run_id: str,
+    to: str,
+    *,
+    misfit: OnMisfit = "refuse",
+    normalise: Normaliser = "scale",
+    sign: bool = False,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return a run in a format, and one line per thing that had to be changed to fit it.
 
     ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
-    nearest one, whose linear weights ``normalise`` makes sum to at most 1.
+    nearest one, whose linear weights ``normalise`` makes sum to at most 1. ``sign`` puts this person's signature into a
+    package; never without being asked, since it says who they are.
 
-    Raises ``UsageError`` for an unknown format, ``NotRepresentable`` where the tree does not fit it.
+    Raises ``UsageError`` for an unknown format, or without a key to sign with, ``NotRepresentable`` where the tree does not fit it.
     """
+    if sign and to != "zip":
+        raise UsageError("only a package is signed: export it with `--to zip --sign`")
     state = load_state(store, run_id)
     if to == "html":
         return report_html(store, state).encode(), ()
     if to == "ipynb":
         return _notebook(store, state).encode(), ()
     if to == "zip":
-        return _zip(store, state), ()
+        return _zip(store, state, signing_key() if sign else None), ()
     if to not in FORMATS:
         raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
     export: Export = export_tree(state.tree, to, misfit, normalise)
@@ -152,19 +168,31 @@ def _notebook(store: Store, state: RunState) -> str:
     return str(nbformat.writes(book))  # type: ignore[no-untyped-call]
 
 
-def _zip(store: Store, state: RunState) -> bytes:
+def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> bytes:
     folder = store.folder(state.run_id)
     memory = io.BytesIO()
+    hashes: dict[str, str] = {}
     with (
         tempfile.TemporaryDirectory() as temporary,
         zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as package,
     ):
-        package.write(copy_run_into(store, state.run_id, Path(temporary)), DATABASE)
-        package.writestr("report.html", report_html(store, state))
+
+        def add(name: str, data: bytes, path: Path | None = None) -> None:
+            hashes[name] = hashlib.sha256(data).hexdigest()
+            # a member keeps the time of its file; hash and member are of the same bytes, whoever writes meanwhile
+            member = zipfile.ZipInfo.from_file(path, name) if path else name
+            package.writestr(member, data, zipfile.ZIP_DEFLATED)
+
+        database = copy_run_into(store, state.run_id, Path(temporary))
+        add(DATABASE, database.read_bytes(), database)
+        add(REPORT, report_html(store, state).encode())
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not path.is_symlink() and is_member(name):
-                package.write(path, f"run/{name}")
+                add(f"run/{name}", path.read_bytes(), path)
+        if key is not None:
+            with closing(Store(Path(temporary), durable=False)) as packed:
+                package.writestr(SIGNATURE, sign_package(packed, state.run_id, hashes, key))
     return memory.getvalue()
 
 
@@ -193,7 +221,8 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
     digest = sha256_of_file(path)
     with tempfile.TemporaryDirectory(dir=store.home, prefix=_TEMPORARY) as name:
         temporary = Path(name)
-        unpack(path, temporary, "files")
+        hashes, member = unpack(path, temporary, "files")
+        signature = read_signature(member, hashes) if member is not None else None
         own = Store(temporary / "home", durable=False)
         try:
             run_id, findings = copy_run(temporary / DATABASE, own)
@@ -214,10 +243,17 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
             except StoreCorrupt as error:
                 raise PackageAltered(path, findings, str(error)) from None
             findings += more
+            fault = signature_fault(own, run_id, signature) if signature is not None else None
+            if fault is not None:
+                findings.append(Finding(node=None, trial=None, check="signature", cell=None, what=fault))
+                signature = None  # it says nothing about who sent this
             if findings and not anyway:
                 raise PackageAltered(path, findings)
             lines = tuple(finding.line() for finding in findings)
-            own.append(run_id, ev.RunImported(package=digest, anyway=bool(findings), differing=lines))
+            own.append(
+                run_id,
+                ev.RunImported(package=digest, anyway=bool(findings), differing=lines, signature=signature),
+            )
             if state.finished and not findings:
                 write_report(own, load_state(own, run_id))
             _move_in(own, store, run_id)

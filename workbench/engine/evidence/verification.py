@@ -1,15 +1,20 @@
 """Does a run's evidence still stand? Each proof is compared with its records and checked by its own evidence, offline."""
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from proxies.ledger import Address, LedgerRow
 from sandbox import Limits, Sandbox
+from sandbox.errors import JournalBroken
+from sandbox.record.journal import ends_at
 from sandbox.record.verify import Difference, Verification, verify_proof
 from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, read_evidence
+from workbench.engine.evidence.signature import signature_fault
 from workbench.engine.run.manifest import packages
 from workbench.engine.run.state import RunState, journal_name, load_state, notebook_name
 from workbench.errors import UsageError
@@ -20,11 +25,16 @@ from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofCheck:
-    """The outcome for one proof: the leaf, its trial, and what differs."""
+    """The outcome for one proof: the leaf, its trial, and what differs.
+
+    ``anchored`` says whether the log holds its journal's head; without that, a journal that was written anew whole goes
+    unnoticed. A proof without a journal has nothing to anchor: None.
+    """
 
     node: NodeId
     trial: int
     outcome: Verification
+    anchored: bool | None = None
 
     def rows(self, differences: tuple[Difference, ...]) -> list[dict[str, Any]]:
         """Return differences as JSON rows that name the leaf."""
@@ -42,10 +52,32 @@ class ProofCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCheck:
-    """The outcome for a run's proofs, and the level of the kernels they were re-run in; None if nothing was re-run."""
+    """The outcome for a run's proofs, and the level of the kernels they were re-run in; None if nothing was re-run.
+
+    ``signer`` is the public key that signed the package the run came in; ``signature_fault`` says why its signature is
+    not one over the log as it is now.
+    """
 
     proofs: list[ProofCheck]
     isolation: str | None
+    signer: str | None = None
+    signature_fault: str | None = None
+
+    @property
+    def differing(self) -> list[dict[str, Any]]:
+        """All that differs, as JSON rows; those of no leaf have null for it."""
+        rows = [row for check in self.proofs for row in check.rows(check.outcome.differing)]
+        if self.signature_fault is not None:
+            rows.append(
+                {
+                    "node": None,
+                    "trial": None,
+                    "check": "signature",
+                    "cell": None,
+                    "what": self.signature_fault,
+                }
+            )
+        return rows
 
 
 async def verify_run(
@@ -77,23 +109,34 @@ async def verify_run(
         of = f"{node} of run {run_id}" if node else f"run {run_id}"
         raise UsageError(f"{of} has no concluded proof to verify: proofs belong to grounded leaves")
     recorded = [
-        ProofCheck(node=leaf, trial=trial, outcome=compare_trial(store, state, leaf, trial))
+        ProofCheck(
+            node=leaf,
+            trial=trial,
+            outcome=compare_trial(store, state, leaf, trial),
+            anchored=_anchored(store, state, leaf, trial),
+        )
         for leaf, trial in proofs
     ]
-    if any(check.outcome.differing for check in recorded):
-        return RunCheck(proofs=recorded, isolation=None)
+    signature = state.imported.signature if state.imported is not None else None
+    signer = signature.key if signature is not None else None
+    fault = None
+    if state.imported is not None and signature is not None:
+        fault = signature_fault(store, run_id, signature, before=state.imported.seq)
+    if fault is not None or any(check.outcome.differing for check in recorded):
+        return RunCheck(proofs=recorded, isolation=None, signer=signer, signature_fault=fault)
     sandbox = Sandbox(isolation=isolation)
     try:
         level = await sandbox.level()
         checks = [
-            ProofCheck(
-                node=leaf,
-                trial=trial,
-                outcome=await verify_trial(store, state, leaf, trial, sandbox=sandbox, isolation=level),
+            replace(
+                check,
+                outcome=await verify_trial(
+                    store, state, check.node, check.trial, sandbox=sandbox, isolation=level
+                ),
             )
-            for leaf, trial in proofs
+            for check in recorded
         ]
-        return RunCheck(proofs=checks, isolation=level)
+        return RunCheck(proofs=checks, isolation=level, signer=signer)
     finally:
         await sandbox.aclose()
 
@@ -113,6 +156,9 @@ async def verify_trial(
         evidence = stored_evidence(store, state, node, trial)
     except (StoreCorrupt, MissingEvidence) as error:
         return _unreadable(error)
+    # whoever wrote the journal anew would choose what runs; in a thread, as a journal may be long
+    if await asyncio.to_thread(_anchor_faults, store, state, node, trial):
+        return compare_trial(store, state, node, trial)
 
     async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
         return await verify_proof(
@@ -134,12 +180,42 @@ async def verify_trial(
 
 def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Verification:
     """Compare one concluded trial of a leaf with its own records; nothing is executed."""
+    faults = _anchor_faults(store, state, node, trial)
     try:
-        return stored_evidence(store, state, node, trial).compare(proof_context(store, state, node, trial))
+        evidence = stored_evidence(store, state, node, trial)
+        outcome = evidence.compare(proof_context(store, state, node, trial))
+        # a broken chain is named by evidence that reads the journal in the same words
+        return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
     except MissingEvidence as error:
         return _unreadable(error)
     except StoreCorrupt as error:
         return _corrupt(error)
+
+
+def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> tuple[Difference, ...]:
+    """What is wrong with the journal by the head that the log holds; asked here, so no kind of evidence can leave it out."""
+    concluded = state.trial(node, trial)
+    if concluded.journal_head is None:
+        return ()
+    try:
+        if ends_at(_journal(store, state, node, trial), concluded.journal_head):
+            return ()
+        fault = "the journal is not the one that the log holds the head of: it was written anew"
+    except JournalBroken as error:
+        fault = str(error)
+    except OSError as error:
+        fault = f"the journal that the log holds the head of cannot be read ({error.strerror})"
+    return (Difference(check="chain", cell=None, what=fault),)
+
+
+def _anchored(store: Store, state: RunState, node: NodeId, trial: int) -> bool | None:
+    held = state.trial(node, trial).journal_head is not None
+    return held if held or _journal(store, state, node, trial).exists() else None
+
+
+def _journal(store: Store, state: RunState, node: NodeId, trial: int) -> Path:
+    name = journal_name(node, trial, state.trial(node, trial).attempt)
+    return store.folder(state.run_id) / "sessions" / name
 
 
 def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> ProofContext:
@@ -168,7 +244,7 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
         attempt=attempt,
         cutoff=state.cutoff,
         belief=concluded.belief,
-        journal=folder / "sessions" / journal_name(node, trial, attempt),
+        journal=_journal(store, state, node, trial),
         notebook=folder / "proofs" / notebook_name(node, trial),
         data_calls=data_calls,
         last_reply=last_reply,

@@ -13,7 +13,8 @@ from proxies.catalogue import Catalogue, api_doc, api_map, api_search
 from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
-from sandbox.errors import SandboxError
+from sandbox.errors import JournalBroken, SandboxError
+from sandbox.record.journal import read_head
 from sandbox.session import Session
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.base import Evidence, MissingEvidence, read_evidence
@@ -130,7 +131,8 @@ class LeafGrounding:
             async with self._slots:
                 outcome = await self._attempt(node, trial, attempt)
                 if isinstance(outcome, Grounding):
-                    self._record_grounding(node, trial, attempt, outcome)
+                    head = await asyncio.to_thread(self._journal_head, node, trial, attempt)
+                    self._record_grounding(node, trial, attempt, outcome, head)
                     await self._check(node, trial, outcome.evidence)
                     return True
             final = attempt >= last or not outcome.retryable
@@ -211,7 +213,17 @@ class LeafGrounding:
             },
         )
 
-    def _record_grounding(self, node: NodeId, trial: int, attempt: int, grounding: Grounding) -> None:
+    def _journal_head(self, node: NodeId, trial: int, attempt: int) -> str | None:
+        """Return the head of the attempt's journal, which is closed by now; nothing is appended to it any more."""
+        folder = self._recorder.store.folder(self._recorder.state.run_id)
+        try:
+            return read_head(folder / "sessions" / journal_name(node, trial, attempt))
+        except JournalBroken:  # the check that follows says so, and puts it on record
+            return None
+
+    def _record_grounding(
+        self, node: NodeId, trial: int, attempt: int, grounding: Grounding, journal_head: str | None
+    ) -> None:
         store, belief, evidence = self._recorder.store, grounding.belief, grounding.evidence
         self._recorder.record(
             lambda: ev.LeafGrounded(
@@ -228,6 +240,7 @@ class LeafGrounding:
                     package=package_of(EVIDENCE, evidence.kind),
                     body=store.put_body(_stored(evidence)),
                 ),
+                journal_head=journal_head,
             )
         )
 

@@ -5,13 +5,14 @@ function, so that no two of them can disagree.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 import orjson
 
 from proxies.asof.clock import Cutoff
+from workbench.engine.keys import signed_line, signer_json
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
 from workbench.plugins import EVIDENCE, plugin_names
@@ -36,6 +37,7 @@ class TrialState:
     failure: str | None = None
     verified: bool | None = None
     evidence: ev.EvidenceRecord | None = None
+    journal_head: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +48,31 @@ class Imported:
     package: str
     anyway: bool
     differing: tuple[str, ...]
+    signature: ev.PackageSignature | None
+    seq: int
+
+    @property
+    def signer(self) -> str | None:
+        """The public key that signed the package; None if nobody did, or not rightly."""
+        return self.signature.key if self.signature is not None else None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {**asdict(self), "differing": list(self.differing)}
+        return {
+            "at_utc": self.at_utc,
+            "package": self.package,
+            "anyway": self.anyway,
+            "differing": list(self.differing),
+            "signed": signer_json(self.signer),
+        }
 
     def line(self) -> str:
         """Return the sentence for the screens."""
         altered = f"; ALTERED: {len(self.differing)} differences when it came in" if self.differing else ""
-        return f"IMPORTED {self.at_utc[:10]}: made elsewhere, its records are its sender's word{altered}"
+        return (
+            f"IMPORTED {self.at_utc[:10]}, {signed_line(signer_json(self.signer))}: made elsewhere, its records are its sender's"
+            f" word{altered}"
+        )
 
 
 @dataclass(slots=True)
@@ -201,7 +219,15 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
             _move(state, event, attempt=event.attempt, open=True, failure=None)
         case ev.LeafGrounded():
             belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
-            _move(state, event, open=False, failure=None, belief=belief, evidence=event.evidence)
+            _move(
+                state,
+                event,
+                open=False,
+                failure=None,
+                belief=belief,
+                evidence=event.evidence,
+                journal_head=event.journal_head,
+            )
         case ev.LeafVerified():
             _move(state, event, verified=event.verified)
         case ev.LeafFailed():
@@ -228,6 +254,8 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
                 anyway=event.anyway,
                 # what an earlier import found stays with the run
                 differing=(*(state.imported.differing if state.imported else ()), *event.differing),
+                signature=event.signature,
+                seq=stored.seq,
             )
         case ev.ScenarioRecorded():
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)

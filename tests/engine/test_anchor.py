@@ -1,0 +1,110 @@
+"""A journal that was written anew whole, every hash in it recomputed, is found by the head that the log holds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from sandbox.record.journal import GENESIS, Journal, ends_at, read_head, read_journal, read_lines
+from sandbox.record.notebook import render_notebook, write_notebook
+from tests.command_line import run_cli
+from tests.conftest import FinishedRun
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.store import Store
+from workbench.store import events as ev
+
+
+def written_anew(folder: Path, node: str, old: str, new: str) -> None:
+    """Replace a text in a proof, in its journal and its notebook, and recompute every hash of the chain."""
+    path = folder / "sessions" / f"{node}.1.1.jsonl"
+    lines = read_lines(path)
+    assert any(old in json.dumps(line) for line in lines)
+    path.unlink()
+    journal = Journal(path)
+    for line in lines:
+        fields = json.loads(json.dumps(line).replace(old, new))
+        kind = fields.pop("kind")
+        for name in ("seq", "at", "prev", "hash"):
+            del fields[name]
+        journal.append(kind, sync=False, **fields)
+    journal.close()
+    write_notebook(folder / "proofs" / f"{node}.ipynb", render_notebook(read_journal(path), title=node))
+
+
+def verified(place: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    done = run_cli(place, "verify", RUN, *words, "--json")
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_journal_written_anew_is_found_and_nothing_of_the_run_is_executed(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    written_anew(tmp_path / "home" / "runs" / RUN, "P1", "# P1", "# Another argument")
+    code, document = verified(tmp_path)
+    assert code == 6 and document["isolation"] is None
+    assert [(row["node"], row["check"]) for row in document["differing"]] == [("P1", "chain")]
+    assert "written anew" in document["differing"][0]["what"]
+    # the honest neighbour of the same run
+    code, document = verified(tmp_path, "P2")
+    assert code == 0 and document["not_anchored"] == []
+
+
+def test_a_run_of_an_older_workbench_verifies_and_is_said_to_be_not_anchored(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home", anchored=False)
+    code, document = verified(tmp_path, "P1")
+    assert code == 0 and document["not_anchored"] == [["P1", 1]]
+    assert "not anchored: P1:" in run_cli(tmp_path, "verify", RUN, "P1").stdout
+    written_anew(tmp_path / "home" / "runs" / RUN, "P1", "# P1", "# Another argument")
+    assert verified(tmp_path, "P1")[0] == 0  # what the anchor is for
+
+
+@pytest.mark.parametrize("damage", ["gone", "broken"])
+def test_an_anchored_journal_that_is_gone_or_broken_is_named_once(tmp_path: Path, damage: str) -> None:
+    make_small_run(tmp_path / "home")
+    path = tmp_path / "home" / "runs" / RUN / "sessions" / "P1.1.1.jsonl"
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_text(path.read_text().replace("# P1", "# P9"))
+    code, document = verified(tmp_path, "P1")
+    assert code == 6 and {row["check"] for row in document["differing"]} == {"chain"}
+    assert len({row["what"] for row in document["differing"]}) == len(document["differing"])
+
+
+def test_every_grounding_of_a_real_run_is_anchored_at_the_last_line_of_its_journal(demo: FinishedRun) -> None:
+    store = Store(demo.home / "home")
+    try:
+        (run_id,) = store.run_ids()
+        grounded = [row.event for row in store.events(run_id) if isinstance(row.event, ev.LeafGrounded)]
+    finally:
+        store.close()
+    assert len(grounded) > 1
+    sessions = demo.home / "home" / "runs" / run_id / "sessions"
+    for event in grounded:
+        last = read_lines(sessions / f"{event.node}.{event.trial}.{event.attempt}.jsonl")[-1]
+        assert (last["kind"], last["hash"]) == ("close", event.journal_head)
+
+
+def test_a_head_is_the_journals_own_and_stamps_may_follow(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    assert read_head(path) is None
+    journal = Journal(path)
+    assert read_head(path) == GENESIS and ends_at(path, GENESIS)
+    first = journal.append("markdown", id="cell-001", source="one")
+    head = journal.append("close")
+    assert read_head(path) == head and ends_at(path, head) and not ends_at(path, first)
+    journal.append("stamp", facts={"verified": True})
+    assert ends_at(path, head)
+    journal.append("markdown", id="cell-002", source="more")
+    journal.close()
+    assert not ends_at(path, head)
+    assert not ends_at(path, GENESIS)
+
+
+def test_the_notebook_that_was_written_anew_is_a_valid_one(tmp_path: Path) -> None:
+    """The control of this file: without the log's head nothing at all would be amiss."""
+    make_small_run(tmp_path / "home")
+    folder = tmp_path / "home" / "runs" / RUN
+    written_anew(folder, "P1", "# P1", "# Another argument")
+    assert "# Another argument" in nbformat.read(folder / "proofs" / "P1.ipynb", as_version=4).cells[0].source

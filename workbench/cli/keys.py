@@ -1,0 +1,58 @@
+"""``keys``: the key that signs this person's packages, and the names of other people's."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import command, emit_json
+
+keys = typer.Typer(
+    no_args_is_help=True, help="The key that signs your packages, and whose keys you trust by name."
+)
+
+
+@keys.command("new")
+@command
+def new() -> None:
+    """Make your signing key and print its public half; give that to whoever is to know your packages."""
+    from workbench.engine.keys import fingerprint, key_path, new_key
+
+    public = new_key()
+    typer.echo(public)
+    typer.echo(f"fingerprint {fingerprint(public)}; the key itself is in {key_path()}, for you alone")
+
+
+@keys.command("show")
+@command
+def show(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+    """Print your public key and the keys you trust, with their fingerprints."""
+    from workbench.engine.keys import fingerprint, own_public_key, trusted_names
+
+    own, names = own_public_key(), trusted_names()
+    if as_json:
+        rows = [{"name": name, "key": key, "fingerprint": fingerprint(key)} for key, name in names.items()]
+        mine = None if own is None else {"key": own, "fingerprint": fingerprint(own)}
+        emit_json({"own": mine, "trusted": rows})
+        return
+    typer.echo(
+        f"yours: {own}  {fingerprint(own)}" if own else "you have no key: `workbench keys new` makes one"
+    )
+    for key, name in names.items():
+        typer.echo(f"{name}: {key}  {fingerprint(key)}")
+
+
+@keys.command("trust")
+@command
+def trust(
+    name: Annotated[str, typer.Argument(help="What to call them on your screens.")],
+    key: Annotated[str, typer.Argument(help="Their public key in quotes, or a file that holds it.")],
+) -> None:
+    """Give somebody's public key a name; compare its fingerprint with them first. No package is sealed less for it."""
+    from workbench.engine.keys import check_public_key, fingerprint
+    from workbench.engine.keys import trust as remember
+
+    text = key if key.startswith("ssh-") or not Path(key).is_file() else Path(key).read_text(errors="replace")
+    public = check_public_key(text)
+    remember(name, public)
+    typer.echo(f"{name}: {fingerprint(public)}")
