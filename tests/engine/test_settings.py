@@ -71,5 +71,5 @@ def test_a_setting_that_is_none_is_one_line_that_names_it(change: dict[str, Any]
 
 
 def test_settings_that_say_nothing_are_refused() -> None:
-    with pytest.raises(UsageError, match="lack agent"):
+    with pytest.raises(UsageError, match="no bounds of the agents"):
         RunSettings.from_json({})

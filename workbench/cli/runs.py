@@ -2,6 +2,8 @@
 
 from typing import Annotated, Any
 
+import typer
+
 from workbench.cli.common import JSON_OPTION, command, emit_json, open_store, say
 
 
@@ -33,7 +35,7 @@ def list_runs(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     show_table(("run", "status", "p", "cutoff", "statement"), lines)
     for row in rows:
         if "not_installed" in row:
-            say(f"{row['run_id']}: {row['not_installed']}")
+            typer.echo(f"{row['run_id']}: {row['not_installed']}")
 
 
 def _mark(imported: dict[str, Any] | None) -> str:
