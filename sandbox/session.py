@@ -26,6 +26,9 @@ _FIRST = asyncio.FIRST_COMPLETED
 _LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
 _WATCH_GRACE = 1.0  # seconds from the interrupt to the kill where a watch says too much; memory goes fast
 _BEGINS_IN = 5.0  # seconds until a kernel says that it took up a cell
+_END_GRACE = 0.5  # seconds for a kernel whose channel ended to end by itself, so that we see how it did
+_SESSION_FACTOR = 10  # a session may show and hold so many times what a cell may
+_LARGE = 256 << 10  # bytes of output that are written to the journal in a thread
 _RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
 
 #: Starts (or claims) a connected kernel for a session.
@@ -62,11 +65,15 @@ class Session:
         self._memory: MemoryWatch | None = None
         self._watches: list[MemoryWatch | DiskWatch] = []
         self._cut: list[dict[str, Any]] = []
+        self._written = 0  # characters of output in the last result
         self._wire_task: asyncio.Task[None] | None = None
         self._render_task: asyncio.Task[None] | None = None
         self._busy = asyncio.Lock()
         self._closed = False
         self._running: CellRun | None = None
+        limits = spec.limits
+        self._showable = _SESSION_FACTOR * limits.output_bytes
+        self._cuttable = _SESSION_FACTOR * limits.journal_bytes
 
     async def start(self) -> None:
         """Start the kernel; a journal that exists already is taken up where it ended."""
@@ -114,7 +121,11 @@ class Session:
             self.cells = [*earlier, cell]
             result = await self._run(cell, index)
             cut: dict[str, Any] = {"rest": self._cut} if self._cut else {}
-            self._journal.append("result", id=cell.id, result=result_to_json(result), **cut)
+            fields = {"id": cell.id, "result": result_to_json(result), **cut}
+            if self._written < _LARGE:
+                self._journal.append("result", **fields)
+            else:
+                await asyncio.to_thread(self._journal.append, "result", **fields)
             self.cells = [replace(c, result=result) if c.id == cell.id else c for c in self.cells]
             self._render_soon()
             wire = self._wire
@@ -152,7 +163,7 @@ class Session:
         await self._stop_kernel()
         self._journal.append("close")
         self._journal.close()
-        self._render()
+        await asyncio.to_thread(self._render)
 
     @property
     def closed(self) -> bool:
@@ -230,7 +241,11 @@ class Session:
         wire.begin(index)
         calls = wire.cell
         started = time.perf_counter()
-        run = self._client.start(cell.source, max_shown=limits.output_bytes, max_cut=limits.journal_bytes)
+        run = self._client.start(
+            cell.source,
+            max_shown=min(limits.output_bytes, self._showable),
+            max_cut=min(limits.journal_bytes, self._cuttable),
+        )
         self._running = run
         finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
         exited: asyncio.Future[Any] = asyncio.ensure_future(
@@ -257,6 +272,13 @@ class Session:
             if must_kill:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
+            if run.broken.is_set() and not exited.done():
+                await asyncio.wait({exited}, timeout=_END_GRACE)
+                if exited.done():
+                    run.ended = ""  # it ended by itself, and its exit code says how
+                else:
+                    kernel.process.signal(signal.SIGKILL)
+                    await asyncio.wait({exited})
             code = None
             if exited.done():
                 code = kernel.process.exited.result()
@@ -267,6 +289,9 @@ class Session:
                 task.cancel()
             await asyncio.gather(*either, *watches, return_exceptions=True)
         self._cut = run.cut
+        self._written = min(run.shown, run.max_shown) + run.dropped - run.lost
+        self._showable = max(0, self._showable - run.shown)
+        self._cuttable = max(0, self._cuttable - (run.dropped - run.lost))
         duration = time.perf_counter() - started
         # read after every cell: an event that stayed unread would be blamed on the next one
         stopped = self._memory.enforced()
@@ -324,7 +349,7 @@ class Session:
     async def _render_later(self) -> None:
         await asyncio.sleep(_RENDER_AFTER)
         try:
-            self._render()
+            await asyncio.to_thread(self._render)
         except OSError as error:  # nothing is lost: the journal has it, and closing renders again and raises
             _log.warning("session %s: its notebook could not be written: %s", self.spec.name, error)
 
