@@ -1,50 +1,46 @@
-"""The broker: the one door to data. Allow-list, clamp, call, drop, meta, ledger; fail closed.
+"""The broker: the one door to data. Allow-list, clamp, fetch, filter, meta, ledger; fail closed.
 
 A `Broker` holds what is shared (sources, raw cache, calls in flight); a `BrokerSession` holds one cutoff and one
 ledger, so that parallel tasks with other dates cannot touch each other's clock.
 """
 
 import asyncio
-import contextlib
-import hashlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
-from proxies.asof import pipeline
+from proxies.answers import Job, NextPage, PageReader, empty, gives_rows, read_pages
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import Ask, AskAgain
-from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo, load_catalogue
-from proxies.errors import CutoffRefused, NoCutoff, NoSuch, Refused, SourceRejected
-from proxies.fetch.cache import LARGE, Raw
-from proxies.fetch.handling import Done, Handling, Job, More, done, gives_rows, hinted
-from proxies.fetch.helper import CannotStart, Helper, Seat
-from proxies.fetch.raws import Raws, offload
-from proxies.fetch.transport import Wire
-from proxies.ledger import UNREAD, Address, Answer, Ledger, LedgerRow, Packer, canonical
+from proxies.asof.planning import plan_request
+from proxies.asof.policies import ApiRequest, AskAgain
+from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo
+from proxies.errors import CutoffRefused, NoCutoff, NoSuch, NotJson, Refused, SourceRejected
+from proxies.fetch.raw_store import RawStore
+from proxies.fetch.single_flight import SingleFlight
+from proxies.fetch.source import Source
+from proxies.fetch.transport import Transport
+from proxies.fetch.worker import LARGE, CannotStart, Worker
+from proxies.hashing import content_hash
+from proxies.ledger import Address, Answer, Ledger, LedgerRow
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
-from proxies.vendors.base import Source
-from proxies.vendors.registry import open_sources
+from proxies.vendors.registry import check_codecs, open_sources
 
 __all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
 
 log = logging.getLogger(__name__)
 _MOST_AGAIN = 4
-_MEMO_BYTES = 96_000_000
+_IN_THREAD = 200_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """An answer that was settled once: shared by equal requests of equal cutoffs."""
+class _Exchange:
+    """An answer and the requests that were sent for it."""
 
     answer: Answer
     sent: list[dict[str, Any]]
-    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 class Broker:
@@ -62,11 +58,9 @@ class Broker:
     ) -> None:
         self.catalogue = catalogue
         self.settings = settings
-        self._helper = Helper()
-        self._raws = Raws(sources, settings, much_comes=self._helper.ready)
-        self._telling: dict[bytes, asyncio.Task[_Told]] = {}
-        self._memo: OrderedDict[bytes, _Told] = OrderedDict()
-        self._memo_bytes = 0
+        self._worker = Worker()
+        self._raw = RawStore(sources, settings)
+        self._exchanges: SingleFlight[_Exchange] = SingleFlight()
 
     def session(self, cutoff: Cutoff | None, ledger: Ledger, *, strict: bool = False) -> "BrokerSession":
         """A session with its own cutoff and ledger.
@@ -82,126 +76,104 @@ class Broker:
         return BrokerSession(self, cutoff, ledger, strict=strict)
 
     async def aclose(self) -> None:
-        """End what is under way; close sources and cache."""
-        telling = list(self._telling.values())
-        for task in telling:
-            task.cancel()
-        await asyncio.gather(*telling, return_exceptions=True)
-        await self._helper.aclose()
-        await self._raws.aclose()
+        """End what is under way; close sources, cache and worker."""
+        await self._exchanges.aclose()
+        await self._worker.aclose()
+        await self._raw.aclose()
 
-    async def told(
+    async def exchange(
         self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, strict: bool
-    ) -> _Told:
-        """The answer to a checked request as of a cutoff.
+    ) -> _Exchange:
+        """The answer to a checked request as of a cutoff; equal requests at the same time are one. Sessions call this.
 
         Raises
         ------
         Refused, SourceError
             As BrokerSession.call.
         """
-        # a local answer costs little, and its file may change under a running process
-        lasting = not cutoff.live and endpoint.method != "LOCAL" and cutoff.instant < self.settings.now()
-        name = canonical([endpoint.path, dict(params), cutoff.instant.isoformat(), strict])
-        if lasting and name in self._memo:
-            self._memo.move_to_end(name)
-            return self._memo[name]
-        ask = Ask(endpoint=endpoint, params=MappingProxyType(dict(params)))
-        if not lasting:
-            return await self._tell(ask, cutoff, strict=strict)
-        task = self._telling.get(name)
-        if task is None:
-            task = self._telling[name] = asyncio.create_task(self._tell(ask, cutoff, strict=strict))
-            task.add_done_callback(lambda done: self._remember(name, done))
-        # equal requests at once are one; a caller that is cancelled must not cancel the others'
-        return await asyncio.shield(task)
+        request = ApiRequest(endpoint=endpoint, params=dict(params))
+        instant = "live" if cutoff.live else cutoff.instant.isoformat()
+        key = content_hash([endpoint.path, dict(params), instant, strict])
+        return await self._exchanges.run(key, lambda: self._exchange(request, cutoff, strict=strict))
 
-    def _remember(self, name: bytes, task: asyncio.Task[_Told]) -> None:
-        del self._telling[name]
-        if task.cancelled() or task.exception() is not None:
-            return
-        self._memo[name] = told = task.result()
-        self._memo_bytes += len(told.answer.encoded())
-        while self._memo_bytes > _MEMO_BYTES and self._memo:
-            _, old = self._memo.popitem(last=False)
-            self._memo_bytes -= len(old.answer.encoded())
-
-    async def _tell(self, ask: Ask, cutoff: Cutoff, *, strict: bool) -> _Told:
-        plan = pipeline.plan(ask, cutoff, strict=strict)
+    async def _exchange(self, request: ApiRequest, cutoff: Cutoff, *, strict: bool) -> _Exchange:
+        plan = plan_request(request, cutoff, strict=strict)
         sent: list[dict[str, Any]] = []
-        if plan.nothing:
-            job = Job(ask=ask, cutoff=cutoff, plan=plan)
-            return _Told(answer=_answer(job, done(pipeline.nothing(ask)), None), sent=sent)
+        if plan.empty:
+            job = Job(request=request, cutoff=cutoff, plan=plan)
+            return _Exchange(answer=empty(job, None, hint=False), sent=sent)
         lookups: dict[str, tuple[str, bytes] | None] = {}
-        for one in plan.lookups:
-            if not one.needless(lookups):
-                lookups[one.name] = await self._look_up(one.path, one.params, cutoff, sent)
-        job = Job(ask=ask, cutoff=cutoff, plan=plan, lookups=lookups)
+        for lookup in plan.lookups:
+            if not lookup.spared_by(lookups):
+                lookups[lookup.name] = await self._look_up(lookup.path, lookup.params, cutoff, sent)
+        job = Job(request=request, cutoff=cutoff, plan=plan, lookups=lookups)
         try:
-            settled, raw = await self._windows(job, sent)
+            answer = await self._windows(job, sent)
         except NoSuch:
-            if cutoff.live or not gives_rows(ask.endpoint):
+            if cutoff.live or not gives_rows(request.endpoint):
                 raise
             # an empty list and "no such thing" must look alike: the difference can tell what came later
-            empty = done(hinted(job, pipeline.nothing(ask)))
-            return _Told(answer=_answer(job, empty, self.settings.now()), sent=sent)
-        answer = _answer(job, settled, raw.fetched_at, packer=self.pack)
-        return _Told(answer=answer, sent=sent, dropped=settled.dropped)
+            answer = empty(job, self.settings.now(), hint=True)
+        return _Exchange(answer=answer, sent=sent)
 
-    async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> tuple[Done, Raw]:
-        """The window as planned, or as the policy asks for it again, bounded."""
+    async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
+        """The answer for the window as planned, or as the policy asks for it again, at most four times."""
         for _ in range(1 + _MOST_AGAIN):
             try:
                 return await self._pages(job, sent)
             except AskAgain as again:
                 job = replace(job, plan=replace(job.plan, params=again.params))
         raise CutoffRefused(
-            f"{job.ask.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
+            f"{job.request.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
         )
 
-    async def _pages(self, job: Job, sent: list[dict[str, Any]]) -> tuple[Done, Raw]:
-        """One page, or as many as it takes until enough rows survive the policy; large ones in the helper."""
-        raw: Raw | None = None
+    async def _pages(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
+        """The answer from one page, or from as many as it takes until enough rows survive the policy."""
+        endpoint = job.request.endpoint
         bodies: list[bytes] = []
-        here: Handling | None = None
-        seat: Seat | None = None
-        helps = job.size >= LARGE
+        reader: PageReader | None = None
+        fetched_at: datetime | None = None
+        size = job.size
         while True:
-            step: More | Done | None = None
-            with self._raws.reading(*bodies, *job.looked):
-                if helps:
-                    seat = seat or self._helper.seat()
-                    with contextlib.suppress(CannotStart):
-                        step = await self._helper.step(seat, job, bodies)
-                if step is None:
-                    new = bodies[-1:] if here else bodies
-                    here = here or await offload(job.size, Handling, job)
-                    step = await offload(sum(map(len, new)), here.step, new)
-            if isinstance(step, Done):
-                assert raw is not None, "a pager asks for at least one page"
-                return step, raw
-            endpoint = job.ask.endpoint
-            raw = await self._raws.get(endpoint, step.params, job.cutoff)
+            try:
+                step: NextPage | Answer
+                if size >= LARGE:
+                    reader = None
+                    step = await self._read_large(job, bodies, fetched_at, size)
+                else:
+                    # as long as the pages are small all of them went through one reader
+                    reader = reader or PageReader(job)
+                    if bodies:
+                        reader.add(bodies[-1])
+                    step = reader.step(fetched_at)
+            except NotJson:
+                for request in sent:
+                    params = {name: value for name, value in request.items() if name != "endpoint"}
+                    await self._raw.discard(self.catalogue.resolve(request["endpoint"]), params)
+                raise
+            if isinstance(step, Answer):
+                return step
+            raw = await self._raw.get(endpoint, step.params, job.cutoff)
             sent.append({"endpoint": endpoint.path, **step.params})
             bodies.append(raw.body)
-            helps = helps or len(raw.body) >= LARGE
+            fetched_at = raw.fetched_at
+            size += len(raw.body)
 
-    async def pack(self, body: bytes, content_hash: str) -> Any:
-        """The columns of a large answer, from the helper; UNREAD: to be made here."""
-        if len(body) < LARGE:
-            return UNREAD
+    async def _read_large(
+        self, job: Job, bodies: list[bytes], fetched_at: datetime | None, size: int
+    ) -> NextPage | Answer:
         try:
-            return await self._helper.columns(body, content_hash)
+            return await self._worker.run(read_pages, job, bodies, fetched_at, size=size)
         except CannotStart:
-            return UNREAD
+            return await asyncio.to_thread(read_pages, job, bodies, fetched_at)
 
     async def _look_up(
         self, path: str, params: Mapping[str, Any], cutoff: Cutoff, sent: list[dict[str, Any]]
     ) -> tuple[str, bytes] | None:
-        """Another endpoint's raw answer, for a policy's eyes only; None where it has none."""
+        """Another endpoint's raw answer, for a policy's eyes only; None if it has none."""
         endpoint = self.catalogue.resolve(path)
         try:
-            raw = await self._raws.get(endpoint, params, cutoff)
+            raw = await self._raw.get(endpoint, params, cutoff)
         except (Refused, SourceRejected) as error:
             log.info("no help from %s: %s", path, error)
             return None
@@ -239,7 +211,7 @@ class BrokerSession:
         self.cutoff = cutoff
 
     async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
-        """The answer to a request as of the session's cutoff, from the ledger where it is recorded at this address.
+        """The answer to a request as of the session's cutoff, from the ledger if it is recorded at this address.
 
         Parameters
         ----------
@@ -260,18 +232,15 @@ class BrokerSession:
             Another request is recorded at the address.
         """
         cutoff = self.cutoff
-        asked = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
-        when = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
-        request_hash = _hash([as_json(str(path)), asked, when, self.strict])
+        raw_params = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
+        instant = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
+        request_hash = content_hash([as_json(str(path)), raw_params, instant, self.strict])
         recorded = self._ledger.recall(address, request_hash)
         if recorded is not None:
             if recorded.answer is not None:
-                recorded.answer.packer = self._broker.pack
                 return recorded.answer
             raise Refused(recorded.refused or "refused")
-        sent: list[dict[str, Any]] = []
-        dropped: Mapping[str, int] = {}
-        answer: Answer | None = None
+        exchange: _Exchange | None = None
         refused: Refused | None = None
         try:
             if cutoff is None:
@@ -280,50 +249,53 @@ class BrokerSession:
                 )
             endpoint = self._broker.catalogue.resolve(path)
             checked = check(endpoint, params, cutoff)
-            told = await self._broker.told(endpoint, checked, cutoff, strict=self.strict)
-            answer, sent, dropped = told.answer, told.sent, told.dropped
+            exchange = await self._broker.exchange(endpoint, checked, cutoff, strict=self.strict)
         except Refused as error:
             refused = error
+        answer = exchange.answer if exchange else None
         row = LedgerRow(
             address=address,
             at_utc=self._broker.settings.now().isoformat(),
             path=path,
-            asked=asked,
-            sent=sent,
-            cutoff=when if cutoff is None or cutoff.live else cutoff.text,
+            asked=raw_params,
+            sent=exchange.sent if exchange else [],
+            cutoff=instant if cutoff is None or cutoff.live else cutoff.text,
             answer=answer,
             refused=refused.reason if refused else None,
             request_hash=request_hash,
-            audit={"rows_dropped": sum(dropped.values()), "dropped_why": dict(dropped)} if answer else {},
+            audit=_audit(answer) if answer else {},
         )
-        await offload(len(answer.encoded()) if answer else 0, self._ledger.record, row)
+        await self._record(row)
         if answer is None:
             assert refused is not None, "a call ends in an answer or a refusal"
             raise refused
         return answer
 
+    async def _record(self, row: LedgerRow) -> None:
+        """Store a row; a large one in a thread, since compressing and writing it takes the loop 20 ms and more."""
+        if row.answer is not None and len(row.answer.encoded()) >= _IN_THREAD:
+            await asyncio.to_thread(self._ledger.record, row)
+        else:
+            self._ledger.record(row)
 
-def open_broker(settings: ProxySettings, *, wire: Callable[[SourceInfo], Wire] | None = None) -> Broker:
+
+def open_broker(
+    settings: ProxySettings, *, transport: Callable[[SourceInfo], Transport] | None = None
+) -> Broker:
     """A broker over the whole catalogue, with every source set up as the settings say.
 
-    ``wire`` makes another wire than each source's own, for tests.
+    ``transport`` makes another transport than each source's own, for tests.
     """
-    catalogue = load_catalogue()
-    return Broker(catalogue=catalogue, sources=open_sources(catalogue, settings, wire), settings=settings)
+    catalogue = settings.catalogue()
+    check_codecs(catalogue)
+    return Broker(
+        catalogue=catalogue, sources=open_sources(catalogue, settings, transport), settings=settings
+    )
 
 
 def _order(cutoff: Cutoff) -> float:
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
 
-def _hash(value: Any) -> str:
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
-
-
-def _answer(job: Job, told: Done, fetched_at: datetime | None, *, packer: Packer | None = None) -> Answer:
-    meta = {
-        **pipeline.meta_of(job.ask, job.cutoff, job.plan, undated=told.undated, notes=told.notes),
-        "fetched_at": fetched_at.isoformat() if fetched_at else None,
-        "content_hash": told.content_hash,
-    }
-    return Answer(data=told.data, meta=meta, body=told.body, packer=packer)
+def _audit(answer: Answer) -> dict[str, Any]:
+    return {"rows_dropped": sum(answer.dropped.values()), "dropped_why": dict(answer.dropped)}

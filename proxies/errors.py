@@ -16,6 +16,7 @@ ProxyError
 └── SourceError             the upstream's side
     ├── SourceUnavailable   down, slow or overloaded; was retried; may work later
     ├── SourceRejected      it answered that the request is wrong, or the answer made no sense
+    │   └── NotJson         the answer is not JSON; it leaves the raw cache
     └── QuotaExhausted      the plan's calls are used up
 ```
 """
@@ -92,6 +93,10 @@ class SourceUnavailable(SourceError):
 
 class SourceRejected(SourceError):
     """The upstream refused the request, or answered something that is not an answer."""
+
+
+class NotJson(SourceRejected):
+    """The upstream's answer is not JSON."""
 
 
 class QuotaExhausted(SourceError):

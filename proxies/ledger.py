@@ -4,15 +4,13 @@ An answer is read from the ledger only at the address it was recorded under, wit
 beside it as a check, so that trials stay independent and a resumed run asks for nothing twice.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
 from proxies.errors import LedgerMismatch
-from proxies.fetch.columns import Columns, to_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -40,7 +38,6 @@ class _Unread:
 
 
 UNREAD: Any = _Unread()
-_IN_THREAD = 100_000
 
 
 class Answer:
@@ -49,18 +46,18 @@ class Answer:
     Parameters
     ----------
     data : JSON value
-        Left out where ``body`` holds it: it is then read when somebody looks at it, which for a large answer that
-        goes to a kernel is never.
+        Left out if ``body`` holds it: it is then read when somebody looks at it, which for a large answer that goes to a
+        kernel is never.
     meta : dict
         ``as_of, policy, clamped, undated, residual, source, endpoint, fetched_at, content_hash, notes``: what cannot
         depend on what came after the cutoff. Answers recorded by earlier versions also hold ``rows_dropped, dropped_why``.
     body : bytes or None
-        The data as JSON, when already encoded.
-    packer : awaitable function of (body, content hash), or None
-        Turns a large body into columns outside this process.
+        The data as JSON, if it is encoded already.
+    dropped : mapping of reason to count
+        Rows that were left out, for the ledger alone: it counts what came after the cutoff.
     """
 
-    __slots__ = ("_columns", "_data", "body", "meta", "packer")
+    __slots__ = ("_data", "body", "dropped", "meta")
 
     def __init__(
         self,
@@ -68,15 +65,14 @@ class Answer:
         meta: dict[str, Any],
         data: Any = UNREAD,
         body: bytes | None = None,
-        packer: "Packer | None" = None,
+        dropped: Mapping[str, int] | None = None,
     ) -> None:
         if data is UNREAD and body is None:
             raise ValueError("an answer needs its data, as a value or as JSON")
         self.meta = meta
         self.body = body
+        self.dropped: Mapping[str, int] = dropped or {}
         self._data = data
-        self.packer = packer
-        self._columns: tuple[Columns | None] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and self.meta == other.meta and self.data == other.data
@@ -86,11 +82,15 @@ class Answer:
     def __repr__(self) -> str:
         return f"Answer(data={self._data!r}, meta={self.meta!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the JSON without the value: from the worker the value would cost several times as much."""
+        return _unpickled, (self.meta, self.encoded(), dict(self.dropped))
+
     @property
     def data(self) -> Any:
         """The data, shared between equal calls: read it, do not change it."""
         if self._data is UNREAD:
-            assert self.body is not None, "one of the two is there"
+            assert self.body is not None, "data or body is there"
             self._data = orjson.loads(self.body)
         return self._data
 
@@ -98,30 +98,9 @@ class Answer:
         """The data as JSON bytes, in the upstream's key order, without encoding twice."""
         return self.body if self.body is not None else orjson.dumps(self.data)
 
-    def columns(self) -> Columns | None:
-        """The data's rows as columns, made once; None where it has no rows."""
-        if self._columns is None:
-            self._columns = (to_columns(self.data),)
-        return self._columns[0]
 
-    async def packed(self) -> Columns | None:
-        """As `columns`, without holding up the loop.
-
-        Raises
-        ------
-        SourceUnavailable
-            The process that packs large answers ended.
-        """
-        if self._columns is None and self.body is not None and len(self.body) > _IN_THREAD:
-            made = await self.packer(self.body, self.meta["content_hash"]) if self.packer else UNREAD
-            if made is UNREAD:
-                return await asyncio.to_thread(self.columns)
-            self._columns = (made,)
-        return self.columns()
-
-
-#: Columns of a body, or `UNREAD` where they are better made in this process.
-Packer = Callable[[bytes, str], Awaitable[Columns | None]]
+def _unpickled(meta: dict[str, Any], body: bytes, dropped: dict[str, int]) -> Answer:
+    return Answer(meta=meta, body=body, dropped=dropped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +146,7 @@ class Ledger(Protocol):
         ...
 
     def record(self, row: LedgerRow) -> None:
-        """Keep a row, durably, before the answer is told."""
+        """Store a row, durably: the broker calls this before it returns the answer."""
         ...
 
 
@@ -185,7 +164,7 @@ class MemoryLedger:
         return row
 
     def record(self, row: LedgerRow) -> None:
-        """Keep a row."""
+        """Store a row."""
         self.rows[row.address] = row
 
 
@@ -195,8 +174,3 @@ def mismatch(address: Address, path: str) -> LedgerMismatch:
         f"another request ({path}) is recorded at {address.node}, trial {address.trial}, cell {address.step}, "
         f"call {address.retry}: the code has changed since, start a new attempt"
     )
-
-
-def canonical(value: Mapping[str, Any] | Any) -> bytes:
-    """Canonical JSON: sorted keys, no spaces, UTF-8. What hashes are taken of."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)

@@ -26,14 +26,14 @@ def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) 
     """
     if params is not None and not isinstance(params, Mapping):
         raise ParameterInvalid(f"params must be a dict of names and values, not {type(params).__name__}")
-    asked = {name: value for name, value in (params or {}).items() if value is not None}
-    for name in asked:
+    present = {name: value for name, value in (params or {}).items() if value is not None}
+    for name in present:
         if not isinstance(name, str) or name not in endpoint.params:
             raise _unlisted(endpoint, str(name))
     out: dict[str, Any] = {}
     for name, param in endpoint.params.items():
-        if name in asked:
-            value = _typed(name, param, asked[name])
+        if name in present:
+            value = _typed(name, param, present[name])
             if value == "" and not param.required:
                 continue
             out[name] = value

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from proxies.catalogue.loader import load_catalogue
+from proxies.catalogue.loader import Catalogue, load_catalogue
 from proxies.errors import ParameterInvalid
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -39,6 +39,8 @@ class ProxySettings:
         Used instead of the vendor's.
     cache_path : Path or None
         The raw cache (SQLite); None keeps raw answers in memory only.
+    catalogue_folder : Path or None
+        The user's own catalogue files (``*.yaml``), beside the shipped ones and those of installed packages.
     embedded_root : Path or None
         A folder laid out like the installed ``arch`` package's ``data``; None for that package's own.
     now, sleep : callables
@@ -49,6 +51,7 @@ class ProxySettings:
     upstreams: Mapping[str, str] = field(default_factory=lambda: _NONE)
     cache_path: Path | None = None
     cache_bytes: int = 512_000_000
+    catalogue_folder: Path | None = None
     embedded_root: Path | None = None
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -57,7 +60,11 @@ class ProxySettings:
 
     @classmethod
     def from_environment(
-        cls, environ: Mapping[str, str], *, cache_path: Path | None = None
+        cls,
+        environ: Mapping[str, str],
+        *,
+        cache_path: Path | None = None,
+        catalogue_folder: Path | None = None,
     ) -> "ProxySettings":
         """Settings as environment variables state them (see docs/data.md).
 
@@ -68,7 +75,7 @@ class ProxySettings:
         """
         keys: dict[str, str] = {}
         upstreams: dict[str, str] = {}
-        for source in load_catalogue().sources():
+        for source in load_catalogue(catalogue_folder, _compiled(cache_path)).sources():
             if source.key and environ.get(source.key.variable, "").strip():
                 keys[source.name] = environ[source.key.variable].strip()
             variable = f"WORKBENCH_UPSTREAM_{source.upstream}"
@@ -77,4 +84,19 @@ class ProxySettings:
                 if not url.startswith(("http://", "https://")):
                     raise ParameterInvalid(f"{variable} must be an http or https URL, not {url!r}")
                 upstreams[source.name] = url
-        return cls(keys=keys, upstreams=upstreams, cache_path=cache_path)
+        return cls(keys=keys, upstreams=upstreams, cache_path=cache_path, catalogue_folder=catalogue_folder)
+
+    def catalogue(self) -> Catalogue:
+        """The catalogue that these settings name.
+
+        Raises
+        ------
+        CatalogueError
+            One of its texts does not load.
+        """
+        return load_catalogue(self.catalogue_folder, _compiled(self.cache_path))
+
+
+def _compiled(cache_path: Path | None) -> Path | None:
+    """The folder of the parsed catalogue: beside the raw cache, which is the user's own."""
+    return cache_path.parent / "compiled" if cache_path else None

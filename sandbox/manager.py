@@ -1,4 +1,4 @@
-"""The sandbox's front door: probe what this machine gives, open sessions, close them all."""
+"""`Sandbox`: what callers start with. It probes the machine, opens sessions and closes them all."""
 
 import asyncio
 
@@ -38,7 +38,7 @@ class Sandbox:
         self.pool = WarmPool(self._start, warm)
 
     async def probe(self) -> IsolationReport:
-        """What this machine gives, found by doing it; asked once."""
+        """The isolation levels that work on this machine; tried at the first call in this process."""
         return await asyncio.to_thread(probed)
 
     async def level(self) -> str:

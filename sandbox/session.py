@@ -17,7 +17,7 @@ from sandbox.limits.disk import DiskWatch
 from sandbox.limits.memory import MemoryWatch, end_children
 from sandbox.record.journal import Journal, fold, read_lines, result_to_json
 from sandbox.record.notebook import render_notebook, write_notebook
-from sandbox.record.results import blame, cell_result
+from sandbox.record.results import cell_result, exceeded_afterwards
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 
@@ -336,7 +336,7 @@ class Session:
         died = not (fits and kernel.process.alive)
         earlier = ran[-1]
         assert earlier.result is not None
-        result = blame(earlier.result, limit, died=died)
+        result = exceeded_afterwards(earlier.result, limit, died=died)
         self._journal.append("result", id=earlier.id, result=result_to_json(result))
         self.cells = [replace(cell, result=result) if cell.id == earlier.id else cell for cell in self.cells]
         if died:

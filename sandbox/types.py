@@ -44,7 +44,7 @@ class ApiCaller(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a session may use up. Each limit that is hit becomes a result the agent can read.
+    """Limits of one session. Each limit that is hit becomes a result the agent can read.
 
     Attributes
     ----------

@@ -1,7 +1,6 @@
 """The trusted end of `CALL_API`: one server per kernel, on a socket that only this kernel holds.
 
-A frame is four bytes of length (big endian) and a JSON object; `kernels/analyst/call_api.py` is the other end. An answer
-that was asked for as columns has, in place of ``data``, ``columns`` and ``attached``, the count of bytes that follow it. The
+A frame is four bytes of length (big endian) and a JSON object; `kernels/analyst/call_api.py` is the other end. The
 kernel is hostile: everything it sends is validated, unknown fields refuse the request, sizes and counts are capped.
 A frame that is no request is answered with a refusal and the connection stays: one odd parameter of a cell must not cost
 the session its data. Only a frame that announces more than `_MAX_SKIP` bytes ends it.
@@ -22,7 +21,6 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from proxies.errors import ProxyError, Refused
-from proxies.fetch.columns import WANTED, Columns, to_columns
 from proxies.ledger import Answer
 from sandbox.types import ApiAnswer, ApiCaller, Limits
 
@@ -52,7 +50,6 @@ class CallRequest(BaseModel):
     id: int = Field(ge=0, le=2**53)
     path: str = Field(min_length=1, max_length=300)
     params: dict[str, JsonValue] = Field(default_factory=dict, max_length=100)
-    columns: bool = False
 
 
 class DeclareRequest(BaseModel):
@@ -139,14 +136,14 @@ class WireServer:
         link = _Link(self._socket)
         try:
             while (body := await link.frame()) is not None:
-                told, attached = await self._reply(body)
-                await link.send((struct.pack(">I", sum(map(len, told))), *told, *attached))
+                reply = await self._reply(body)
+                await link.send((struct.pack(">I", sum(map(len, reply))), *reply))
         except ConnectionError:
             return
         finally:
             link.close()
 
-    async def _reply(self, body: bytes) -> "_Reply":
+    async def _reply(self, body: bytes) -> list[bytes]:
         try:
             if not body:
                 raise BadFrame(f"it is empty, or has more than {MAX_REQUEST} bytes")
@@ -159,12 +156,12 @@ class WireServer:
                 await asyncio.sleep(_SLOW_DOWN)
             return _failed(_request_id(body), "refused", f"this is no request: {error}")
 
-    async def _answer(self, request: CallRequest | DeclareRequest) -> "_Reply":
+    async def _answer(self, request: CallRequest | DeclareRequest) -> list[bytes]:
         try:
             if isinstance(request, DeclareRequest):
                 if self._declare is None:
                     raise Refused("the knowledge cutoff of this session is pinned already")
-                return [_encode({"id": request.id, "data": await self._declare(request.cutoff)})], ()
+                return [_encode({"id": request.id, "data": await self._declare(request.cutoff)})]
             return await self._call(request)
         except Refused as error:
             return _failed(request.id, "refused", error)
@@ -175,7 +172,7 @@ class WireServer:
             self.failure = error
             return _failed(request.id, "unavailable", "the data broker failed")
 
-    async def _call(self, request: CallRequest) -> "_Reply":
+    async def _call(self, request: CallRequest) -> list[bytes]:
         cell = self.cell
         if self._calls >= self._limits.api_calls:
             cell.limit = "api_calls"
@@ -187,28 +184,16 @@ class WireServer:
             raise Refused(f"this session's {self._limits.api_bytes} bytes of data are used up")
         self._calls += 1
         nth, cell.count = cell.count, cell.count + 1
-        WANTED.set(request.columns)
         answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
-        columns = await _columns(answer) if request.columns else None
         # the parts of an answer that are JSON already are put between the others as they are
         meta = b',"meta":%b}' % _encode(dict(answer.meta))
-        told: list[bytes]
-        attached: Sequence[memoryview] = ()
-        if columns is None:
-            told = [b'{"id":%d,"data":' % request.id, _data(answer), meta]
-        else:
-            attached = columns.body
-            told = [b'{"id":%d,"columns":' % request.id, columns.told, b',"attached":%d' % columns.size, meta]
-        size = sum(map(len, told)) + sum(map(len, attached))
+        reply = [b'{"id":%d,"data":' % request.id, _data(answer), meta]
+        size = sum(map(len, reply))
         if size > MAX_REPLY:
             raise Refused(f"the answer has {size} bytes, at most {MAX_REPLY} are passed on: ask for less")
         self._bytes += size
         cell.hashes.append(str(answer.meta.get("content_hash", "")))
-        return told, attached
-
-
-#: The parts of a reply's JSON, and what is attached to it.
-_Reply = tuple[list[bytes], Sequence[memoryview]]
+        return reply
 
 
 class _Link:
@@ -288,14 +273,14 @@ class _Link:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def send(self, parts: Sequence[bytes | memoryview]) -> None:
+    async def send(self, parts: Sequence[bytes]) -> None:
         """Send bytes; returns when the socket has taken them."""
         few = list(itertools.takewhile(lambda part: len(part) < _AT_ONCE, parts))
         await self._send(b"".join(few))
         for part in parts[len(few) :]:
             await self._send(part)
 
-    async def _send(self, part: bytes | memoryview) -> None:
+    async def _send(self, part: bytes) -> None:
         try:
             sent = self._socket.send(part)
         except (BlockingIOError, InterruptedError):
@@ -310,10 +295,6 @@ class _Link:
         self._socket.close()
 
 
-async def _columns(answer: ApiAnswer) -> Columns | None:
-    return await answer.packed() if isinstance(answer, Answer) else to_columns(answer.data)
-
-
 def _data(answer: ApiAnswer) -> bytes:
     body = answer.body if isinstance(answer, Answer) else None
     return body if body is not None else _encode(answer.data)
@@ -323,6 +304,6 @@ def _encode(value: Any) -> bytes:
     return orjson.dumps(value, option=_ENCODING, default=str)
 
 
-def _failed(number: int | None, kind: str, reason: Exception | str) -> _Reply:
+def _failed(number: int | None, kind: str, reason: Exception | str) -> list[bytes]:
     line = " ".join(str(reason).split())[:2000] or type(reason).__name__
-    return [_encode({"id": number, "error": kind, "message": line})], ()
+    return [_encode({"id": number, "error": kind, "message": line})]

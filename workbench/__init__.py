@@ -9,19 +9,53 @@ from typing import TYPE_CHECKING, Any
 from workbench.version import __version__
 
 if TYPE_CHECKING:
-    from workbench.api import Analysis, analyze, open_run
+    from workbench.api import (
+        Analysis,
+        analyze,
+        analyze_sync,
+        api_doc,
+        apis,
+        call,
+        coherence,
+        decide,
+        doctor,
+        import_run,
+        open_run,
+        resume,
+        runs,
+    )
 
 
-__all__ = ["Analysis", "__version__", "analyze", "open_run"]
+__all__ = [
+    "Analysis",
+    "__version__",
+    "analyze",
+    "analyze_sync",
+    "api_doc",
+    "apis",
+    "call",
+    "coherence",
+    "decide",
+    "doctor",
+    "import_run",
+    "open_run",
+    "resume",
+    "runs",
+]
 
 
 def __getattr__(name: str) -> Any:
     # Lazy, so that `import workbench` and `workbench --help` stay quick.
-    if name in {"Analysis", "analyze", "open_run"}:
+    if name in __all__:
         from workbench import api
 
         return getattr(api, name)
     raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # Names that are not loaded yet too: Tab in a notebook shows what there is.
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -1,19 +1,52 @@
-"""What a notebook uses: ``analyze`` a claim, ``open_run`` an earlier one, and look at, edit and open what came out."""
+"""The Python API: analyze a claim, open an earlier run, and ask of it whatever the command line can ask.
+
+Each function and method returns the document that the command of its name prints with ``--json`` (``engine/documents.py``).
+"""
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from workbench.engine import documents
+from workbench.engine.blocking import refuse_running_loop, run_blocking
 from workbench.engine.run.settings import with_preset
+from workbench.engine.run.state import load_state
 from workbench.engine.view import RunView, view
 from workbench.engine.whatif.edits import WhatIfResult, numeric_what_if
+from workbench.errors import UsageError
 from workbench.settings import home_from
 from workbench.store import Store
 
+__all__ = [
+    "Analysis",
+    "Proof",
+    "WhatIfView",
+    "analyze",
+    "analyze_sync",
+    "api_doc",
+    "apis",
+    "call",
+    "coherence",
+    "decide",
+    "doctor",
+    "import_run",
+    "open_run",
+    "resume",
+    "runs",
+]
+
 
 async def analyze(
-    statement: str, *, cutoff: str, preset: str = "product", quiet: bool = False, **options: Any
+    statement: str,
+    *,
+    cutoff: str,
+    preset: str = "product",
+    quiet: bool = False,
+    plan_only: bool = False,
+    **options: Any,
 ) -> "Analysis":
     """Break a claim into a tree, ground every leaf in a sealed notebook, and return the finished analysis.
 
@@ -27,6 +60,8 @@ async def analyze(
         Named set of defaults.
     quiet : bool
         Do not print progress on stderr.
+    plan_only : bool
+        Stop after the tree; ``resume`` grounds it.
     **options
         Any field of ``RunSettings`` or ``AgentSettings``: ``model``, ``api_base``, ``max_leaves``, ``trials``, ...
         ``isolation`` names the level of the kernels; without it the best sealed level that works here is taken.
@@ -36,37 +71,139 @@ async def analyze(
     UsageError
         A mistake of the caller, in one line that says how to mend it.
     ProviderError
-        A model or source failed for good; ``workbench resume`` goes on where it stopped.
+        A model or source failed for good; ``resume`` goes on where it stopped.
     """
     from proxies.asof.clock import Cutoff
-    from workbench.cli.runs import progress
+    from workbench.engine.progress import print_progress
     from workbench.engine.run.assembly import open_engine
     from workbench.engine.run.opening import new_run
 
     settings = with_preset(preset, **options)
     instant = Cutoff.parse(cutoff)
-    store = Store(home_from(os.environ))
-    async with open_engine(
-        store,
-        settings,
-        environ=os.environ,
-        isolation=settings.isolation,
-        listener=None if quiet else progress,
-    ) as engine:
-        await engine.check(statement, instant, settings)
-        run_id = new_run(store, statement, instant, settings)
-        await engine.work(run_id)
-    return Analysis(view(store, run_id))
+    with closing(_store()) as store:
+        async with open_engine(
+            store,
+            settings,
+            environ=os.environ,
+            isolation=settings.isolation,
+            listener=None if quiet else print_progress,
+        ) as engine:
+            await engine.check(statement, instant, settings)
+            run_id = new_run(store, statement, instant, settings)
+            await engine.work(run_id, plan_only=plan_only)
+        return Analysis(view(store, run_id))
 
 
-def open_run(run_id: str) -> "Analysis":
+def analyze_sync(statement: str, *, cutoff: str, **options: Any) -> "Analysis":
+    """Return what ``analyze`` returns, for a plain script; takes the same options.
+
+    Raises ``UsageError`` where an event loop runs already, as it does in a notebook: there write ``await wb.analyze(...)``.
+    """
+    refuse_running_loop("analyze_sync", "await wb.analyze(...)")
+    return run_blocking(analyze(statement, cutoff=cutoff, **options))
+
+
+async def resume(run_id: str = "last", *, isolation: str | None = None, quiet: bool = False) -> "Analysis":
+    """Go on with a run that was stopped and return it; nothing that reached the ledger is asked again."""
+    from workbench.engine.progress import print_progress
+    from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.settings import check_level
+    from workbench.engine.whatif.edits import adopt_tree_file
+
+    if isolation is not None:
+        check_level(isolation)
+    with closing(_store()) as store:
+        run_id = store.resolve_run(run_id)
+        adopt_tree_file(store, run_id)
+        state = load_state(store, run_id)
+        if not state.finished:
+            async with open_engine(
+                store,
+                state.settings,
+                environ=os.environ,
+                isolation=isolation,
+                listener=None if quiet else print_progress,
+            ) as engine:
+                await engine.work(run_id)
+        return Analysis(view(store, run_id))
+
+
+def open_run(run_id: str = "last") -> "Analysis":
     """Return an earlier run of this home; ``run_id`` may be the beginning of an id, or ``last``."""
-    store = Store(home_from(os.environ))
-    return Analysis(view(store, store.resolve_run(run_id)))
+    with closing(_store()) as store:
+        return Analysis(view(store, store.resolve_run(run_id)))
+
+
+def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = False) -> "Analysis":
+    """Take in an exported run or a tree and return it, as ``workbench import`` does.
+
+    Raises ``PackageAltered`` for a package whose evidence contradicts itself, unless ``anyway``; it is marked then.
+    """
+    from workbench.engine.evidence.package import import_run as take_in
+
+    with closing(_store()) as store:
+        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
+
+
+def runs() -> list[dict[str, Any]]:
+    """Return the runs of this home, the newest last."""
+    with closing(_store()) as store:
+        return documents.runs(store)
+
+
+def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+    """Return what the roots of several runs say against each other; all finished runs unless some are named."""
+    with closing(_store()) as store:
+        return documents.coherence(store, runs, exclusive)
+
+
+def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
+    """Return the probabilities of exclusive options, one run each, and the one to take."""
+    if not runs:
+        raise UsageError(
+            "nothing to decide between: name a run per option, or one that stands against its negation"
+        )
+    with closing(_store()) as store:
+        states = [load_state(store, store.resolve_run(run)) for run in runs]
+        return documents.decision(states, threshold)
+
+
+def apis(pattern: str | None = None) -> list[dict[str, Any]]:
+    """Return the endpoints a cell can call, all or those that match some words."""
+    return documents.apis(pattern, environ=os.environ)
+
+
+def api_doc(*paths: str) -> str:
+    """Return the documentation of endpoints, with an example that runs."""
+    from proxies.catalogue import api_doc as documentation
+    from workbench.settings import catalogue_of, home_from
+
+    return documentation(catalogue_of(home_from(os.environ)), list(paths))
+
+
+def call(
+    path: str, params: Mapping[str, Any] | None = None, *, cutoff: str = "now", strict: bool = False
+) -> dict[str, Any]:
+    """Make one call through the broker and return its data and what was done to keep the cutoff."""
+
+    async def work() -> dict[str, Any]:
+        with closing(_store()) as store:
+            return await documents.call(store, path, params or {}, cutoff, strict=strict, environ=os.environ)
+
+    return run_blocking(work())
+
+
+def doctor() -> dict[str, Any]:
+    """Return what works on this machine, what does not, and why."""
+    return run_blocking(documents.doctor(os.environ))
+
+
+def _store() -> Store:
+    return Store(home_from(os.environ))
 
 
 class Analysis:
-    """A run to look at and to play with; nothing here changes it."""
+    """A run to look at and to play with; nothing here changes it, but for scenarios, which are saved beside it."""
 
     def __init__(self, run: RunView) -> None:
         self._run = run
@@ -92,9 +229,141 @@ class Analysis:
         """Base rate of the root known at the cutoff, where the grounding reports one."""
         return self._run.base_rate
 
-    def what_if(self, edits: Mapping[str, float]) -> "WhatIfView":
-        """Return what happens to the root when nodes have other probabilities; instant, no model is asked."""
-        return WhatIfView(numeric_what_if(self._run.state, dict(edits)))
+    def show(self) -> dict[str, Any]:
+        """Return the run with all its nodes."""
+        return self._run.document()
+
+    def to_frame(self) -> Any:
+        """Return the nodes as a pandas DataFrame, one row each, by id."""
+        import pandas as pd
+
+        return pd.DataFrame(self.show()["nodes"]).set_index("id")
+
+    def what_if(
+        self,
+        edits: Mapping[str, float],
+        *,
+        scenario: str | None = None,
+        author: str = "",
+        rationale: str = "",
+        probability: float | None = None,
+    ) -> "WhatIfView":
+        """Return what happens to the root when nodes have other probabilities; instant, no model is asked.
+
+        With ``scenario`` the edits are kept under that name, on top of what it holds already, as ``whatif --scenario`` does.
+        """
+        if scenario is None:
+            return WhatIfView(numeric_what_if(self._run.state, dict(edits)))
+        from workbench.engine.whatif.edits import what_if
+        from workbench.engine.whatif.saved import save_scenario
+        from workbench.propositions.edits import SetValue
+        from workbench.store import utc_now
+
+        fresh = tuple(SetValue(node=node, p=p) for node, p in edits.items())
+        with closing(self._home_store()) as store:
+            state = load_state(store, self.run_id)
+            known = state.scenarios.scenarios.get(scenario)
+            result = what_if(state, (*(known.edits if known else ()), *fresh), now=utc_now())
+            save_scenario(
+                store,
+                self.run_id,
+                scenario,
+                fresh,
+                author=author,
+                rationale=rationale,
+                probability=probability,
+            )
+        return WhatIfView(result)
+
+    def scenarios(
+        self,
+        *names: str,
+        undo: str | None = None,
+        redo: str | None = None,
+        close: str | None = None,
+        author: str = "",
+    ) -> dict[str, Any]:
+        """Return the saved what-ifs side by side, all or those named; undo, redo or close one before."""
+        from workbench.engine.whatif.saved import change_scenario
+        from workbench.propositions.scenario_book import Action
+
+        changes: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
+        with closing(self._home_store()) as store:
+            with store.transaction():
+                for action, name in changes:
+                    if name is not None:
+                        change_scenario(store, self.run_id, action, name, author=author)
+            return documents.scenarios(load_state(store, self.run_id), names)
+
+    def sensitivity(self) -> list[dict[str, Any]]:
+        """Return what each leaf does to the root, the widest swing first."""
+        return documents.sensitivity(self._run.state)
+
+    def sensitivity_report(self, *, seed: int = 0) -> dict[str, Any]:
+        """Return the rows of ``sensitivity``, the reachable range, the root's band, and what to ground next."""
+        with closing(self._home_store()) as store:
+            return documents.sensitivity_report(store, self._run.state, seed=seed)
+
+    def noise(
+        self, kind: str = "normal", level: float = 0.1, *, seed: int = 0, draws: int = 200
+    ) -> dict[str, Any]:
+        """Return the root's distribution when the leaves are disturbed; no model is asked."""
+        return documents.noise(self._run.state, kind, level, seed=seed, draws=draws)
+
+    def refit(self, k: int = 5, *nodes: str) -> dict[str, Any]:
+        """Ask the synthesizer ``k`` times per inner node, all or those named, and return how far its weights spread."""
+        from workbench.engine.gateway import open_gateway
+        from workbench.engine.whatif.refits import refit_nodes
+
+        async def work() -> dict[str, Any]:
+            with closing(self._home_store()) as store:
+                state = load_state(store, self.run_id)
+                chosen = refit_nodes(state, nodes)
+                return await documents.refits(store, state, chosen, k, open_gateway(store, state))
+
+        return run_blocking(work())
+
+    def audit(self) -> dict[str, Any]:
+        """Return what the run's own records say of its claims; ``passed`` sums it up."""
+        with closing(self._home_store()) as store:
+            return documents.audit(store, self.run_id)
+
+    def verify(self, node: str | None = None, *, isolation: str | None = None) -> dict[str, Any]:
+        """Compare proofs with their records and with a re-run, offline, and return what differs."""
+
+        async def work() -> dict[str, Any]:
+            with closing(self._home_store()) as store:
+                return await documents.verification(store, self.run_id, node, isolation=isolation)
+
+        return run_blocking(work())
+
+    def export(
+        self, path: str | Path, *, to: str | None = None, project: bool = False, normalise: str = "scale"
+    ) -> Path:
+        """Write the run in a format of other programs, by the file's suffix unless ``to`` names one; return the path.
+
+        What had to be changed to fit the format is said on stderr, one line each.
+        """
+        from proxies.atomic import replace_file
+        from workbench.engine.evidence.package import FORMATS, export_run
+        from workbench.synthesis.rules.normalise import check_normaliser
+
+        file = Path(path)
+        to = to or file.suffix.removeprefix(".")
+        if to not in FORMATS:
+            raise UsageError(f"no export to {to!r}: name the file .{', .'.join(FORMATS)}, or give to=")
+        with closing(self._home_store()) as store:
+            data, notes = export_run(
+                store,
+                self.run_id,
+                to,
+                misfit="project" if project else "refuse",
+                normalise=check_normaliser(normalise),
+            )
+        for note in notes:
+            sys.stderr.write(note + "\n")
+        replace_file(file, data)
+        return file
 
     def explorer(self) -> Any:
         """Return the tree as a widget in which every probability can be edited."""
@@ -111,8 +380,12 @@ class Analysis:
             )
         return Proof(path)
 
+    def _home_store(self) -> Store:
+        """The store the run lies in, also after WORKBENCH_HOME has changed: runs/ID is below the home."""
+        return Store(self._run.folder.parent.parent)
+
     def __repr__(self) -> str:
-        from workbench.cli.render import run_lines
+        from workbench.engine.wording import run_lines
 
         return "\n".join(run_lines(self._run))
 

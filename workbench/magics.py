@@ -9,11 +9,9 @@
 """
 
 import argparse
-import asyncio
-import threading
-from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from workbench.engine.blocking import run_blocking
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,27 +37,6 @@ def _parser() -> _Parser:
     return parser
 
 
-def run_blocking(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine to its end while the notebook's own event loop is busy running this cell.
-
-    The loop is a private one in a thread of its own: the kernel's loop is never patched.
-    """
-    box: dict[str, Any] = {}
-
-    def target() -> None:
-        try:
-            box["value"] = asyncio.run(work)
-        except BaseException as error:  # whatever it is, it is raised again below, in the cell's own thread
-            box["error"] = error
-
-    thread = threading.Thread(target=target, name="workbench")
-    thread.start()
-    thread.join()
-    if "error" in box:
-        raise box["error"]
-    return box["value"]
-
-
 def load_ipython_extension(shell: Any) -> None:
     """Register ``%%proposition`` and ``%run_of``."""
 
@@ -67,16 +44,16 @@ def load_ipython_extension(shell: Any) -> None:
         from workbench.api import analyze
 
         options = vars(_parser().parse_args(line.split()))
-        found: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
-        shell.user_ns["analysis"] = found
-        return found
+        analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
+        shell.user_ns["analysis"] = analysis
+        return analysis
 
     def run_of(line: str) -> "Analysis":
         from workbench.api import open_run
 
-        found = open_run(line.strip() or "last")
-        shell.user_ns["analysis"] = found
-        return found
+        analysis = open_run(line.strip() or "last")
+        shell.user_ns["analysis"] = analysis
+        return analysis
 
     shell.register_magic_function(proposition, "cell", "proposition")
     shell.register_magic_function(run_of, "line", "run_of")

@@ -1,9 +1,16 @@
 """What comes from the environment, read once at the door (the command line or ``import workbench``) and passed on."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
+
+if TYPE_CHECKING:
+    from proxies.catalogue import Catalogue
+    from proxies.settings import ProxySettings
 
 
 def home_from(environ: Mapping[str, str]) -> Path:
@@ -12,3 +19,23 @@ def home_from(environ: Mapping[str, str]) -> Path:
     return (
         Path(named).expanduser().resolve() if named else Path(platformdirs.user_data_dir("analyst-workbench"))
     )
+
+
+def proxy_settings(environ: Mapping[str, str], home: Path) -> ProxySettings:
+    """Return the broker's settings: keys and upstreams of the environment, the raw cache and own sources of a data folder.
+
+    Raises
+    ------
+    CatalogueError
+        A file of ``home/catalogue`` or an installed source does not load.
+    """
+    from proxies.settings import ProxySettings  # loaded by those who open a broker only
+
+    return ProxySettings.from_environment(
+        environ, cache_path=home / "cache.db", catalogue_folder=home / "catalogue"
+    )
+
+
+def catalogue_of(home: Path) -> Catalogue:
+    """Return the catalogue as a broker of this data folder has it, own sources included. Raises as `proxy_settings`."""
+    return proxy_settings({}, home).catalogue()

@@ -2,8 +2,7 @@
 
 A frame is four bytes of length (big endian) and a JSON object. Request ``{"id", "path", "params"}`` or
 ``{"id", "cutoff"}``; reply ``{"id", "data", "meta"}`` or ``{"id", "error", "message"}`` with error ``refused`` or
-``unavailable``. A request with ``"columns": true`` may be answered by ``{"id", "columns", "attached", "meta"}`` and as many
-bytes as ``attached`` says: the columns' numbers as they lie in memory. What a cell does to this file changes nothing: the other end checks everything again.
+``unavailable``. What a cell does to this file changes nothing: the other end checks everything again.
 """
 
 import json
@@ -65,24 +64,18 @@ class CallApi:
         ApiUnavailable
             The source failed.
         """
-        return self._call({"path": path, "params": dict(params or {})}).get("data")
+        reply = self._ask({"path": path, "params": dict(params or {})})
+        self.meta = reply.get("meta") or {}
+        notes = self.notes()
+        if notes:
+            print(f"CALL_API {path}: {notes}", file=sys.stderr)
+        return reply.get("data")
 
     def frame(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return the rows of `path` as a pandas DataFrame, columns of dates parsed."""
         import pandas
 
-        reply = self._call({"path": path, "params": dict(params or {}), "columns": True})
-        if "columns" in reply:
-            return _frame(reply["columns"], reply["bytes"])
-        return pandas.DataFrame(_rows(reply.get("data")))
-
-    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
-        reply = self._ask(request)
-        self.meta = reply.get("meta") or {}
-        notes = self.notes()
-        if notes:
-            print(f"CALL_API {request['path']}: {notes}", file=sys.stderr)
-        return reply
+        return _with_dates(pandas.DataFrame(_rows(self(path, params))))
 
     def notes(self) -> str:
         """One line on what the last answer left out, or an empty string."""
@@ -140,14 +133,7 @@ class CallApi:
                 raise OSError(f"a reply of {length} bytes")
             self._fill(link, 4 + length)
             reply: dict[str, Any] = json.loads(self._received[4 : 4 + length])
-            attached = reply.get("attached") or 0
-            if not 0 <= attached <= MAX_REPLY:
-                raise OSError(f"{attached} attached bytes")
-            whole = 4 + length + attached
-            self._fill(link, whole)
-            if attached:
-                reply["bytes"] = bytes(memoryview(self._received)[whole - attached : whole])
-            del self._received[:whole]
+            del self._received[: 4 + length]
             if reply.get("id") == number:
                 return reply
 
@@ -160,47 +146,35 @@ class CallApi:
 
 
 def _rows(data: Any) -> Any:
-    """What there is to show of an answer without rows."""
+    """The rows of an answer: the list itself, or the list in an object; an answer without rows is one row."""
     if isinstance(data, dict):
         lists = [value for value in data.values() if isinstance(value, list)]
-        return lists[0] if lists and (len(lists) == 1 or not lists[0]) else [data]
+        if lists and (len(lists) == 1 or not lists[0] or all(isinstance(row, dict) for row in lists[0])):
+            return lists[0]
+        return [data]
     return data
 
 
-def _frame(head: dict[str, Any], body: bytes) -> Any:
-    """The frame of an answer in columns; texts are read once each, however often they come."""
-    import numpy
+def _with_dates(table: Any) -> Any:
+    """The table with its columns of dates, and the numbers that a vendor writes as text, parsed; others stay."""
     import pandas
 
-    columns: dict[str, Any] = {}
-    at, rows = 0, head["rows"]
-    for column in head["columns"]:
-        name, kind = column["name"], column["kind"]
-        if kind == "json":
-            columns[name] = column["values"]
+    for name in table.columns:
+        lowered, column = str(name).lower(), table[name]
+        dated = lowered in _DATE_COLUMNS or lowered.endswith(("_date", "date", "_start", "_end", "_at"))
+        if not (dated or lowered == "value") or column.isna().any():
             continue
-        dtype = {"int": "<i8", "float": "<f8", "text": "<i4"}[kind]
-        values = numpy.frombuffer(body, dtype, count=rows, offset=at)
-        at += values.nbytes
-        columns[name] = values if kind != "text" else _texts(name, column["texts"], values)
-    return pandas.DataFrame(columns, index=pandas.RangeIndex(rows))
-
-
-def _texts(name: str, texts: list[str], places: Any) -> Any:
-    import numpy
-    import pandas
-
-    lowered = str(name).lower()
-    complete = places.min(initial=0) >= 0
-    if complete and (
-        lowered in _DATE_COLUMNS or lowered.endswith(("_date", "date", "_start", "_end", "_at"))
-    ):
+        if pandas.api.types.infer_dtype(column, skipna=False) != "string":
+            continue
+        if not dated:
+            table[name] = pandas.to_numeric(column, errors="coerce")
+            continue
+        # dates repeat from row to row, and reading one costs more than looking it up
+        places, texts = pandas.factorize(column)
         parsed = pandas.to_datetime(pandas.Series(texts), errors="coerce", format="ISO8601")
         if not parsed.isna().any():
-            return parsed.array.take(places)
-    elif complete and lowered == "value":
-        return pandas.to_numeric(pandas.Series(texts), errors="coerce").to_numpy()[places]
-    return pandas.array([*texts, None], dtype="str").take(numpy.where(places < 0, len(texts), places))
+            table[name] = parsed.array.take(places)
+    return table
 
 
 def cutoff_magic(api: CallApi) -> Callable[[str], None]:

@@ -217,7 +217,7 @@ def _read(path: str) -> bytes:
 
 
 def grants_of(operations: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """What Landlock must grant so that a process sees the same files as in the private root, in the host's own tree."""
+    """The Landlock grants with which a process sees, in the host's own tree, the files that a private root would show."""
     masks = {operation[-1]: operation[0] for operation in operations if operation[0] in ("hide", "code")}
     holders = {parent for mask in masks for parent in _parents(mask)}
 
@@ -251,7 +251,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def processes_of_user() -> int:
-    """How many processes and threads this user has on the machine."""
+    """The number of processes and threads this user has on the machine: RLIMIT_NPROC counts them all, so ours is added."""
     uid, count = os.getuid(), 0
     for pid in os.listdir("/proc"):
         if pid.isdigit():

@@ -1,7 +1,7 @@
 """The guards that policies call for, as small pure functions.
 
 `clamp_params` lives with the windows, `param_allowlist` in the request check, `overfetch` in the broker's paging,
-`readjust` in its own module; here are the ones that work on a single row, and the notes of those that can only
+`readjust` in its own module; plain are the ones that work on a single row, and the notes of those that can only
 be told.
 """
 
@@ -51,8 +51,8 @@ def strip(row: Any, drop: tuple[str, ...]) -> Any:
     """A row without the named fields (dotted paths reach inside)."""
     if not isinstance(row, dict) or not drop:
         return row
-    here = {name for name in drop if "." not in name}
-    out = {key: value for key, value in row.items() if key not in here}
+    plain = {name for name in drop if "." not in name}
+    out = {key: value for key, value in row.items() if key not in plain}
     for name in drop:
         head, _, rest = name.partition(".")
         if rest and isinstance(out.get(head), dict):
@@ -90,16 +90,16 @@ def envelope_only(answer: Any, endpoint: Endpoint) -> Any:
 def speaks_of_later(text: str, cutoff: Cutoff) -> bool:
     """Whether a text names a day after the last visible one, or looks like a page that is kept up to date."""
     last = cutoff.last_moment_day
-    for found in _DATES.finditer(text):
-        days = _days(found)
+    for match in _DATES.finditer(text):
+        days = _days(match)
         if any(day > last for day in days):
             return True
     return bool(_LIVE.search(text))
 
 
-def _days(found: re.Match[str]) -> list[date]:
+def _days(match: re.Match[str]) -> list[date]:
     """The earliest days a match can mean; none where it is not a date."""
-    parts = found.groupdict()
+    parts = match.groupdict()
     try:
         if parts["iso"]:
             day = parse_day(parts["iso"])
@@ -145,13 +145,13 @@ def recount(answer: Any, endpoint: Endpoint) -> Any:
         return answer
     total = 0
 
-    def one(row: Any) -> Any:
+    def count(row: Any) -> Any:
         nonlocal total
         total += 1
         return row
 
     try:
-        rewrite(answer, endpoint.rows, one)
+        rewrite(answer, endpoint.rows, count)
     except ShapeError:
         return answer
     out = dict(answer)

@@ -14,8 +14,8 @@ from statistics import median
 from typing import Any, TypeGuard
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
-from proxies.asof.policies.base import Ask, Found, Lookup
-from proxies.asof.standing import stander
+from proxies.asof.market_status import market_at
+from proxies.asof.policies.base import ApiRequest, Context, Lookup
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused
 
@@ -39,9 +39,9 @@ _WITH = frozenset(
 _AGAINST = frozenset({"volume"})
 
 
-def adjust_lookups(ask: Ask, cutoff: Cutoff) -> tuple[Lookup, ...]:
+def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
     """The bars and events that must be read before prices can be told."""
-    kind = ask.endpoint.as_of.adjust
+    kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop", "state"):
         return ()
     if kind in ("chart", "actions"):
@@ -53,13 +53,13 @@ def adjust_lookups(ask: Ask, cutoff: Cutoff) -> tuple[Lookup, ...]:
                 name="chart",
                 path=CHART,
                 params={
-                    "symbol": ask.params["symbol"], "period1": first // 86400 * 86400, "period2": ahead,
+                    "symbol": request.params["symbol"], "period1": first // 86400 * 86400, "period2": ahead,
                     "interval": "1d", "events": "div,splits",
                 },
             ),
         )  # fmt: skip
     last = cutoff.last_visible_day
-    symbol, since = ask.params["symbol"], (last - _BACK).isoformat()
+    symbol, since = request.params["symbol"], (last - _BACK).isoformat()
     window = {"symbol": symbol, "from": since, "to": last.isoformat()}
     bars = (
         Lookup(name="raw", path=RAW, params=window),
@@ -86,27 +86,27 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
     return moves and now - fetched_at > FRESH
 
 
-def adjuster(ask: Ask, cutoff: Cutoff, found: Found) -> Callable[[Any], Any]:
+def adjuster(request: ApiRequest, cutoff: Cutoff, context: Context) -> Callable[[Any], Any]:
     """A function from a row to the row as it read at the cutoff; it refuses rows where the factor cannot be known."""
-    kind = ask.endpoint.as_of.adjust
+    kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return unchanged
     if kind == "state":
-        state = ask.endpoint.as_of.state
+        state = request.endpoint.as_of.state
         assert state is not None, "the loader checks that there are fields"
-        return stander(state, cutoff)
+        return market_at(state, cutoff)
     if kind in ("chart", "actions"):
-        splits, total = chart_factors(found.lookups.get("chart"), cutoff)
+        splits, total = chart_factors(context.lookups.get("chart"), cutoff)
         if splits is None:
-            return _refuse(ask)
+            return _refuse(request)
         return lambda row: _scale_chart(row, splits, total)
     factor = bar_factor(
-        found.lookups.get("raw"), found.lookups.get("adjusted"), cutoff, snap=kind == "prices"
+        context.lookups.get("raw"), context.lookups.get("adjusted"), cutoff, snap=kind == "prices"
     )
     if factor is None and kind == "prices":
-        factor = event_factor(found.lookups.get("splits"), found.lookups.get("newest"), cutoff)
+        factor = event_factor(context.lookups.get("splits"), context.lookups.get("newest"), cutoff)
     if factor is None:
-        return _refuse(ask)
+        return _refuse(request)
     return lambda row: scale(row, factor)
 
 
@@ -115,15 +115,15 @@ def unchanged(row: Any) -> Any:
     return row
 
 
-def _refuse(ask: Ask) -> Callable[[Any], Any]:
+def _refuse(request: ApiRequest) -> Callable[[Any], Any]:
     """Without a factor no price is told; an answer without rows needs none."""
 
-    def one(row: Any) -> Any:
+    def refuse(row: Any) -> Any:
         raise CutoffRefused(
-            f"{ask.endpoint.path} cannot be told as of the cutoff: there is neither an as-traded price beside it nor a list of splits to undo later ones"
+            f"{request.endpoint.path} cannot be told as of the cutoff: there is neither an as-traded price beside it nor a list of splits to undo later ones"
         )
 
-    return one
+    return refuse
 
 
 def scale(row: Any, factor: float) -> Any:

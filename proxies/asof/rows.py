@@ -77,30 +77,30 @@ def rewrite(value: Any, path: str, change: Callable[[Any], Any]) -> Any:
     return _rewrite(value, steps_of(path), 0, change)
 
 
-def _rewrite(value: Any, steps: tuple[Step, ...], at: int, change: Callable[[Any], Any]) -> Any:
-    if at == len(steps):
+def _rewrite(value: Any, steps: tuple[Step, ...], depth: int, change: Callable[[Any], Any]) -> Any:
+    if depth == len(steps):
         return change(value)
-    step = steps[at]
+    step = steps[depth]
     if step.kind == "each":
         if not isinstance(value, list):
             raise ShapeError(f"expected a list, got {type(value).__name__}")
-        if at + 1 == len(steps):
+        if depth + 1 == len(steps):
             return [new for new in map(change, value) if new is not DROP]
-        return [new for item in value if (new := _rewrite(item, steps, at + 1, change)) is not DROP]
+        return [new for item in value if (new := _rewrite(item, steps, depth + 1, change)) is not DROP]
     if not isinstance(value, dict):
         raise ShapeError(f"expected an object, got {type(value).__name__}")
     if step.kind == "any":
-        changed = {key: _rewrite(item, steps, at + 1, change) for key, item in value.items()}
+        changed = {key: _rewrite(item, steps, depth + 1, change) for key, item in value.items()}
         return {key: item for key, item in changed.items() if item is not DROP}
     if step.kind == "columns":
         return _columns(value, step.names, change)
     key = step.names[0]
     if value.get(key) is None:
         return {k: v for k, v in value.items() if k != key}
-    new = _rewrite(value[key], steps, at + 1, change)
+    new = _rewrite(value[key], steps, depth + 1, change)
     rest = {k: (new if k == key else v) for k, v in value.items()}
     if new is DROP:
-        if at + 1 < len(steps):
+        if depth + 1 < len(steps):
             return DROP
         del rest[key]
     return rest
@@ -115,16 +115,16 @@ def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[An
     if length < 0:
         raise ShapeError(f"the list {names[0]!r} is missing")
     even = [name for name in present if len(value[name]) == length]
-    kept: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for cells in zip(*(value[name] for name in even), strict=True):
         new = change(dict(zip(even, cells, strict=True)))
         if new is not DROP:
-            kept.append(new)
+            rows.append(new)
     rest = {k: v for k, v in value.items() if k not in names}
-    return rest | {name: [row[name] for row in kept] for name in even if all(name in row for row in kept)}
+    return rest | {name: [row[name] for row in rows] for name in even if all(name in row for row in rows)}
 
 
-class _Found(Exception):
+class _RowFound(Exception):
     """A row: the search is over."""
 
 
@@ -137,12 +137,12 @@ def any_row(value: Any, path: str) -> bool:
     (True, False)
     """
 
-    def found(row: Any) -> Any:
-        raise _Found
+    def stop(row: Any) -> Any:
+        raise _RowFound
 
     try:
-        rewrite(value, path, found)
-    except _Found:
+        rewrite(value, path, stop)
+    except _RowFound:
         return True
     return False
 

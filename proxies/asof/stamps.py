@@ -63,11 +63,11 @@ def read(value: Any, stamp: Stamp) -> date | datetime | None:
     if not isinstance(value, str):
         return None
     if stamp.form == "month":
-        found = _MONTH.match(value)
-        return month_end(int(found[1]), int(found[2])) if found else None
+        match = _MONTH.match(value)
+        return month_end(int(match[1]), int(match[2])) if match else None
     if stamp.form == "compact":
-        found = _COMPACT.match(value)
-        return parse_day(f"{found[1]}-{found[2]}-{found[3]}") if found else None
+        match = _COMPACT.match(value)
+        return parse_day(f"{match[1]}-{match[2]}-{match[3]}") if match else None
     return parse_day(value) or parse_instant(value, stamp.zone)
 
 

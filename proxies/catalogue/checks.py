@@ -1,6 +1,5 @@
 """What the form of a row cannot say: which arguments a policy or guard needs, and that they fit together."""
 
-from proxies.asof import rows
 from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow
 from proxies.errors import CatalogueError
 
@@ -26,8 +25,6 @@ def check_as_of(row: EndpointRow) -> None:
         raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
     if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
         raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
-    if row.rows is not None:
-        rows.steps_of(row.rows)
     if as_of.window:
         window = as_of.window
         for name in (*window.start, *window.end, window.at, window.text):

@@ -9,7 +9,7 @@ from proxies.catalogue.loader import Catalogue, Endpoint
 from proxies.errors import ParameterInvalid
 
 MOST_PATHS = 25
-MOST_FOUND = 12
+MOST_MATCHES = 12
 _SHOWN = 4
 _POLICY_WORDS = {
     "static": "Timeless: passed on as it is.",
@@ -53,13 +53,13 @@ def api_search(catalogue: Catalogue, words: str) -> str:
     """
     if not re.search(r"\w", words):
         raise ParameterInvalid("search for words, such as 'treasury yields' or 'earnings call transcript'")
-    found = catalogue.search(words)
-    if not found:
+    matches = catalogue.search(words)
+    if not matches:
         sources = ", ".join(f"{source.name}/" for source in catalogue.sources())
         return f"No endpoint matches {words[:80]!r}. Try other words; the sources are {sources}.\n"
-    lines = [_line(endpoint) for endpoint in found[:MOST_FOUND]]
-    if len(found) > MOST_FOUND:
-        lines.append(f"({len(found) - MOST_FOUND} more match: add a word.)")
+    lines = [_line(endpoint) for endpoint in matches[:MOST_MATCHES]]
+    if len(matches) > MOST_MATCHES:
+        lines.append(f"({len(matches) - MOST_MATCHES} more match: add a word.)")
     return "\n".join(lines) + "\n"
 
 
@@ -67,8 +67,8 @@ def _line(endpoint: Endpoint) -> str:
     needed = [name for name, param in endpoint.params.items() if param.required]
     more = [f"{name}?" for name, param in endpoint.params.items() if not param.required]
     more = more if len(more) <= _SHOWN else [*more[:_SHOWN], "..."]
-    kept = " Refused while a cutoff is set." if endpoint.as_of.policy == "snapshot_refused" else ""
-    return f"- `{endpoint.path}` ({', '.join(needed + more)}): {endpoint.about}{kept}"
+    refusal = " Refused while a cutoff is set." if endpoint.as_of.policy == "snapshot_refused" else ""
+    return f"- `{endpoint.path}` ({', '.join(needed + more)}): {endpoint.about}{refusal}"
 
 
 def _page(endpoint: Endpoint) -> str:

@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from proxies.catalogue.checks import check_as_of
-from proxies.catalogue.plain import read_yaml
+from proxies.catalogue.compiled import compiled_documents
+from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import (
     AsOf,
     EndpointRow,
@@ -21,6 +22,7 @@ from proxies.catalogue.schema import (
     Limits,
     Page,
     Param,
+    PolicyName,
     SourceRow,
 )
 from proxies.errors import CatalogueError, UnknownPath
@@ -151,8 +153,8 @@ class Catalogue:
     def nearest(self, path: str, *, count: int = 3) -> list[str]:
         """The paths that look most like one."""
         names = {**{p: p for p in self._by_path}, **{s: hits[0] for s, hits in self._short.items()}}
-        found = difflib.get_close_matches(path.lower(), names, n=count * 2, cutoff=0.3)
-        out = list(dict.fromkeys(names[name] for name in found))[:count]
+        close = difflib.get_close_matches(path.lower(), names, n=count * 2, cutoff=0.3)
+        out = list(dict.fromkeys(names[name] for name in close))[:count]
         return (
             out
             or [endpoint.path for endpoint in self.search(path.replace("/", " "))[:count]]
@@ -167,18 +169,18 @@ class Catalogue:
         words : str
             Words, or an empty text for everything.
         """
-        asked = re.findall(r"[a-z0-9&-]+", words.lower())
-        if not asked:
+        terms = re.findall(r"[a-z0-9&-]+", words.lower())
+        if not terms:
             return list(self._by_path.values())
         scored = []
         for place, endpoint in enumerate(self._by_path.values()):
-            score = sum(_score(word, endpoint) for word in asked)
-            hits = sum(1 for word in asked if _score(word, endpoint))
-            if hits == len(asked):
+            score = sum(_score(word, endpoint) for word in terms)
+            hits = sum(1 for word in terms if _score(word, endpoint))
+            if hits == len(terms):
                 scored.append((-score, place, endpoint))
         if not scored:
             for place, endpoint in enumerate(self._by_path.values()):
-                score = sum(_score(word, endpoint) for word in asked)
+                score = sum(_score(word, endpoint) for word in terms)
                 if score >= 2:
                     scored.append((-score, place, endpoint))
         return [endpoint for _, _, endpoint in sorted(scored, key=lambda item: item[:2])]
@@ -236,30 +238,51 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
     )
 
 
-def load_sources(texts: Sequence[tuple[str, str]]) -> Catalogue:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueText:
+    """The text of one catalogue file.
+
+    ``name`` is shown in errors. ``source`` is the only name that its source may have; "" lets the text choose, as files of
+    the user's own folder do.
+    """
+
+    name: str
+    text: str
+    source: str = ""
+
+
+def load_sources(texts: Sequence[CatalogueText], *, compiled: Path | None = None) -> Catalogue:
     """The catalogue that YAML texts state.
 
     Parameters
     ----------
-    texts : sequence of (name, text)
-        File name, for errors, and content.
+    texts : sequence of CatalogueText
+        An earlier one's source cannot be stated again by a later one, nor its key be used.
+    compiled : Path or None
+        A folder of the user's own in which the parsed texts are stored, see `compiled_documents`.
 
     Raises
     ------
     CatalogueError
-        A row does not have the form, an endpoint has no policy, a policy lacks its arguments.
+        A row does not have the form, an endpoint has no policy, a policy lacks its arguments, a source is stated twice.
     """
     endpoints: list[Endpoint] = []
-    for name, text in texts:
-        try:
-            row = _ADAPTER.validate_python(read_yaml(text))
-        except yaml.YAMLError as error:
-            raise CatalogueError(f"{name}: {error}") from None
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise CatalogueError(f"{name}: {where}: {first['msg']}") from None
-        source = SourceInfo(
+    sources: dict[str, SourceInfo] = {}
+    for item, document in zip(texts, compiled_documents(texts, compiled), strict=True):
+        row = _source_row(item.name, document)
+        if item.source and row.source != item.source:
+            raise CatalogueError(f"{item.name}: the source is named {row.source!r}, not {item.source!r}")
+        if row.source in sources:
+            raise CatalogueError(
+                f"{item.name}: there is a source named {row.source!r} already: choose another name"
+            )
+        variables = {other.key.variable: other.name for other in sources.values() if other.key}
+        if row.key and row.key.variable in variables:
+            # a key must not travel to another vendor's host
+            raise CatalogueError(
+                f"{item.name}: {row.key.variable} is the key of {variables[row.key.variable]}"
+            )
+        source = sources[row.source] = SourceInfo(
             name=row.source,
             title=row.title,
             about=row.about,
@@ -270,15 +293,53 @@ def load_sources(texts: Sequence[tuple[str, str]]) -> Catalogue:
             limits=row.limits,
             agent=row.agent,
         )
-        endpoints += [_endpoint(item, source) for item in row.endpoints]
+        endpoints += [_endpoint(endpoint, source) for endpoint in row.endpoints]
     return Catalogue(endpoints)
 
 
+def _source_row(name: str, document: Any) -> SourceRow:
+    try:
+        return _ADAPTER.validate_python(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "missing" and place.endswith(".as_of"):
+            path = first["input"].get("path") if isinstance(first["input"], dict) else None
+            policies = ", ".join(get_args(PolicyName))
+            raise CatalogueError(
+                f"{name}: the endpoint {path!r} states no as_of: give it a policy ({policies}) and a residual risk"
+            ) from None
+        raise CatalogueError(f"{name}: {place + ': ' if place else ''}{first['msg']}") from None
+
+
 @functools.cache
-def load_catalogue() -> Catalogue:
-    """The catalogue that ships with the package."""
-    folder = resources.files("proxies.catalogue")
-    files = sorted(
-        (item for item in folder.iterdir() if item.name.endswith(".yaml")), key=lambda item: item.name
+def load_catalogue(user_folder: Path | None = None, compiled: Path | None = None) -> Catalogue:
+    """The catalogue that ships with the package, then what installed packages add, then the user's own files.
+
+    Parameters
+    ----------
+    user_folder : Path or None
+        Each of its ``*.yaml`` states a source of the user's; it need not exist.
+    compiled : Path or None
+        As `load_sources`.
+
+    Raises
+    ------
+    CatalogueError
+        A text does not load. One bad text refuses all: an endpoint that has vanished would read like data that never were.
+    """
+    shipped = sorted(
+        (item for item in resources.files("proxies.catalogue").iterdir() if item.name.endswith(".yaml")),
+        key=lambda item: item.name,
     )
-    return load_sources([(item.name, item.read_text(encoding="utf-8")) for item in files])
+    texts = [CatalogueText(name=item.name, text=item.read_text(encoding="utf-8")) for item in shipped]
+    texts += [
+        CatalogueText(name=f"the package source {name}", text=plugin.yaml, source=name)
+        for name, plugin in sorted(installed_plugins().items())
+    ]
+    for path in sorted(user_folder.glob("*.yaml")) if user_folder else ():
+        try:
+            texts.append(CatalogueText(name=str(path), text=path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError) as error:
+            raise CatalogueError(f"{path}: cannot be read ({type(error).__name__})") from None
+    return load_sources(texts, compiled=compiled)

@@ -1,6 +1,6 @@
-"""Raw answers, kept so that a question is asked once: SQLite, bounded, without keys.
+"""The raw cache: vendors' answers in SQLite, bounded, without keys, so that a question is asked once.
 
-Only what the upstream said is kept here, with the instant it was fetched; filters run on every read. An answer
+Only what the upstream said is stored here, with the instant it was fetched; filters run on every read. An answer
 may serve a cutoff only if it was fetched after that cutoff, and a live call only while it is young.
 """
 
@@ -8,14 +8,14 @@ import hashlib
 import sqlite3
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from proxies.ledger import canonical
+from proxies.hashing import canonical_json
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS raw (
@@ -26,45 +26,30 @@ CREATE INDEX IF NOT EXISTS raw_used ON raw(used_at);
 """
 
 
-#: Bytes from which an answer is handled outside the broker's process: below, no step of it takes the loop 15 ms.
-LARGE = 1_000_000
 _TOUCH = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Raw:
-    """An upstream's answer as it came: JSON bytes, and when.
+class RawAnswer:
+    """A vendor's answer before any filter: JSON bytes, and when they were fetched.
 
-    ``read`` says whether they are known to be JSON; an answer of `LARGE` bytes may not be when it comes.
+    Whether a large answer is JSON is found when it is read; a small one was parsed by its source.
     """
 
     body: bytes
     fetched_at: datetime
-    read: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
-    """A raw answer as it is kept."""
-
-    body: bytes
-    fetched_at: datetime
-
-    def open(self) -> Raw:
-        """The answer; for a large one in a thread."""
-        return Raw(body=zlib.decompress(self.body), fetched_at=self.fetched_at)
 
 
 def raw_name(source: str, endpoint: str, sent: Mapping[str, Any], version: int) -> str:
     """The cache's name for a call: source, endpoint, sent parameters and policy version, never a key."""
-    return hashlib.sha256(canonical([source, endpoint, dict(sent), version])).hexdigest()
+    return hashlib.sha256(canonical_json([source, endpoint, dict(sent), version])).hexdigest()
 
 
-def may_serve(raw: Raw | Packed, cutoff: Cutoff, now: datetime, max_age: float) -> bool:
+def may_serve(fetched_at: datetime, cutoff: Cutoff, now: datetime, max_age: float) -> bool:
     """Whether an answer fetched then may serve this cutoff now."""
     if cutoff.live or cutoff.instant > now:
-        return 0 <= (now - raw.fetched_at).total_seconds() <= max_age
-    return raw.fetched_at > cutoff.instant
+        return 0 <= (now - fetched_at).total_seconds() <= max_age
+    return fetched_at > cutoff.instant
 
 
 class RawCache:
@@ -95,30 +80,50 @@ class RawCache:
             self._db.executescript(_SCHEMA)
         return self._db
 
-    def find(self, name: str, now: datetime) -> Packed | None:
-        """The answer under a name as it is kept, or None; that it was used is noted to the hour. For a file in a thread."""
+    def find(self, name: str, now: datetime, usable: Callable[[datetime], bool]) -> RawAnswer | None:
+        """The answer under a name if its time of fetching is usable, or None. Called in a thread.
+
+        That it was used is noted to the hour: writing at every read would cost more than the read.
+        """
         with self._lock:
             db = self._open()
             row = db.execute("SELECT body, fetched_at, used_at FROM raw WHERE name = ?", (name,)).fetchone()
             if row is not None and datetime.fromisoformat(row[2]) < now - _TOUCH:
                 db.execute("UPDATE raw SET used_at = ? WHERE name = ?", (now.isoformat(), name))
-        return Packed(body=row[0], fetched_at=datetime.fromisoformat(row[1])) if row else None
+        fetched_at = datetime.fromisoformat(row[1]) if row else None
+        if fetched_at is None or not usable(fetched_at):
+            return None
+        return RawAnswer(body=zlib.decompress(row[0]), fetched_at=fetched_at)
 
-    def put(self, name: str, raw: Raw, *, source: str, endpoint: str, sent: Mapping[str, Any]) -> None:
-        """Keep an answer; the longest unused go when there are too many. For a file, and a large one, in a thread."""
+    def put(self, name: str, raw: RawAnswer, *, source: str, endpoint: str, sent: Mapping[str, Any]) -> None:
+        """Store an answer; the longest unused go when there are too many. Called in a thread."""
         body = zlib.compress(raw.body, 1)
         if len(body) > self._most // 4:
             return
-        at = raw.fetched_at.isoformat()
+        fetched_at = raw.fetched_at.isoformat()
         with self._lock:
             db = self._open()
             db.execute(
                 "INSERT OR REPLACE INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (name, source, endpoint, canonical(dict(sent)).decode(), at, at, len(body), body),
+                (
+                    name,
+                    source,
+                    endpoint,
+                    canonical_json(dict(sent)).decode(),
+                    fetched_at,
+                    fetched_at,
+                    len(body),
+                    body,
+                ),
             )
             (total,) = db.execute("SELECT COALESCE(SUM(size), 0) FROM raw").fetchone()
             if total > self._most:
                 self._evict(db, total)
+
+    def discard(self, name: str) -> None:
+        """Remove an answer that turned out to be no JSON, so that it is fetched again. Called in a thread."""
+        with self._lock:
+            self._open().execute("DELETE FROM raw WHERE name = ?", (name,))
 
     def _evict(self, db: sqlite3.Connection, total: int) -> None:
         for name, size in db.execute("SELECT name, size FROM raw ORDER BY used_at").fetchall():

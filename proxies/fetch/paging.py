@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.pipeline import Settled
-from proxies.asof.policies import Ask, Plan
+from proxies.asof.policies import ApiRequest, Plan
+from proxies.asof.row_filter import Filtered
 from proxies.fetch.stretches import Stretches
 
 MOST_PAGES = 25
@@ -19,62 +19,62 @@ _WIDE = 1000
 
 
 @dataclass(slots=True)
-class Single:
+class SinglePage:
     """One page, as planned."""
 
     params: Mapping[str, Any]
-    _asked: bool = False
-    _settled: Settled | None = None
+    _sent: bool = False
+    _filtered: Filtered | None = None
 
     def next(self) -> Mapping[str, Any] | None:
         """The parameters of the next page, or None when there is enough."""
-        if self._asked:
+        if self._sent:
             return None
-        self._asked = True
+        self._sent = True
         return self.params
 
-    def take(self, payload: Any, settled: Settled) -> None:
-        """Take in a page."""
-        self._settled = settled
+    def add(self, payload: Any, filtered: Filtered) -> None:
+        """Add the page."""
+        self._filtered = filtered
 
-    def result(self) -> Settled:
+    def result(self) -> Filtered:
         """The whole answer."""
-        assert self._settled is not None, "a page was taken"
-        return self._settled
+        assert self._filtered is not None, "a page was taken"
+        return self._filtered
 
 
 @dataclass(slots=True)
-class Wide:
+class GrowingPage:
     """A list endpoint with a size only: ask for many, hand out as many as were wanted."""
 
     params: Mapping[str, Any]
     size: str
     wanted: int
     most: int
-    _asked: int = 0
-    _settled: Settled | None = None
+    _size: int = 0
+    _filtered: Filtered | None = None
     _full: bool = True
 
     def next(self) -> Mapping[str, Any] | None:
         """The parameters of the next try: a size that grows until enough rows survive."""
-        if self._settled is not None and (len(self._settled.data) >= self.wanted or not self._full):
+        if self._filtered is not None and (len(self._filtered.data) >= self.wanted or not self._full):
             return None
-        if self._asked >= self.most:
+        if self._size >= self.most:
             return None
-        self._asked = min(self.most, max(self.wanted, self._asked * 10 or min(self.wanted * 4, _WIDE)))
-        return {**self.params, self.size: self._asked}
+        self._size = min(self.most, max(self.wanted, self._size * 10 or min(self.wanted * 4, _WIDE)))
+        return {**self.params, self.size: self._size}
 
-    def take(self, payload: Any, settled: Settled) -> None:
-        """Take in a try; fewer rows than asked means that there are no more."""
-        self._settled = settled
-        self._full = isinstance(payload, list) and len(payload) >= self._asked
+    def add(self, payload: Any, filtered: Filtered) -> None:
+        """Add a try; fewer rows than asked means that there are no more."""
+        self._filtered = filtered
+        self._full = isinstance(payload, list) and len(payload) >= self._size
 
-    def result(self) -> Settled:
+    def result(self) -> Filtered:
         """The first rows, as many as wanted."""
-        assert self._settled is not None, "a page was taken"
+        assert self._filtered is not None, "a page was taken"
         # a larger try holds undated rows beyond the last one handed out; how large it was follows from late rows
-        undated = tuple(place for place in self._settled.undated if place < self.wanted)
-        return replace(self._settled, data=self._settled.data[: self.wanted], undated=undated)
+        undated = tuple(place for place in self._filtered.undated if place < self.wanted)
+        return replace(self._filtered, data=self._filtered.data[: self.wanted], undated=undated)
 
 
 @dataclass(slots=True)
@@ -106,25 +106,25 @@ class Pages:
         self._page += 1
         return params
 
-    def take(self, payload: Any, settled: Settled) -> None:
-        """Take in a page; an empty one ends the search, and so does one that repeats (the upstream has no pages)."""
+    def add(self, payload: Any, filtered: Filtered) -> None:
+        """Add a page; an empty one ends the search, and so does one that repeats (the upstream has no pages)."""
         if payload == self._last and self._page > 1:
             self._ended = True
             return
         self._last = payload
         self._ended = not isinstance(payload, list) or not payload
-        self._undated += [len(self._rows) + place for place in settled.undated]
-        self._rows += settled.data if isinstance(settled.data, list) else []
-        self._dropped += settled.dropped
-        self._notes = settled.notes
+        self._undated += [len(self._rows) + place for place in filtered.undated]
+        self._rows += filtered.data if isinstance(filtered.data, list) else []
+        self._dropped += filtered.dropped
+        self._notes = filtered.notes
 
-    def result(self) -> Settled:
+    def result(self) -> Filtered:
         """The asked page of the surviving rows."""
         notes = self._notes
         if not self._ended and len(self._rows) < self.skip + self.wanted:
             notes = (*notes, "not every page was looked through: there may be more rows")
         end = self.skip + self.wanted
-        return Settled(
+        return Filtered(
             data=self._rows[self.skip : end],
             dropped=self._dropped,
             # where pages end follows from late rows, so that only what lies before the last row handed out counts
@@ -133,9 +133,9 @@ class Pages:
         )
 
 
-def pager(ask: Ask, cutoff: Cutoff, plan: Plan) -> Single | Wide | Pages | Stretches:
+def pager(request: ApiRequest, cutoff: Cutoff, plan: Plan) -> SinglePage | GrowingPage | Pages | Stretches:
     """How the pages of a request are fetched."""
-    endpoint, page = ask.endpoint, ask.endpoint.page
+    endpoint, page = request.endpoint, request.endpoint.page
     listed = endpoint.rows == "[]"
     window, stamp = endpoint.as_of.window, endpoint.as_of.stamp
     if listed and page.style == "window" and window is not None and stamp is not None:
@@ -143,15 +143,15 @@ def pager(ask: Ask, cutoff: Cutoff, plan: Plan) -> Single | Wide | Pages | Stret
         if len(bounds) == 2 and all(plan.params.get(name) for name in bounds):
             return Stretches(plan.params, *bounds, stamp.field)
     if cutoff.live or "overfetch" not in endpoint.as_of.guards or not listed:
-        return Single(plan.params)
-    if page.style == "limit" and page.size and ask.params.get(page.size) is not None:
-        wanted = max(0, int(ask.params[page.size]))
-        return Wide(plan.params, page.size, wanted, max(wanted, page.most or _WIDE))
+        return SinglePage(plan.params)
+    if page.style == "limit" and page.size and request.params.get(page.size) is not None:
+        wanted = max(0, int(request.params[page.size]))
+        return GrowingPage(plan.params, page.size, wanted, max(wanted, page.most or _WIDE))
     if page.style in ("page", "offset") and page.param:
         default = endpoint.params[page.size].default if page.size in endpoint.params else None
-        wanted = max(1, int(ask.params.get(page.size) or default or 100))
-        at = max(0, int(ask.params.get(page.param) or 0))
-        skip = at * wanted if page.style == "page" else at
+        wanted = max(1, int(request.params.get(page.size) or default or 100))
+        first = max(0, int(request.params.get(page.param) or 0))
+        skip = first * wanted if page.style == "page" else first
         step = 1 if page.style == "page" else wanted
         return Pages(plan.params, page.param, page.size, 0, wanted, skip, step)
-    return Single(plan.params)
+    return SinglePage(plan.params)

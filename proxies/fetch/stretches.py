@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from proxies.asof.clock import parse_day
-from proxies.asof.pipeline import Settled
+from proxies.asof.row_filter import Filtered
 from proxies.asof.rows import get
 
 # a shorter answer was not cut: no plan gives so few rows
@@ -41,9 +41,9 @@ class Stretches:
     stamp: str
     _open: deque[tuple[date, date]] = field(default_factory=deque)
     _now: tuple[date, date] | None = None
-    _asked: int = 0
+    _count: int = 0
     _days: dict[str, list[Any]] = field(default_factory=dict)
-    _first: Settled | None = None
+    _first: Filtered | None = None
     _dropped: Counter[str] = field(default_factory=Counter)
     _unread: tuple[int, ...] = ()
     _undated: list[Any] = field(default_factory=list)
@@ -57,25 +57,25 @@ class Stretches:
         """The parameters of the next stretch, or None when the window is whole."""
         if not self._open:
             return None
-        if self._asked >= MOST_STRETCHES:
+        if self._count >= MOST_STRETCHES:
             self._short = True
             return None
         self._now = self._open.popleft()
-        self._asked += 1
+        self._count += 1
         return {**self.params, self.start: self._now[0].isoformat(), self.end: self._now[1].isoformat()}
 
-    def take(self, payload: Any, settled: Settled) -> None:
-        """Take in a stretch, and open what it leaves out of its bounds."""
+    def add(self, payload: Any, filtered: Filtered) -> None:
+        """Add a stretch, and open what it leaves out of its bounds."""
         assert self._now is not None, "a stretch was asked for"
         first, last = self._now
-        told = [self._day_of(row) for row in payload] if isinstance(payload, list) else []
-        days = [day for day in told if day is not None]
+        stamps = [self._day_of(row) for row in payload] if isinstance(payload, list) else []
+        days = [day for day in stamps if day is not None]
         if self._first is None:
-            self._first = settled
+            self._first = filtered
             self._newest_first = not days or days[0] >= days[-1]
-        self._keep(settled)
+        self._collect(filtered)
         inside = [day for day in days if first <= day <= last]
-        if len(told) < LEAST_ROWS or not inside:
+        if len(stamps) < LEAST_ROWS or not inside:
             return
         low, high = min(inside), max(inside)
         # what reaches over a bound was not cut there; a stretch that is all one day cannot be cut smaller
@@ -84,10 +84,10 @@ class Stretches:
         if max(days) == high and high > first and _weekday(high + _DAY, last + _DAY):
             self._open.append((high, last))
 
-    def _keep(self, settled: Settled) -> None:
+    def _collect(self, filtered: Filtered) -> None:
         fresh: dict[str, list[Any]] = {}
         undated = []
-        for row in settled.data if isinstance(settled.data, list) else ():
+        for row in filtered.data if isinstance(filtered.data, list) else ():
             day = self._day_of(row)
             if day is None:
                 undated.append(row)
@@ -98,18 +98,18 @@ class Stretches:
             if len(rows) > len(self._days.get(name, ())):
                 self._days[name] = rows
         self._undated += undated
-        self._dropped += settled.dropped
+        self._dropped += filtered.dropped
         # a row without a date may come with every stretch
-        self._unread = max(self._unread, settled.undated, key=len)
+        self._unread = max(self._unread, filtered.undated, key=len)
 
     def _day_of(self, row: Any) -> date | None:
         value = get(row, self.stamp)
         return parse_day(value[:10]) if isinstance(value, str) else None
 
-    def result(self) -> Settled:
+    def result(self) -> Filtered:
         """The joined rows, in the vendor's order."""
-        assert self._first is not None, "a stretch was taken"
-        if self._asked == 1 and not self._short:
+        assert self._first is not None, "a stretch was added"
+        if self._count == 1 and not self._short:
             return self._first
         order = sorted(self._days, reverse=self._newest_first)
         rows = [row for day in order for row in self._days[day]] + self._undated
@@ -117,7 +117,7 @@ class Stretches:
         notes = self._first.notes
         if self._short or self._open:
             notes = (*notes, "the window is still not whole: ask for a shorter one, or a longer interval")
-        return Settled(data=rows, dropped=self._dropped, undated=self._unread, notes=notes)
+        return Filtered(data=rows, dropped=self._dropped, undated=self._unread, notes=notes)
 
 
 def _weekday(first: date, end: date) -> bool:

@@ -10,7 +10,6 @@ import random
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -24,14 +23,10 @@ from proxies.errors import QuotaExhausted, SourceUnavailable
 from proxies.settings import Retry
 
 MOST_BYTES = 64_000_000
-_MUCH = 500_000
-
-#: Called while an answer of more than half a megabyte comes in, so that what will handle it can be made ready.
-MUCH_COMES: ContextVar[Callable[[], None] | None] = ContextVar("much_comes", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class HttpResponse:
     """What came back: status, headers (lower case), body."""
 
     status: int
@@ -40,7 +35,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
+class HttpRequest:
     """What goes out, without the key."""
 
     method: str
@@ -50,11 +45,11 @@ class Outgoing:
     headers: Mapping[str, str] | None = None
 
 
-class Wire(Protocol):
-    """One exchange with an upstream: the seam that tests and other clients stand behind."""
+class Transport(Protocol):
+    """Sends one HTTP request. Tests and Yahoo's curl put their own in its place; `RetryingTransport` calls it."""
 
-    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
-        """The reply, or WireError when there was none."""
+    async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
+        """The response, or TransportError when there was none."""
         ...
 
     async def aclose(self) -> None:
@@ -62,12 +57,12 @@ class Wire(Protocol):
         ...
 
 
-class WireError(Exception):
-    """No reply came: one or two words on why, without addresses."""
+class TransportError(Exception):
+    """No response came: one or two words on why, without addresses."""
 
 
 class _Keyed(httpx.AsyncBaseTransport):
-    """Adds the key on the last yard, after the client has logged and kept its own copy of the request."""
+    """Adds the key below httpx's client, which logs requests and copies them into its exceptions: neither has the key."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, key: Key | None, secret: str) -> None:
         self._inner, self._key, self._secret = inner, key, secret
@@ -98,14 +93,14 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-class HttpxWire:
-    """The wire of every source but Yahoo: one pooled httpx client, opened at the first call."""
+class HttpxTransport:
+    """The transport of every source but Yahoo: one pooled httpx client, opened at the first call."""
 
     def __init__(self, *, key: Key | None, secret: str, agent: str) -> None:
         self._key, self._secret, self._agent = key, secret, agent
         self._client: httpx.AsyncClient | None = None
 
-    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
+    async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
         """One HTTP exchange."""
         if self._client is None:
             inner = httpx.AsyncHTTPTransport(
@@ -120,30 +115,26 @@ class HttpxWire:
             )
         try:
             async with self._client.stream(
-                outgoing.method,
-                outgoing.url,
-                params=dict(outgoing.query) or None,
-                json=outgoing.json,
-                headers=dict(outgoing.headers or {}),
+                request.method,
+                request.url,
+                params=dict(request.query) or None,
+                json=request.json,
+                headers=dict(request.headers or {}),
                 timeout=timeout,
             ) as response:
                 parts, size = [], 0
-                much = MUCH_COMES.get()
                 async for part in response.aiter_bytes():
                     size += len(part)
-                    if much is not None and size > _MUCH:
-                        much()
-                        much = None
                     if size > MOST_BYTES:
-                        raise WireError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
+                        raise TransportError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
                     parts.append(part)
-                return Reply(
+                return HttpResponse(
                     status=response.status_code, headers=dict(response.headers), body=b"".join(parts)
                 )
         except httpx.TimeoutException:
-            raise WireError("no answer in time") from None
+            raise TransportError("no answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise WireError(_plain(error)) from None
+            raise TransportError(_plain(error)) from None
 
     async def aclose(self) -> None:
         """Close the client."""
@@ -170,38 +161,38 @@ def redact(text: str, secrets: tuple[str, ...]) -> str:
 
 
 @dataclass(slots=True)
-class Courier:
-    """Sends one source's calls: paced, bounded in number, repeated where that can help.
+class RetryingTransport:
+    """Sends one source's requests: paced, at most so many at once, repeated after 429 and 5xx.
 
     Parameters
     ----------
     source : str
         For error messages.
-    wire : Wire
+    transport : Transport
     limits : Limits
     retry : Retry
-    quota, busy : what a reply of this source says beside its status
+    quota, busy : what a response of this source says beside its status
     sleep : awaitable function of seconds, for tests
     """
 
     source: str
-    wire: Wire
+    transport: Transport
     limits: Limits
     retry: Retry
-    busy: Callable[[Reply], bool] = lambda reply: False
-    quota: Callable[[Reply], bool] = lambda reply: reply.status == 402
+    busy: Callable[[HttpResponse], bool] = lambda response: False
+    quota: Callable[[HttpResponse], bool] = lambda response: response.status == 402
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _pace: AsyncLimiter | None = None
     _gate: asyncio.Semaphore | None = None
     sent: int = 0
 
-    async def send(self, outgoing: Outgoing) -> Reply:
-        """The upstream's reply, of any status that a retry would not change.
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """The upstream's response, of any status that a retry would not change.
 
         Raises
         ------
         SourceUnavailable
-            No reply, or 5xx to the last try.
+            No response, or 5xx to the last try.
         QuotaExhausted
             The plan is used up, or 429 to the last try.
         """
@@ -215,24 +206,24 @@ class Courier:
                     await self._pace.acquire()
                 self.sent += 1
                 try:
-                    reply = await self.wire.exchange(outgoing, self.limits.timeout)
-                except WireError as error:
+                    response = await self.transport.exchange(request, self.limits.timeout)
+                except TransportError as error:
                     if last or attempt > 1:
                         raise SourceUnavailable(
                             f"{self.source} cannot be reached ({error}): try again later"
                         ) from None
-                    reply = None
-            if reply is not None:
-                if self.quota(reply):
+                    response = None
+            if response is not None:
+                if self.quota(response):
                     raise QuotaExhausted(
                         f"{self.source} says that the plan's calls are used up: wait, or use another key"
                     )
-                busy = reply.status == 429 or reply.status >= 500 or self.busy(reply)
+                busy = response.status == 429 or response.status >= 500 or self.busy(response)
                 if not busy:
-                    return reply
-                wait = retry_after(reply.headers)
+                    return response
+                wait = retry_after(response.headers)
                 if last or (wait is not None and wait > self.retry.cap):
-                    raise self._spent(reply, wait)
+                    raise self._spent(response, wait)
             else:
                 wait = None
             if wait is None:
@@ -242,13 +233,13 @@ class Courier:
             await self.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
-    def _spent(self, reply: Reply, wait: float | None) -> SourceUnavailable | QuotaExhausted:
-        if reply.status == 429:
+    def _spent(self, response: HttpResponse, wait: float | None) -> SourceUnavailable | QuotaExhausted:
+        if response.status == 429:
             when = f" for {wait:.0f} s" if wait else ""
             return QuotaExhausted(
                 f"{self.source} takes no more calls{when} (HTTP 429): wait, or use another key"
             )
-        return SourceUnavailable(f"{self.source} is not working (HTTP {reply.status}): try again later")
+        return SourceUnavailable(f"{self.source} is not working (HTTP {response.status}): try again later")
 
 
 def _limiter(limits: Limits) -> AsyncLimiter | None:

@@ -1,34 +1,28 @@
-"""What a source is, and the source that most are: JSON over HTTP."""
+"""The source that most vendors are: JSON over HTTP. A subclass says how its vendor complains."""
 
 from collections.abc import Mapping
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import orjson
 
 from proxies.catalogue.loader import Endpoint, SourceInfo
 from proxies.errors import MissingKey, ProxyError, SourceRejected, no_answer
-from proxies.fetch.cache import LARGE, Raw
-from proxies.fetch.transport import Courier, HttpxWire, Outgoing, Reply, Wire, redact
+from proxies.fetch.cache import RawAnswer
+from proxies.fetch.transport import (
+    HttpRequest,
+    HttpResponse,
+    HttpxTransport,
+    RetryingTransport,
+    Transport,
+    redact,
+)
+from proxies.fetch.worker import LARGE
 from proxies.ledger import UNREAD
 from proxies.settings import ProxySettings
 
 AGENT = "analyst-workbench/0.1 (research client; contact: set by the operator)"
-
-
-class Source(Protocol):
-    """Answers checked requests with raw JSON."""
-
-    name: str
-
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
-        """The raw answer, or a ProxyError."""
-        ...
-
-    async def aclose(self) -> None:
-        """Give back what is open."""
-        ...
 
 
 class HttpSource:
@@ -38,7 +32,7 @@ class HttpSource:
     ----------
     info : SourceInfo
     settings : ProxySettings
-    wire : Wire, optional
+    transport : Transport, optional
         Instead of httpx.
     """
 
@@ -46,14 +40,14 @@ class HttpSource:
     # what an answer without a body stands for
     empty: bytes = b""
 
-    def __init__(self, info: SourceInfo, settings: ProxySettings, wire: Wire | None = None) -> None:
+    def __init__(self, info: SourceInfo, settings: ProxySettings, transport: Transport | None = None) -> None:
         self.name = info.name
         self.info = info
         self._settings = settings
         self._secret = settings.keys.get(info.name, "")
-        self._courier = Courier(
+        self._transport = RetryingTransport(
             source=info.name,
-            wire=wire or self.wire(),
+            transport=transport or self.transport(),
             limits=info.limits,
             retry=settings.retry,
             quota=self.quota,
@@ -61,7 +55,7 @@ class HttpSource:
             sleep=settings.sleep,
         )
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer to a request.
 
         Raises
@@ -71,41 +65,43 @@ class HttpSource:
         SourceError, Refused
             The upstream failed, or says that there is no such thing.
         """
-        self.need_key()
-        payload, body = await self.ask(endpoint, self.outgoing(endpoint, params), unread=LARGE)
-        return Raw(body=body, fetched_at=self._settings.now(), read=payload is not UNREAD)
+        self.require_key()
+        _, body = await self.exchange(endpoint, self.http_request(endpoint, params), unread=LARGE)
+        return RawAnswer(body=body, fetched_at=self._settings.now())
 
-    def need_key(self) -> None:
+    def require_key(self) -> None:
         """Raise MissingKey where a key is wanted and none is set."""
         if self.info.key and not self._secret:
             raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
 
-    async def ask(self, endpoint: Endpoint, outgoing: Outgoing, *, unread: float = inf) -> tuple[Any, bytes]:
+    async def exchange(
+        self, endpoint: Endpoint, request: HttpRequest, *, unread: float = inf
+    ) -> tuple[Any, bytes]:
         """One exchange: the parsed answer and its bytes, or the error it stands for.
 
         A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
         """
-        reply = await self._courier.send(outgoing)
-        if len(reply.body) >= unread and 200 <= reply.status < 300:
-            return UNREAD, reply.body
-        body = reply.body if reply.body.strip() else self.empty
+        response = await self._transport.send(request)
+        if len(response.body) >= unread and 200 <= response.status < 300:
+            return UNREAD, response.body
+        body = response.body if response.body.strip() else self.empty
         payload, broken = _parse(body)
-        problem = self.complaint(endpoint, reply, payload)
+        problem = self.complaint(endpoint, response, payload)
         if problem is not None:
             raise problem
         if broken:
             raise SourceRejected(f"{self.name} answered with something that is not JSON")
         return payload, body
 
-    def wire(self) -> Wire:
-        """The wire this source speaks over."""
-        return HttpxWire(key=self.info.key, secret=self._secret, agent=self.info.agent or AGENT)
+    def transport(self) -> Transport:
+        """The transport this source speaks over."""
+        return HttpxTransport(key=self.info.key, secret=self._secret, agent=self.info.agent or AGENT)
 
-    def outgoing(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Outgoing:
+    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
         """The HTTP request of a call, without its key."""
         return self.build(endpoint, params)
 
-    def build(self, endpoint: Endpoint, params: Mapping[str, Any], *, url: str | None = None) -> Outgoing:
+    def build(self, endpoint: Endpoint, params: Mapping[str, Any], *, url: str | None = None) -> HttpRequest:
         """A request with its parameters in their places; ``url`` stands in for the endpoint's own."""
         url = endpoint.url if url is None else url
         query: dict[str, str] = {}
@@ -125,7 +121,7 @@ class HttpSource:
         else:
             query = {**query, **{k: _query_text(v) for k, v in fixed.items()}}
         address = "/".join(part for part in (self.base(endpoint.host), url.strip("/")) if part)
-        return Outgoing(
+        return HttpRequest(
             method=endpoint.method, url=address, query=query, json=body if endpoint.method == "POST" else None
         )
 
@@ -140,25 +136,25 @@ class HttpSource:
         parts = urlsplit(vendor)
         return f"{override}/{(parts.hostname or host).split('.')[0]}{parts.path}"
 
-    def quota(self, reply: Reply) -> bool:
-        """Whether a reply says that the plan is used up."""
-        return reply.status == 402
+    def quota(self, response: HttpResponse) -> bool:
+        """Whether a response says that the plan is used up."""
+        return response.status == 402
 
-    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
-        """The error a reply stands for, or None. Says nothing of what the upstream wrote: that may be of today."""
-        if reply.status in (401, 403):
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
+        """The error a response stands for, or None. Says nothing of what the upstream wrote: that may be of today."""
+        if response.status in (401, 403):
             variable = self.info.key.variable if self.info.key else ""
             return SourceRejected(
-                f"{self.name} refuses the key or the plan (HTTP {reply.status})"
+                f"{self.name} refuses the key or the plan (HTTP {response.status})"
                 + (f": check {variable}" if variable else "")
             )
-        if not 200 <= reply.status < 300:
+        if not 200 <= response.status < 300:
             return no_answer(self.name, endpoint.path)
         return None
 
-    def busy(self, reply: Reply) -> bool:
-        """Whether a reply of another status than 429 and 5xx asks to come back later."""
-        return reply.status in self.also_retry
+    def busy(self, response: HttpResponse) -> bool:
+        """Whether a response of another status than 429 and 5xx asks to come back later."""
+        return response.status in self.also_retry
 
     def clean(self, text: str) -> str:
         """A text without this source's key."""
@@ -166,7 +162,7 @@ class HttpSource:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._courier.wire.aclose()
+        await self._transport.transport.aclose()
 
 
 def _query_text(value: Any) -> str:
@@ -184,6 +180,3 @@ def _parse(body: bytes) -> tuple[Any, bool]:
         return orjson.loads(body), False
     except orjson.JSONDecodeError:
         return None, True
-
-
-__all__ = ["HttpSource", "Source"]

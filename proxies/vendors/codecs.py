@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from proxies.vendors import lists
+from proxies.vendors import dbnomics
+from proxies.vendors.fmp import members
 from proxies.vendors.wikipedia import codec as wikipedia
 from proxies.vendors.yahoo import codec as yahoo
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """The two ways; ``both`` says that the catalogue promises the packed shape for live calls too."""
+    """The two ways; ``live_too`` says that the catalogue promises the packed shape for live calls too."""
 
     unpack: Callable[[Any, Mapping[str, Any]], Any]
     pack: Callable[[Any, Mapping[str, Any]], Any]
-    both: bool = False
+    live_too: bool = False
 
 
 def _same(value: Any, params: Mapping[str, Any]) -> Any:
@@ -31,18 +32,18 @@ CODECS: Mapping[str, Codec] = MappingProxyType(
     {
         "": Codec(_same, _same),
         "chart": Codec(yahoo.unpack_chart, yahoo.pack_chart),
-        "actions": Codec(yahoo.unpack_actions, _same, both=True),
+        "actions": Codec(yahoo.unpack_actions, _same, live_too=True),
         "fundamentals": Codec(yahoo.unpack_fundamentals, yahoo.pack_fundamentals),
-        "grades": Codec(yahoo.unpack_grades, _same, both=True),
-        "earnings": Codec(yahoo.unpack_earnings, _same, both=True),
-        "news": Codec(yahoo.unpack_news, _same, both=True),
-        "lookup": Codec(yahoo.unpack_lookup, _same, both=True),
-        "doc_list": Codec(lists.unpack_docs, _same, both=True),
-        "dbnomics": Codec(lists.unpack_dbnomics, lists.pack_dbnomics),
-        "members": Codec(_same, lists.pack_members, both=True),
-        "wiki_page": Codec(wikipedia.unpack_wiki, wikipedia.pack_page, both=True),
-        "wiki_sections": Codec(wikipedia.unpack_wiki, wikipedia.pack_sections, both=True),
-        "wiki_revisions": Codec(wikipedia.unpack_revisions, _same, both=True),
-        "wiki_search": Codec(wikipedia.unpack_search, _same, both=True),
+        "grades": Codec(yahoo.unpack_grades, _same, live_too=True),
+        "earnings": Codec(yahoo.unpack_earnings, _same, live_too=True),
+        "news": Codec(yahoo.unpack_news, _same, live_too=True),
+        "lookup": Codec(yahoo.unpack_lookup, _same, live_too=True),
+        "doc_list": Codec(dbnomics.unpack_docs, _same, live_too=True),
+        "dbnomics": Codec(dbnomics.unpack_dbnomics, dbnomics.pack_dbnomics),
+        "members": Codec(_same, members.pack_members, live_too=True),
+        "wiki_page": Codec(wikipedia.unpack_wiki, wikipedia.pack_page, live_too=True),
+        "wiki_sections": Codec(wikipedia.unpack_wiki, wikipedia.pack_sections, live_too=True),
+        "wiki_revisions": Codec(wikipedia.unpack_revisions, _same, live_too=True),
+        "wiki_search": Codec(wikipedia.unpack_search, _same, live_too=True),
     }
 )

@@ -1,6 +1,6 @@
 """The key-free source: seven real series read from the installed package ``arch``, each with its publication delay.
 
-The files are found without running the package and read directly; frames stay in memory, keyed by file and time of
+The files are package without running the package and read directly; frames stay in memory, keyed by file and time of
 change. Every row says when it became known, and the as-of policy goes by that alone:
 
 - daily index bars (SP500, NASDAQ, VIX): at that session's close, 16:00 New York (VIX 16:15);
@@ -23,7 +23,7 @@ import orjson
 from proxies.asof.stamps import month_end
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ParameterInvalid, SourceUnavailable
-from proxies.fetch.cache import Raw
+from proxies.fetch.cache import RawAnswer
 from proxies.settings import ProxySettings
 
 
@@ -96,7 +96,7 @@ class EmbeddedSource:
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw rows of a series, or the list of series.
 
         Raises
@@ -113,8 +113,8 @@ class EmbeddedSource:
         # both bounds are checked ISO days, and so are the rows' dates
         return self._raw([row for row in rows if start <= row["date"] <= end])
 
-    def _raw(self, rows: list[dict[str, Any]]) -> Raw:
-        return Raw(body=orjson.dumps(rows), fetched_at=self._settings.now())
+    def _raw(self, rows: list[dict[str, Any]]) -> RawAnswer:
+        return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -136,10 +136,10 @@ def data_root(root: Path | None) -> Path:
     """
     if root is not None:
         return root
-    found = importlib.util.find_spec("arch")
-    if found is None or not found.submodule_search_locations:
+    package = importlib.util.find_spec("arch")
+    if package is None or not package.submodule_search_locations:
         raise SourceUnavailable("the embedded series are not here: install the package arch")
-    return Path(next(iter(found.submodule_search_locations))) / "data"
+    return Path(next(iter(package.submodule_search_locations))) / "data"
 
 
 def series_rows(root: Path | None, series_id: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused, ProxyError, SourceRejected, no_answer
-from proxies.fetch.transport import Reply
+from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
 
 
@@ -13,15 +13,15 @@ class FredSource(HttpSource):
 
     also_retry = frozenset({423})
 
-    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """FRED says 400 for a bad key, a bad value and a series without an archive for that day."""
         if (
-            reply.status == 400
+            response.status == 400
             and isinstance(payload, dict)
             and "api_key" in str(payload.get("error_message", ""))
         ):
             return SourceRejected("fred does not accept the key: check FRED_API_KEY")
-        if reply.status in (400, 404):
+        if response.status in (400, 404):
             if endpoint.as_of.policy == "vintage":
                 # "does not exist", "not yet" and "never archived" are one answer: which it is would tell
                 return CutoffRefused(
@@ -29,4 +29,4 @@ class FredSource(HttpSource):
                     "ask for another series or an earlier question"
                 )
             return no_answer(self.name, endpoint.path)
-        return super().complaint(endpoint, reply, payload)
+        return super().complaint(endpoint, response, payload)

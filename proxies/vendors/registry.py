@@ -1,47 +1,67 @@
-"""Which class answers for which source: the one place a new source is named."""
+"""Which class answers for which source: shipped ones by the table below, a package's by its plugin."""
 
 from collections.abc import Callable, Mapping
 
 from proxies.catalogue.loader import Catalogue, SourceInfo
-from proxies.fetch.transport import Wire
+from proxies.catalogue.plugins import installed_plugins
+from proxies.errors import CatalogueError
+from proxies.fetch.source import Source
+from proxies.fetch.transport import Transport
 from proxies.settings import ProxySettings
-from proxies.vendors.base import HttpSource, Source
+from proxies.vendors.base import HttpSource
+from proxies.vendors.brave import BraveSource
+from proxies.vendors.codecs import CODECS
 from proxies.vendors.embedded import EmbeddedSource
 from proxies.vendors.fmp.source import FmpSource
 from proxies.vendors.fred import FredSource
 from proxies.vendors.google_trends.source import SearchApiSource
-from proxies.vendors.markets import KalshiSource, PolymarketSource
-from proxies.vendors.web import BraveSource, ExaSource
+from proxies.vendors.kalshi import KalshiSource
+from proxies.vendors.polymarket import PolymarketSource
 from proxies.vendors.wikipedia.source import WikipediaSource
 from proxies.vendors.yahoo.source import YahooSource
 
-_HTTP: Mapping[str, type[HttpSource]] = {
+# dbnomics, exa and msd complain by status alone
+_SHIPPED: Mapping[str, type[HttpSource]] = {
     "fmp": FmpSource,
     "fred": FredSource,
     "gt": SearchApiSource,
-    "exa": ExaSource,
     "brave": BraveSource,
     "wikipedia": WikipediaSource,
     "kalshi": KalshiSource,
     "polymarket": PolymarketSource,
     "yfinance": YahooSource,
-    # dbnomics and msd complain by status alone
 }
 
 
-def open_sources(
-    catalogue: Catalogue, settings: ProxySettings, wire: Callable[[SourceInfo], Wire] | None = None
-) -> dict[str, Source]:
-    """Every source of the catalogue, ready; nothing is connected before the first call.
+def check_codecs(catalogue: Catalogue) -> None:
+    """Refuse a catalogue that cannot be answered. The loader cannot do it: codecs are the vendors' matter.
 
-    ``wire`` makes another wire than the source's own, for tests.
+    Raises
+    ------
+    CatalogueError
+        An endpoint names a codec that does not exist.
     """
+    for endpoint in catalogue:
+        if endpoint.codec not in CODECS:
+            raise CatalogueError(f"{endpoint.path}: there is no codec {endpoint.codec!r}")
+
+
+def open_sources(
+    catalogue: Catalogue,
+    settings: ProxySettings,
+    transport: Callable[[SourceInfo], Transport] | None = None,
+) -> dict[str, Source]:
+    """Every source of the catalogue, ready; nothing is connected before the first call. `open_broker` calls it.
+
+    ``transport`` makes another transport than the source's own, for tests.
+    """
+    plugins = installed_plugins()
     sources: dict[str, Source] = {}
     for info in catalogue.sources():
         if info.name == "embedded":
             sources[info.name] = EmbeddedSource(settings)
-        else:
-            sources[info.name] = _HTTP.get(info.name, HttpSource)(
-                info, settings, wire(info) if wire else None
-            )
+            continue
+        plugin = plugins.get(info.name)
+        factory = plugin.source if plugin and plugin.source else _SHIPPED.get(info.name, HttpSource)
+        sources[info.name] = factory(info, settings, transport(info) if transport else None)
     return sources

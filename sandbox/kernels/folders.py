@@ -29,7 +29,7 @@ def run_folder() -> Path:
         base = Path(tempfile.gettempdir())
         if len(str(base)) > _MAX_LENGTH:
             base = Path("/tmp")
-        sweep(base)
+        remove_orphaned_folders(base)
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
         lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -39,7 +39,7 @@ def run_folder() -> Path:
         return folder
 
 
-def sweep(base: Path) -> int:
+def remove_orphaned_folders(base: Path) -> int:
     """Remove folders of processes that are gone; return how many. Called when a process makes its own."""
     removed = 0
     for folder in base.glob(f"{_PREFIX}{os.getuid()}-*"):

@@ -35,17 +35,19 @@ CLEAN_ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",
     "TERM": "dumb",
-    "PYTHONHASHSEED": "0",
+    "PYTHONHASHSEED": "0",  # a re-run prints sets in the same order
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONNOUSERSITE": "1",
     "PYTHONSAFEPATH": "1",
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     "MPLCONFIGDIR": "/tmp/matplotlib",
+    # the fork server must have one thread: a fork copies no other, and a pool without its threads would wait for ever
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
     "NO_COLOR": "1",
+    # glibc gives each thread an arena of 64 MB of address space, and that is what the limit of a kernel counts
     "MALLOC_ARENA_MAX": "2",
 }
 
@@ -98,6 +100,7 @@ class ForkServer:
         self, *, level: str, packages: tuple[str, ...] = (), force_user_namespace: bool = False
     ) -> None:
         files = build_view(packages)
+        # packets, so that a message and its descriptors arrive together
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
@@ -113,6 +116,7 @@ class ForkServer:
         self.dead = False
         folder = kernel_folder()
         path = files.path if level == "namespaces" else (str(folder), *files.path[1:])
+        # the guard waits for this: unlike PR_SET_PDEATHSIG it does not fire when only the thread that started it ends
         manager = os.pidfd_open(os.getpid())
         try:
             self._process = subprocess.Popen(

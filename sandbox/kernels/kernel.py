@@ -27,7 +27,7 @@ from sandbox.limits.cgroups import put_into_group
 from sandbox.types import Limits
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
-_BACKLOG = 16
+_BACKLOG = 16  # connections that wait until the kernel accepts them: clients may connect before it runs
 
 
 @dataclass(slots=True)
@@ -78,15 +78,15 @@ class Endpoints:
             os.chmod(run_folder(), 0o711)  # the kernel's user must pass through; it can list nothing
         return self.home
 
-    def hand_over(self) -> None:
-        """Close our copies of the listening descriptors."""
+    def close_listeners(self) -> None:
+        """Close our copies of the listening descriptors; called when the kernel has its own."""
         for listener in self.listeners:
             listener.close()
         self.listeners.clear()
 
     def remove(self) -> None:
         """Remove the folder."""
-        self.hand_over()
+        self.close_listeners()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.home is not None:
             remove_tree(self.home)
@@ -144,6 +144,7 @@ async def start_kernel(
     endpoints = endpoints or Endpoints.make()
     api, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    # RLIMIT_NPROC counts per user, so kernels that shared one would share that limit too
     uid = next_user() if os.geteuid() == 0 and server.level != "none" else None
     home = endpoints.make_home(uid) if server.level != "namespaces" else None
     request = {
@@ -175,7 +176,7 @@ async def start_kernel(
         report = json.loads(notice or "{}")
         if not report.get("ready"):
             raise KernelStartFailed(f"the kernel did not come up: {_last_line(report, server)}")
-        endpoints.hand_over()
+        endpoints.close_listeners()
         if group is not None:
             _set_limits(group, limits, server.level)
         return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(report["steps"]), group=group)
@@ -210,7 +211,7 @@ def _last_line(report: dict[str, Any], server: ForkServer) -> str:
 
 
 async def _read_all(fd: int) -> bytes:
-    """Everything written into a pipe until its other end is closed."""
+    """Read a pipe until its other end is closed; a kernel writes its report into it and closes it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
     parts: list[bytes] = []

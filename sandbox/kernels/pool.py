@@ -38,7 +38,7 @@ class ReadyKernel:
 
 
 def recipe(spec: SessionSpec) -> Recipe:
-    """What of a specification is fixed when a kernel is forked."""
+    """The part of a specification that cannot change after the fork: a kernel in waiting fits sessions with the same one."""
     limits = spec.limits
     resources = (limits.cpu_seconds, limits.memory_mb, limits.processes, limits.disk_mb, limits.open_files)
     return spec.isolation, spec.clock, resources

@@ -49,7 +49,7 @@ class Groups:
         name = f"analyst-{identity(os.getpid())}"
         self.folders = tuple(folder / name for folder in place.folders)
         for folder in place.folders:
-            sweep(folder, tree)
+            remove_orphaned_groups(folder, tree)
         try:
             for folder in self.folders:
                 tree.make(folder)
@@ -123,7 +123,7 @@ class Groups:
         return True
 
 
-def sweep(parent: Path, tree: Tree) -> int:
+def remove_orphaned_groups(parent: Path, tree: Tree) -> int:
     """Remove the groups below `parent` whose manager is gone, and kill what still runs in them; return how many.
 
     Called when a process makes its first group: a manager that was killed could not clean up.

@@ -49,7 +49,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 class MemoryWatch:
-    """Watches one kernel against `limit_mb`; `peak` is the most it was seen to hold, in bytes.
+    """Watches the memory of one kernel against `limit_mb`.
 
     Parameters
     ----------
@@ -65,16 +65,12 @@ class MemoryWatch:
         self._files = files
         self._baseline = private_bytes(self._pid) if self._group is None else self._in_group()
         self._events = (0, 0) if self._group is None else self._group.limit_events()
-        self.peak = 0
 
     def used(self) -> int:
         """Bytes held now, beyond what every kernel begins with."""
         if self._group is None:
-            used = sum(max(0, private_bytes(pid) - self._baseline) for pid in process_tree(self._pid))
-        else:
-            used = self._in_group() - self._baseline
-        self.peak = max(self.peak, used)
-        return used
+            return sum(max(0, private_bytes(pid) - self._baseline) for pid in process_tree(self._pid))
+        return self._in_group() - self._baseline
 
     async def exceeded(self) -> bool:
         """Whether more is held now than allowed."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from proxies.hashing import canonical_json
 from sandbox.errors import JournalBroken
 from sandbox.types import CellError, CellResult, JournalCell
 
@@ -28,7 +29,7 @@ def seal_line(fields: Mapping[str, Any]) -> str:
 
 def _canonical(fields: Mapping[str, Any]) -> bytes:
     body = {key: value for key, value in fields.items() if key != "hash"}
-    return orjson.dumps(body, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    return canonical_json(body, default=str)
 
 
 class Journal:

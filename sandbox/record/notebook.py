@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox.atomic import replace_file
+from proxies.atomic import replace_file
 from sandbox.types import CellResult, JournalCell
 
 KERNELSPEC = {"name": "analyst", "display_name": "Analyst", "language": "python"}

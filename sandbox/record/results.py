@@ -16,8 +16,8 @@ _TOO_MUCH = {
 _BY_ERROR = {"[Errno 24]": "open_files", "[Errno 27]": "disk", "[Errno 28]": "disk"}
 
 
-def blame(result: CellResult, limit: str, *, died: bool) -> CellResult:
-    """The result of a cell that had ended when what it left behind was seen to be over a limit.
+def exceeded_afterwards(result: CellResult, limit: str, *, died: bool) -> CellResult:
+    """The corrected result of a cell that had ended well, and whose processes or files then exceeded a limit.
 
     Parameters
     ----------

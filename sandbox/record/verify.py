@@ -11,7 +11,6 @@ there is nothing to repeat, and whoever changed them would choose what runs.
 """
 
 import base64
-import hashlib
 import importlib
 import io
 import re
@@ -25,7 +24,8 @@ from typing import Any
 import orjson
 
 from proxies.errors import Refused
-from proxies.ledger import Answer, LedgerRow, canonical
+from proxies.hashing import content_hash
+from proxies.ledger import Answer, LedgerRow
 from sandbox.errors import JournalBroken, SandboxError
 from sandbox.manager import Sandbox
 from sandbox.record.journal import Journal, read_journal, read_lines
@@ -157,11 +157,6 @@ def last_stamp(journal: Path) -> dict[str, Any] | None:
     """The last outcome that was stamped, or None."""
     stamps = [line["facts"] for line in read_lines(journal) if line["kind"] == "stamp"]
     return stamps[-1] if stamps else None
-
-
-def content_hash(data: Any) -> str:
-    """The hash of an answer's data: SHA-256 of its canonical JSON, as the broker states it."""
-    return "sha256:" + hashlib.sha256(canonical(data)).hexdigest()
 
 
 def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:

@@ -10,8 +10,8 @@ from tests.command_line import run_cli
 from tests.fakes.browser import Watched, shot
 from tests.fakes.screens import RUN
 from workbench.engine import load_run
+from workbench.engine.wording import percent
 from workbench.synthesis import resynthesize
-from workbench.widgets.wording import percent
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,8 @@ from tests.browser.conftest import Served
 from tests.command_line import run_cli
 from tests.conftest import FinishedRun
 from tests.fakes.browser import Watched, shot
-from workbench.widgets.wording import percent, signed
+from workbench.engine.wording import percent
+from workbench.widgets.numbers import two_decimals
 
 pytestmark = pytest.mark.browser
 
@@ -61,7 +62,7 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
         line = page.locator(f'.wb-tornado [data-leaf="{row["id"]}"]')
         assert shown(line, "low") == (row["low"], percent(row["low"]))
         assert shown(line, "high") == (row["high"], percent(row["high"]))
-        assert shown(line, "weight") == (row["path_weight"], signed(row["path_weight"]))
+        assert shown(line, "weight") == (row["path_weight"], two_decimals(row["path_weight"]))
     pane = page.locator(".wb-sensitivity")
     low, high = report["reachable"]
     assert shown(pane, "reachable-low") == (low, percent(low))

@@ -4,8 +4,8 @@ import pytest
 
 from tests.fakes.browser import Lab, Watched, shot
 from tests.fakes.screens import RUN, demo_tree, make_run
+from workbench.engine.wording import percent
 from workbench.synthesis import resynthesize
-from workbench.widgets.wording import percent
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import cli_environment
-from workbench.cli import screens
+from workbench.cli.lab import lab
 
 #: What Python, Jupyter, Voila and matplotlib look for by name, as modules or as settings that are programs.
 NAMES = (
@@ -117,7 +117,7 @@ def test_jupyterlab_gets_the_data_folder_whatever_folder_it_runs_in(
     monkeypatch.setattr("os.execve", lambda path, words, env: started.append((words, env, os.getcwd())))
     monkeypatch.setenv("WORKBENCH_HOME", "relative/home")
     monkeypatch.chdir(clone)
-    screens.lab(port=None, browser=False)
+    lab(port=None, browser=False)
     ((words, environment, folder),) = started
     home = str(clone / "relative" / "home")
     assert f"--ServerApp.root_dir={home}" in words and environment["WORKBENCH_HOME"] == home and folder == "/"

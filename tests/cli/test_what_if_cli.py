@@ -94,7 +94,7 @@ def test_scenarios_are_compared_and_mixed(home: Path) -> None:
     assert [row["id"] for row in table["nodes"]] == ["P0", "P1", "P3"]
     assert [row["name"] for row in asked(home, "scenarios", RUN, "bull")["scenarios"]] == ["bull"]
     lines = run_cli(home, "scenarios", RUN).stdout.splitlines()
-    assert lines[0].split() == ["base", "65.8%"] and any(line.startswith("mix") for line in lines)
+    assert lines[1].split() == ["base", "65.8%"] and any(line.startswith("mix") for line in lines)
     assert "can take 0.25 at most" in refused(
         home, "whatif", RUN, "--set", "P3=0.1", "--scenario", "third", "--probability", "0.3"
     )

@@ -29,8 +29,8 @@ from tests.fakes.hostile_packages import (
     with_sql,
 )
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
-from workbench.cli.reasoning import import_file
-from workbench.cli.screens import lab_environment
+from workbench.cli.export import import_file
+from workbench.cli.lab import lab_environment
 from workbench.engine.evidence.package import export_run, import_run
 from workbench.engine.run.state import load_state
 from workbench.store import Store
@@ -127,7 +127,7 @@ def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Pat
     assert level != "none"
     document = json.loads(ok(place, "verify", RUN, "--json"))
     assert document == {
-        "verified": True, "cells": 4, "differing": [], "advisory": [], "isolation": level,
+        "verified": True, "proofs": 2, "cells": 4, "differing": [], "advisory": [], "isolation": level,
     }  # fmt: skip
     assert f"sealed by {level}" in ok(place, "verify", RUN, "P2")
     mode = (place / "home" / "runs" / RUN / "proofs").stat().st_mode & 0o777

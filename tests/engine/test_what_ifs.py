@@ -23,7 +23,7 @@ from workbench.engine.whatif.edits import (
     what_if,
 )
 from workbench.engine.whatif.refits import refit_nodes, refit_run
-from workbench.engine.whatif.saved import Shelf, change_scenario, save_scenario
+from workbench.engine.whatif.saved import SavedScenarios, change_scenario, save_scenario
 from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
@@ -232,14 +232,30 @@ def test_a_last_edit_that_cannot_be_kept_leaves_the_run_untouched(store: Store, 
     assert load_state(store, RUN).scenarios["bear"].edits[-2:] == tuple(edits)
 
 
-def test_the_shelf_of_a_screen_saves_new_names_only(store: Store, tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, RUN)
-    shelf.save(" calm ", [SetValue(node="P2.1", p=0.9)], author="Ann")
-    assert [row["name"] for row in shelf.table()["scenarios"]] == ["calm"]
+def test_a_screen_saves_scenarios_under_new_names_only(store: Store, tmp_path: Path) -> None:
+    saved = SavedScenarios(tmp_path, RUN)
+    table = saved.save(" calm ", [SetValue(node="P2.1", p=0.9)], author="Ann")
+    again = saved.table()
+    assert [row["name"] for row in again["scenarios"]] == ["calm"]
+    assert table == again
     with pytest.raises(UsageError, match="there already"):
-        shelf.save("calm", [SetValue(node="P2.1", p=0.1)], author="Ann")
+        saved.save("calm", [SetValue(node="P2.1", p=0.1)], author="Ann")
     with pytest.raises(UsageError, match="nothing is edited"):
-        shelf.save("other", [], author="Ann")
+        saved.save("other", [], author="Ann")
+
+
+def test_a_save_from_a_screen_folds_the_log_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folds: list[str] = []
+
+    def counted(store: Store, run_id: str) -> RunState:
+        folds.append(run_id)
+        return load_state(store, run_id)
+
+    monkeypatch.setattr("workbench.engine.whatif.saved.load_state", counted)
+    table = SavedScenarios(tmp_path, RUN).save("calm", [SetValue(node="P2.1", p=0.9)], author="Ann")
+    assert [row["name"] for row in table["scenarios"]] == ["calm"] and folds == [RUN]
 
 
 async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: Store) -> None:

@@ -324,12 +324,13 @@ class OpenAIServer:
     """The server; use it as a context manager.
 
     ``url`` is what ``--api-base`` takes. ``asked`` holds the requests that were answered in full, in order of arrival;
-    ``turned_away`` those that got a status code instead; ``unread`` bodies it could make nothing of (answered 400).
+    ``held`` those that came to a hold, answered or not yet; ``turned_away`` those that got a status code instead; ``unread`` bodies it could make nothing of (answered 400).
     """
 
     def __init__(self, policy: Policy | None = None, *, port: int = 0) -> None:
         self.policy = policy or Policy()
         self.asked: list[Asked] = []
+        self.held: list[Asked] = []
         self.turned_away: list[tuple[int, Asked]] = []
         self.unread: list[str] = []
         self.abandoned: list[Asked] = []
@@ -379,6 +380,7 @@ class OpenAIServer:
                     return status, _error(f"scripted fault {status}", "server_error"), None
         for key in keys:
             if key in self.policy.hold:
+                self.held.append(asked)
                 self.policy.hold[key].wait(120)
         if self.policy.delay:
             time.sleep(self.policy.delay)

@@ -3,7 +3,7 @@
 import pytest
 
 from proxies.asof.clock import Cutoff
-from tests.models.inprocess import Desk, analyst, ground, grow
+from tests.offline.inprocess import RecordingAsker, analyst, ground, grow
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.models.base import NodeRef
 from workbench.models.litellm_client import load_litellm
@@ -17,17 +17,17 @@ async def test_the_same_reply_through_litellm() -> None:
     litellm = load_litellm()
     model = analyst()
     register(litellm, model)
-    desk = Desk(model)
+    asker = RecordingAsker(model)
 
     async def ignore(tree: Tree) -> None:
         return None
 
     tree = await RoundsAnalyzer().analyze(
-        Tree.root_only(DEMO), cutoff=Cutoff.parse("2018-06-30"), ask=desk, on_round=ignore
+        Tree.root_only(DEMO), cutoff=Cutoff.parse("2018-06-30"), ask=asker, on_round=ignore
     )
-    await ground(model, NodeRef(id="P5", statement=tree["P5"].statement), "2018-06-30", desk=desk)
-    assert len(desk.replies) == 8
-    for request, reply in desk.replies:
+    await ground(model, NodeRef(id="P5", statement=tree["P5"].statement), "2018-06-30", asker=asker)
+    assert len(asker.replies) == 8
+    for request, reply in asker.replies:
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         response = await litellm.acompletion(model="offline/analyst", messages=messages)
         assert response.choices[0].message.content == reply.text

@@ -35,18 +35,18 @@ def test_fingerprints_are_version_and_hash_of_every_file() -> None:
 
 @given(st.text(max_size=50), st.text(max_size=50))
 def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
-    hostile = f"{reason}{{{{cutoff}}}}"
+    hostile = f"{reason}{{{{cutoff}}}}{{{{ 7*7 }}}}{{% if x %}}{{# note #}}"
     text = render("retry", reason=hostile, propositions=propositions, cutoff="C", reply_format="F").text
     assert hostile in text
     assert f"\n\n{propositions}\n\nKnowledge cutoff: C\n\nF" in text
 
 
 def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
-    given = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
-    assert "at most 20 steps" in render("step_first", max_steps=20, **given).text
-    for wrong in (None, 1.5, True, ["a"]):
+    texts = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
+    assert "at most 20 steps" in render("step_first", max_steps=20, **texts).text
+    for value in (None, 1.5, True, ["a"]):
         with pytest.raises(WrongInputs, match="max_steps"):
-            render("step_first", max_steps=wrong, **given)  # type: ignore[arg-type]
+            render("step_first", max_steps=value, **texts)  # type: ignore[arg-type]
 
 
 def test_inputs_must_be_exactly_the_declared_ones() -> None:
@@ -73,7 +73,11 @@ def test_an_unknown_prompt_lists_the_known_ones() -> None:
         (prompt_file("{{a}} {{b", "a"), "left over"),
         (prompt_file("{{a}} b}}", "a"), "left over"),
         (prompt_file("{{a}} {b}", "a"), "left over"),
-        (prompt_file("{{a}} {{ b }}", "a"), "left over"),
+        (prompt_file("{{a}} {{ b }}", "a"), r"holes \['a', 'b'\]"),
+        (prompt_file("{{a}} {{ a.upper() }}", "a"), "left over"),
+        (prompt_file("{{a}} {{ a|safe }}", "a"), "left over"),
+        (prompt_file("{{a}} {% if a %}x{% endif %}", "a"), "left over"),
+        (prompt_file("{% include 'debug.md' %}"), "left over"),
         (prompt_file("{{a}} {{B}}", "a"), "left over"),
         (prompt_file("x").replace(b"name: x", b"name: y"), "calls itself y"),
         (prompt_file("x").replace(b"version: 1", b"version: one"), "version"),

@@ -26,7 +26,7 @@ from proxies.errors import (
     SourceRejected,
     SourceUnavailable,
 )
-from proxies.fetch.transport import Courier, Limits, Outgoing, Reply, redact, retry_after
+from proxies.fetch.transport import HttpRequest, HttpResponse, Limits, RetryingTransport, redact, retry_after
 from proxies.ledger import UNREAD, Address, MemoryLedger
 from proxies.settings import ProxySettings, Retry
 from tests.fakes.upstream import Seen, Sent, Upstream
@@ -186,7 +186,7 @@ async def test_the_cache_is_bounded(vendor: Upstream, broker_of: Callable[..., B
     ask = asker(broker, "2024-06-01")
     for number in range(150):
         await ask(EOD, symbol=f"S{number}")
-    assert 0 < broker._raws.cache.stored_bytes() <= 20_000
+    assert 0 < broker._raw.cache.stored_bytes() <= 20_000
 
 
 async def test_what_is_used_stays_when_the_cache_is_full(
@@ -288,20 +288,22 @@ class _Silent:
 
     calls = 0
 
-    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
-        from proxies.fetch.transport import WireError
+    async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
+        from proxies.fetch.transport import TransportError
 
         _Silent.calls += 1
-        raise WireError("no answer in time")
+        raise TransportError("no answer in time")
 
     async def aclose(self) -> None:
         pass
 
 
 async def test_silence_is_asked_once_more_and_then_told() -> None:
-    courier = Courier(source="s", wire=_Silent(), limits=Limits(), retry=Retry(tries=4, base=0.001))
+    transport = RetryingTransport(
+        source="s", transport=_Silent(), limits=Limits(), retry=Retry(tries=4, base=0.001)
+    )
     with pytest.raises(SourceUnavailable, match="no answer in time"):
-        await courier.send(Outgoing(method="GET", url="http://s", query={}))
+        await transport.send(HttpRequest(method="GET", url="http://s", query={}))
     assert _Silent.calls == 2
 
 

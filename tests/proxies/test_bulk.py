@@ -1,4 +1,4 @@
-"""Long lists judged by their different texts: the same rows, the same counts, the same refusals as row by row."""
+"""Long lists judged by their distinct texts: the same rows, the same counts, the same refusals as row by row."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.asof import pipeline
+from proxies.answers import apply_cutoff
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import Ask, Found
-from proxies.asof.policies.base import _last_day, by_stamp
+from proxies.asof.policies import ApiRequest, Context
+from proxies.asof.policies.base import Judge, StampJudge, _last_day, by_stamp
+from proxies.asof.row_filter import RowFilter
 from proxies.asof.stamps import Stamp, known_from
 from proxies.catalogue import load_catalogue
 
@@ -28,12 +29,12 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-def settle(rows: Any, cutoff: Cutoff) -> Any:
+def filtered(rows: Any, cutoff: Cutoff) -> Any:
     try:
-        made = pipeline.settle(Ask(endpoint=EOD, params={"symbol": "A"}), cutoff, rows, Found())
+        outcome = apply_cutoff(ApiRequest(endpoint=EOD, params={"symbol": "A"}), cutoff, rows, Context())
     except Exception as error:
         return type(error), str(error)
-    return repr(made.data), made.dropped
+    return repr(outcome.data), outcome.dropped, outcome.undated
 
 
 @given(
@@ -42,19 +43,32 @@ def settle(rows: Any, cutoff: Cutoff) -> Any:
 )
 @settings(max_examples=150, deadline=None)
 def test_in_bulk_is_row_by_row(rows: list[Any], cutoff: Cutoff) -> None:
-    together = settle(rows, cutoff)
+    together = filtered(rows, cutoff)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "_in_bulk", lambda *_: None)
-        assert settle(rows, cutoff) == together
+        patch.setattr(StampJudge, "reasons", Judge.reasons)
+        assert filtered(rows, cutoff) == together
+        patch.setattr(RowFilter, "_only_judges", lambda self: False)
+        assert filtered(rows, cutoff) == together
 
 
-def test_a_long_list_is_judged_in_bulk_and_an_odd_row_sends_it_the_slow_way() -> None:
+def test_a_long_list_is_judged_in_bulk_and_an_odd_row_sends_it_the_slow_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rows = [{"date": str(date(2024, 1, 1) + timedelta(n)), "adjClose": n} for n in range(300)]
-    judge = by_stamp(Ask(endpoint=EOD, params={}), Cutoff.parse("2024-06-01"))
-    made = pipeline._in_bulk(rows, judge, EOD.fields.keys())
-    assert made is not None and made[0][-1]["date"] == "2024-05-31" and sum(made[1].values()) == 148
-    for odd in (None, {}, {"date": 1}, {"date": "2024-01-01", "unlisted": 1}):
-        assert pipeline._in_bulk([*rows, odd], judge, EOD.fields.keys()) is None
+    slow: list[int] = []
+
+    def noted(self: Judge, rows: Any) -> Any:
+        slow.append(len(rows))
+        return list(map(self.reason, rows))
+
+    monkeypatch.setattr(Judge, "reasons", noted)
+
+    def judge() -> Judge:
+        return by_stamp(ApiRequest(endpoint=EOD, params={}), Cutoff.parse("2024-06-01"))
+
+    assert sum(reason is not None for reason in judge().reasons(rows)) == 148 and slow == []
+    for odd in (None, {}, {"date": 1}):
+        assert len(judge().reasons([*rows, odd])) == 301 and slow.pop() == 301
 
 
 @given(

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxies.asof import pipeline
+from proxies.asof import policies
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import POLICIES
 from proxies.catalogue import Endpoint, load_catalogue
-from proxies.catalogue.loader import load_sources
+from proxies.catalogue.loader import CatalogueText, load_sources
 from proxies.catalogue.schema import GuardName, PolicyName
 from proxies.errors import CatalogueError, CutoffRefused
 from tests.fakes.upstream import Sent, Upstream
@@ -212,13 +212,13 @@ def test_with_a_policy_replaced_by_static_the_worlds_leak(
         return found
 
     assert leaks() == 0
-    monkeypatch.setattr(pipeline, "POLICIES", MappingProxyType({**POLICIES, policy: POLICIES["static"]}))
+    monkeypatch.setattr(policies, "POLICIES", MappingProxyType({**POLICIES, policy: POLICIES["static"]}))
     assert leaks() > 0
 
 
 def test_with_refusals_replaced_by_static_the_present_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        pipeline, "POLICIES", MappingProxyType({**POLICIES, "snapshot_refused": POLICIES["static"]})
+        policies, "POLICIES", MappingProxyType({**POLICIES, "snapshot_refused": POLICIES["static"]})
     )
     assert (
         sum(bool(run(endpoint, "2021-03-15", [0], []).leaked()) for endpoint in SNAPSHOTS)
@@ -240,7 +240,7 @@ def test_an_endpoint_without_a_policy_or_its_arguments_does_not_load() -> None:
             "hosts": {"a": "http://a"},
             "endpoints": [endpoint],
         }
-        load_sources([("s.yaml", orjson.dumps(doc).decode())])
+        load_sources([CatalogueText(name="s.yaml", text=orjson.dumps(doc).decode())])
 
     load()
     for changes in (

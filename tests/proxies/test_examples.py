@@ -13,7 +13,7 @@ from proxies.catalogue import Endpoint, api_doc, load_catalogue
 from proxies.errors import CutoffRefused
 from proxies.ledger import Address, Answer, MemoryLedger
 from tests.fakes.upstream_world import World
-from tests.proxies.worlds import WorldWire, close_loop, in_loop, settings
+from tests.proxies.worlds import WorldTransport, close_loop, in_loop, settings
 
 CATALOGUE = load_catalogue()
 # later than every window an example asks for
@@ -32,7 +32,7 @@ def example_of(endpoint: Endpoint) -> str:
 
 
 async def told(endpoint: Endpoint, path: str, params: dict[str, Any], world: World) -> Answer:
-    broker = open_broker(settings("http://world"), wire=lambda info: WorldWire(world.answer))
+    broker = open_broker(settings("http://world"), transport=lambda info: WorldTransport(world.answer))
     try:
         address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=0)
         return await broker.session(CUTOFF, MemoryLedger()).call(path, params, address)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.asof.pipeline import Settled
+from proxies.asof.row_filter import Filtered
 from proxies.fetch import paging
 from proxies.fetch.stretches import MOST_STRETCHES, Stretches
 from tests.fakes.upstream_fmp import Fmp, Share, weekdays
@@ -44,7 +44,7 @@ async def test_a_window_that_is_cut_short_comes_whole(keeps: str, oldest_first: 
 
 
 async def test_without_asking_again_the_window_would_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "Stretches", lambda params, *names: paging.Single(params))
+    monkeypatch.setattr(paging, "Stretches", lambda params, *names: paging.SinglePage(params))
     answer = await Desk(Fmp({"X": Share(CLOSES)}, most=500))(
         RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"}
     )
@@ -145,7 +145,7 @@ def fed(stretches: Stretches, *pages: list[dict[str, Any]]) -> list[Any]:
     """The joined rows of pages fed by hand; there are as many stretches as pages."""
     for page in pages:
         assert stretches.next() is not None
-        stretches.take(page, Settled(data=page))
+        stretches.add(page, Filtered(data=page))
     assert stretches.next() is None
     return list(stretches.result().data)
 

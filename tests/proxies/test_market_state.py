@@ -135,6 +135,6 @@ def test_with_the_state_told_by_todays_record_the_outcome_shows(monkeypatch: pyt
     """The guard has teeth: without it the end of trading after the cutoff gets out."""
     day = timedelta(days=1)
     market = Market(listed=T - 9 * day, opened=T - 8 * day, planned=T + 90 * day, ended=T + day)
-    monkeypatch.setattr(readjust, "stander", lambda state, cutoff: lambda row: row)
+    monkeypatch.setattr(readjust, "market_at", lambda state, cutoff: lambda row: row)
     with pytest.raises((AssertionError, KeyError)):
         statuses("kalshi", market)

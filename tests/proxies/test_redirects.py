@@ -3,8 +3,8 @@
 import pytest
 
 from proxies.catalogue.schema import Key
-from proxies.fetch.transport import HttpxWire, Outgoing, Wire
-from proxies.vendors.yahoo.source import CurlWire
+from proxies.fetch.transport import HttpRequest, HttpxTransport, Transport
+from proxies.vendors.yahoo.source import CurlTransport
 from tests.fakes.upstream import Sent, Upstream
 
 SECRET = "the-callers-own-key-0123456789"
@@ -22,9 +22,9 @@ async def test_the_key_of_a_redirected_request_stays_with_the_vendor(key: Key, s
     with Upstream(lambda seen: Sent(body=[])) as other:
         to_other = Sent(status=status, headers={"location": f"{other.url}/elsewhere"})
         with Upstream(lambda seen: to_other) as vendor:
-            wire = HttpxWire(key=key, secret=SECRET, agent="test")
+            wire = HttpxTransport(key=key, secret=SECRET, agent="test")
             try:
-                request = Outgoing(method="GET", url=f"{vendor.url}/rows", query={"symbol": "A"})
+                request = HttpRequest(method="GET", url=f"{vendor.url}/rows", query={"symbol": "A"})
                 reply = await wire.exchange(request, 10)
                 assert reply.status == status and _reached(vendor) and other.seen == []
                 assert wire._client is not None
@@ -36,13 +36,13 @@ async def test_the_key_of_a_redirected_request_stays_with_the_vendor(key: Key, s
 
 
 @pytest.mark.parametrize(
-    "wire", [CurlWire(), HttpxWire(key=None, secret="", agent="test")], ids=["curl", "httpx"]
+    "wire", [CurlTransport(), HttpxTransport(key=None, secret="", agent="test")], ids=["curl", "httpx"]
 )
-async def test_no_wire_follows_a_redirect(wire: Wire) -> None:
+async def test_no_wire_follows_a_redirect(wire: Transport) -> None:
     with Upstream(lambda seen: Sent(body=[])) as other:
         with Upstream(lambda seen: Sent(status=302, headers={"location": other.url})) as vendor:
             try:
-                reply = await wire.exchange(Outgoing(method="GET", url=vendor.url, query={}), 10)
+                reply = await wire.exchange(HttpRequest(method="GET", url=vendor.url, query={}), 10)
             finally:
                 await wire.aclose()
         assert (reply.status, len(vendor.seen), other.seen) == (302, 1, [])

@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 import pytest
 
-from proxies.asof import guards, pipeline
+from proxies import answers
+from proxies.asof import guards, policies
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import POLICIES
 from proxies.catalogue import Endpoint
-from proxies.fetch import handling
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import writer_of
 from tests.fakes.upstream_fmp import Change, Fmp, Index, Share, weekdays
@@ -127,7 +127,7 @@ def test_without_its_policy_an_endpoint_of_each_tells_the_worlds_apart(
     path = OF_EACH_POLICY[policy]
     assert set(OF_EACH_POLICY) == set(POLICIES) and _endpoint(path).as_of.policy == policy
     assert not _differ(path)
-    monkeypatch.setattr(pipeline, "POLICIES", MappingProxyType({**POLICIES, policy: POLICIES["static"]}))
+    monkeypatch.setattr(policies, "POLICIES", MappingProxyType({**POLICIES, policy: POLICIES["static"]}))
     assert _differ(path)
 
 
@@ -158,17 +158,14 @@ def test_an_answer_that_told_how_many_rows_came_late_would_tell_the_worlds_apart
     policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rule of the visible meta has teeth: with the counts of earlier versions in it the law fails."""
-    path, meta_of, done = OF_EACH_POLICY[policy], pipeline.meta_of, handling.done
-    counts: list[Any] = []
+    path, answer_of = OF_EACH_POLICY[policy], answers.answer_of
 
-    def noted(settled: Any) -> Any:
-        counts.append(settled.dropped)
-        return done(settled)
+    def telling_all(*arguments: Any) -> Any:
+        answer = answer_of(*arguments)
+        answer.meta["rows_dropped"] = sum(answer.dropped.values())
+        return answer
 
-    monkeypatch.setattr(handling, "done", noted)
-    monkeypatch.setattr(
-        pipeline, "meta_of", lambda *a, **k: {**meta_of(*a, **k), "rows_dropped": sum(counts[-1].values())}
-    )
+    monkeypatch.setattr(answers, "answer_of", telling_all)
     assert _differ(path)
 
 

@@ -16,7 +16,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.errors import Refused, SourceError
-from proxies.fetch.transport import Outgoing, Reply
+from proxies.fetch.transport import HttpRequest, HttpResponse
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings, Retry
 from proxies.vendors.registry import open_sources
@@ -45,18 +45,18 @@ SNAPSHOTS = [e for e in REST if e.as_of.policy == "snapshot_refused"]
 ASKED = [e for e in REST if e.as_of.policy != "snapshot_refused"]
 
 
-class WorldWire:
+class WorldTransport:
     """A wire that ends in a world instead of a socket."""
 
     def __init__(self, answer: Any) -> None:
         self._answer = answer
 
-    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
-        path = urlsplit(outgoing.url).path
-        body = orjson.loads(orjson.dumps(outgoing.json)) if outgoing.json is not None else None
-        sent: Sent = self._answer(Seen(outgoing.method, path, dict(outgoing.query), {}, body))
+    async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
+        path = urlsplit(request.url).path
+        body = orjson.loads(orjson.dumps(request.json)) if request.json is not None else None
+        sent: Sent = self._answer(Seen(request.method, path, dict(request.query), {}, body))
         raw = sent.body if isinstance(sent.body, bytes) else orjson.dumps(sent.body)
-        return Reply(status=sent.status, headers=sent.headers, body=raw)
+        return HttpResponse(status=sent.status, headers=sent.headers, body=raw)
 
     async def aclose(self) -> None:
         pass
@@ -136,7 +136,7 @@ def world_broker(endpoint: Endpoint, world: World) -> Broker:
     needed = SimpleNamespace(
         sources=lambda: [s for s in catalogue.sources() if s.name in (endpoint.source.name, "fmp")]
     )
-    sources = open_sources(needed, world_settings(), lambda info: WorldWire(world.answer))
+    sources = open_sources(needed, world_settings(), lambda info: WorldTransport(world.answer))
     return Broker(catalogue=catalogue, sources=sources, settings=world_settings())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.limits.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_orphan
-from sandbox.limits.cgroups import Groups, sweep
+from sandbox.limits.cgroups import Groups, remove_orphaned_groups
 from tests.fakes.cgroup2 import FakeTree
 
 US = str(os.getpid())
@@ -136,6 +136,6 @@ def test_groups_of_the_dead_are_swept_and_those_of_the_living_are_not(tree: Fake
     gone = f"analyst-{space}-{2**22 + 1}-5"
     for name in (mine, dead, elsewhere, gone, "system.slice", "analyst-x"):
         _child(tree, name, "kernel-1")
-    assert sweep(tree.top, tree) == 2
+    assert remove_orphaned_groups(tree.top, tree) == 2
     assert {folder.name for folder in tree.groups(tree.top)} == {mine, elsewhere, "system.slice", "analyst-x"}
     assert is_orphan(f"{gone}-self") and not is_orphan(f"{mine}-self")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Limits, read_journal
-from sandbox.kernels.folders import sweep
+from sandbox.kernels.folders import remove_orphaned_folders
 from sandbox.limits import cgroups
 from sandbox.limits.cgroup_tree import Tree, identity
 from tests.sandbox.conftest import LEVELS, Opener, echo
@@ -124,12 +124,12 @@ def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(managers: dict[
     assert not Path(f"/proc/{kernel}").exists()
     assert _mounts() == mounts
     for parent in parents:
-        cgroups.sweep(parent, Tree())  # what every start does
+        cgroups.remove_orphaned_groups(parent, Tree())  # what every start does
         assert not (parent / name).exists()
     cells = read_journal(managers[level].folder / "j.jsonl")
     assert [cell.result is not None for cell in cells] == [True, True, False]
     base = folder if len(str(folder)) <= 60 else Path("/tmp")
-    sweep(base)
+    remove_orphaned_folders(base)
     if base == folder:
         assert [path for path in folder.iterdir() if path.name.startswith("analyst-")] == []
 

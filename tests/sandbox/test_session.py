@@ -1,5 +1,6 @@
 import asyncio
 import os
+import secrets
 import signal
 from pathlib import Path
 
@@ -326,17 +327,25 @@ async def test_a_closed_session_says_so(open_session: Opener):
 
 async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
     session = await open_session()
-    await session.execute("import subprocess\nsubprocess.Popen(['sleep', '321'], start_new_session=True)")
+    # a command line that no other suite on this machine has: the test looks through all processes
+    command = ["sleep", f"321.{secrets.randbelow(10**9):09d}"]
+    started = await session.execute(f"import subprocess\nsubprocess.Popen({command}, start_new_session=True)")
+    assert started.status == "ok", started
     kernel = session._kernel
-    assert _processes("sleep\x00321")
+    line = "\0".join(command)
+    for _ in range(50):
+        if _processes(line):
+            break
+        await asyncio.sleep(0.02)  # for a moment after exec a process has no command line
+    assert len(_processes(line)) == 1
     await session.close()
     assert not Path(f"/proc/{kernel.process.pid}").exists()
     assert not kernel.endpoints.folder.exists()
     for _ in range(50):
-        if not _processes("sleep\x00321"):
+        if not _processes(line):
             break
         await asyncio.sleep(0.02)
-    assert not _processes("sleep\x00321")
+    assert not _processes(line)
 
 
 async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Opener):

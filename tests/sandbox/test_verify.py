@@ -9,11 +9,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
 from sandbox.record.journal import read_journal, seal_line
 from sandbox.record.notebook import render_notebook, write_notebook
-from sandbox.record.verify import content_hash, last_stamp, normalise, stamp, verify_proof
+from sandbox.record.verify import last_stamp, normalise, stamp, verify_proof
 
 
 class Recorder:

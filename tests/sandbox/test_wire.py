@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.errors import Refused, SourceUnavailable
+from proxies.errors import Refused
 from proxies.ledger import Answer
 from sandbox import Limits
 from sandbox.wire import MAX_REQUEST, BadFrame, WireServer, parse_request
@@ -274,19 +274,6 @@ async def test_a_frame_of_any_size_is_the_frame_of_the_rows(ends, rows):
         frame = await asyncio.to_thread(call.frame, path)
         pd.testing.assert_frame_equal(frame, wanted, check_dtype="date" not in frame)
         assert frame.dtypes.astype(str).tolist()[1:] == wanted.dtypes.astype(str).tolist()[1:]
-
-
-async def test_columns_that_cannot_be_made_are_a_typed_failure_and_the_wire_goes_on(ends, stub):
-    async def packer(body, content_hash):
-        raise SourceUnavailable("the process ended: ask again")
-
-    async def api(path, params, *, cell, nth):
-        return Answer(body=orjson.dumps([{"a": 1}] * 20_000), meta={"content_hash": "x"}, packer=packer)
-
-    server, call = ends(api)
-    with pytest.raises(stub.ApiUnavailable, match="ask again"):
-        await asyncio.to_thread(call.frame, "x")
-    assert len(await asyncio.to_thread(call, "x")) == 20_000 and server.failure is None
 
 
 async def test_an_answer_of_numpy_and_odd_keys_comes_through(ends):

@@ -9,11 +9,11 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
+from workbench.engine.wording import percent
 from workbench.synthesis import resynthesize
 from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
 from workbench.widgets.start import list_runs, open_dashboard
-from workbench.widgets.wording import percent
 
 
 def opened(home: Path) -> Dashboard:
@@ -130,9 +130,9 @@ def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None
     shown = opened(home)
     comm = comm_of(shown, comms)
     comm.deliver_state(selected="P3")
-    assert "&lt;body class=&quot;light&quot;" in shown.proof.value
+    assert '<body class="light"' in unescape(shown.proof.value)
     comm.deliver({"type": "ready", "dark": True})
-    assert "&lt;body class=&quot;dark&quot;" in shown.proof.value
+    assert '<body class="dark"' in unescape(shown.proof.value)
 
 
 def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:

@@ -9,18 +9,20 @@ import typer
 from typer.testing import CliRunner
 
 from tests.fakes.screens import RUN
-from workbench.cli import screens
+from workbench.cli import dashboard_server as server
+from workbench.cli.lab import lab, lab_environment
+from workbench.cli.serve import serve
 from workbench.errors import UsageError
-from workbench.widgets import server
 
 runner = CliRunner()
 
 
 @pytest.fixture
 def app() -> typer.Typer:
-    made = typer.Typer()
-    screens.register(made)
-    return made
+    app = typer.Typer()
+    app.command()(serve)
+    app.command()(lab)
+    return app
 
 
 @pytest.fixture
@@ -97,19 +99,11 @@ def test_serving_an_unknown_run_exits_2_with_one_line(
     assert len(result.stderr.strip().splitlines()) == 1 and "nobody" in result.stderr
 
 
-def test_lab_without_jupyterlab_exits_2_and_names_the_extra(
-    app: typer.Typer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = runner.invoke(app, ["lab"])
-    assert result.exit_code == 2 and "analyst-workbench[lab]" in result.stderr
-
-
 def test_lab_sees_the_analyst_kernel_of_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from jupyter_client.kernelspec import KernelSpecManager
 
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
-    found = screens.lab_environment()["JUPYTER_PATH"]
+    found = lab_environment()["JUPYTER_PATH"]
     assert found.startswith(str(tmp_path))
     monkeypatch.setenv("JUPYTER_PATH", found)
     assert "analyst" in KernelSpecManager().find_kernel_specs()

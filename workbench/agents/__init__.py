@@ -1,0 +1,1 @@
+"""The agents: analyzers break a claim down, grounders score a leaf, synthesizers combine children."""

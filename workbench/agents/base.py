@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.agents.errors import BadSetting
+from workbench.propositions.strict_json import STRICT
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
     from workbench.models.base import ModelReply, ModelRequest, NodeRef
-    from workbench.propositions import Belief, Proposition, Rule, Tree
+from workbench.propositions import Belief, Proposition, Rule, Tree
 
 
 class Asker(Protocol):
@@ -105,6 +106,8 @@ class AgentSettings:
     output_chars: int = 6000
     temperature: float | None = None
     rule_seed: int = 0
+
+    __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
         for name in ("max_leaves", "max_analyzer_rounds", "max_proof_steps", "output_chars"):

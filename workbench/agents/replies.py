@@ -131,17 +131,17 @@ def parse_step(text: str, *, first: bool = False) -> Step:
     MalformedReply
         Neither cells nor the end tag, a cell empty or not closed, or an end in the first step.
     """
-    found = find_cells(_clean(text))
-    has_code = any(cell.kind == "code" for cell in found.cells)
-    if not found.cells and not found.terminate:
+    reply = find_cells(_clean(text))
+    has_code = any(cell.kind == "code" for cell in reply.cells)
+    if not reply.cells and not reply.terminate:
         raise MalformedReply(
             f"found no <markdown_cell> or <python_cell> that starts a line, and no {TERMINATE}"
         )
-    if found.terminate and not has_code:
+    if reply.terminate and not has_code:
         if first:
             raise MalformedReply(f"{TERMINATE} is not allowed before any cell has run; send cells first")
-        return Step(cells=found.cells, end=True)
-    return Step(cells=found.cells, end_ignored=found.terminate)
+        return Step(cells=reply.cells, end=True)
+    return Step(cells=reply.cells, end_ignored=reply.terminate)
 
 
 def parse_debug(text: str) -> str:
@@ -299,7 +299,7 @@ def _expansion(shape: _GroupShape, require_polarity: bool) -> Expansion:
 
 
 def _polarities(causality: str, children: Sequence[str]) -> dict[NodeId, Polarity]:
-    found: dict[NodeId, Polarity] = {}
+    polarities: dict[NodeId, Polarity] = {}
     for child in children:
         # P1 must match neither in P10 nor in P1.1; emphasis or quotes may stand around id and word
         pattern = rf"(?<![\w.]){re.escape(child)}[*_`\"']*\s*[,:(=–-]\s*[*_`\"']*(positive|negative)\b"
@@ -307,8 +307,8 @@ def _polarities(causality: str, children: Sequence[str]) -> dict[NodeId, Polarit
         if len(words) > 1:
             raise MalformedReply(f"the causality note calls {child} both Positive and Negative; choose one")
         if words:
-            found[child] = Polarity.POSITIVE if words == {"positive"} else Polarity.NEGATIVE
-    return found
+            polarities[child] = Polarity.POSITIVE if words == {"positive"} else Polarity.NEGATIVE
+    return polarities
 
 
 def _conclusion(shape: _ConclusionShape, prose: str) -> Conclusion:
@@ -345,8 +345,8 @@ def _loads(source: str) -> Any:
     try:
         return json.loads(source, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        at = f"line {error.lineno} column {error.colno}"
-        raise MalformedReply(f"the JSON cannot be read: {error.msg} at {at} of the block") from error
+        place = f"line {error.lineno} column {error.colno}"
+        raise MalformedReply(f"the JSON cannot be read: {error.msg} at {place} of the block") from error
     except RecursionError as error:
         raise MalformedReply("the JSON is nested too deeply") from error
     except MalformedReply:

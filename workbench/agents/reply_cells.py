@@ -31,14 +31,14 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ReplyCells:
     """What a reply holds: its cells in order, and whether it asks to end the notebook outside of them."""
 
     cells: tuple[Cell, ...]
     terminate: bool
 
 
-def find_cells(text: str) -> Found:
+def find_cells(text: str) -> ReplyCells:
     """Cells of a reply in order, and whether ``<TERMINATE_NOTEBOOK>`` stands outside of them.
 
     Raises
@@ -66,7 +66,7 @@ def find_cells(text: str) -> Found:
     outside = "\n".join(prose)
     # in backticks it may be only spoken of, unless there is nothing else the reply could be for
     said = TERMINATE in outside if not cells else bool(_TERMINATE_IN_PROSE.search(outside))
-    return Found(cells=tuple(cells), terminate=said)
+    return ReplyCells(cells=tuple(cells), terminate=said)
 
 
 def _opens(text: str, opening: re.Match[str], *, after: int | None) -> bool:

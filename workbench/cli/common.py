@@ -1,17 +1,24 @@
 """What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
 
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, NoReturn, ParamSpec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
-from proxies.errors import ProxyError, Refused
+from proxies.errors import CatalogueError, ProxyError, Refused
 from sandbox.errors import IsolationUnavailable, SandboxError
 from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.store import Store
 
 P = ParamSpec("P")
 
@@ -22,6 +29,23 @@ EXPECTED = (WorkbenchError, ProxyError, SandboxError)
 
 #: Exit codes of the whole command line (README).
 DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
+
+# Arguments and options that many commands have, spelt once.
+RUN = typer.Argument(help="Run id, the beginning of one, or last.")
+JSON_OPTION = typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
+ISOLATION_OPTION = typer.Option(
+    help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here."
+)
+
+
+def open_store() -> "Store":
+    """Return the store of this environment's home; it is closed when the command ends."""
+    from workbench.settings import home_from
+    from workbench.store import Store
+
+    store = Store(home_from(os.environ))
+    at_end(store.close)
+    return store
 
 
 def emit_json(value: Any) -> None:
@@ -43,7 +67,7 @@ def exit_code(error: BaseException) -> int:
     match error:
         case WorkbenchError():
             return error.exit_code
-        case Refused():
+        case Refused() | CatalogueError():  # the latter: a file of the user's own, or an installed package
             return USAGE
         case ProxyError():
             return PROVIDER
@@ -93,6 +117,26 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
+def command_name() -> str:
+    """Return how this program can be called from the current folder, for messages that say what to type next."""
+    program = Path(sys.argv[0])
+    on_path = shutil.which("workbench")
+    if program.name == "workbench" and program.is_file():
+        if on_path is not None and Path(on_path).resolve() == program.resolve():
+            return "workbench"
+        return shlex.quote(str(program))  # as it was typed: relative to the current folder, or absolute
+    return f"{shlex.quote(sys.executable)} -m workbench.cli.main"
+
+
 def at_end(close: Callable[[], None]) -> None:
     """Have ``close`` called when the running command ends, however it ends."""
     _opened.get().callback(close)
+
+
+def leave_current_folder() -> None:
+    """Go to the root folder, so that a server and its extensions find nothing of the folder that the user stands in.
+
+    Jupyter's parts look into the current folder without being asked: Voila's extension runs ``voila.py`` there, the
+    language server extension starts programs below ``node_modules``, Voila's page takes in ``custom/custom.css``.
+    """
+    os.chdir(os.sep)

@@ -11,9 +11,29 @@ from pathlib import Path
 
 import typer
 
-from workbench.cli import data, decide, doctor, reasoning, runs, science, screens
+from workbench.cli import science
+from workbench.cli.analyze import AnalyzeCommand, analyze
+from workbench.cli.apis import api_doc, apis
+from workbench.cli.audit import audit
+from workbench.cli.call import call
+from workbench.cli.coherence import coherence
 from workbench.cli.common import say
+from workbench.cli.decide import decide
+from workbench.cli.demo import demo
+from workbench.cli.doctor import doctor
 from workbench.cli.env_file import load_keys
+from workbench.cli.export import export, import_file
+from workbench.cli.lab import lab
+from workbench.cli.noise import noise
+from workbench.cli.refit import refit
+from workbench.cli.resume import resume
+from workbench.cli.runs import list_runs
+from workbench.cli.scenarios import scenarios
+from workbench.cli.sensitivity import sensitivity
+from workbench.cli.serve import serve
+from workbench.cli.show import show
+from workbench.cli.verify import verify
+from workbench.cli.whatif import whatif
 from workbench.version import __version__
 
 app = typer.Typer(
@@ -33,14 +53,38 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
         raise typer.Exit
 
 
-for group in (runs, reasoning, decide, data, screens, science, doctor):
-    group.register(app)
+# In the order of `workbench --help`: making runs, asking them, taking them elsewhere, data, screens, the rest.
+app.command(cls=AnalyzeCommand)(analyze)
+app.command()(resume)
+app.command("runs")(list_runs)
+app.command()(show)
+app.command()(demo)
+app.command()(whatif)
+app.command()(sensitivity)
+app.command()(scenarios)
+app.command()(coherence)
+app.command()(refit)
+app.command()(noise)
+app.command()(audit)
+app.command()(verify)
+app.command("export")(export)
+app.command("import")(import_file)
+app.command()(decide)
+app.command()(apis)
+app.command("api-doc")(api_doc)
+app.command()(call)
+app.command()(serve)
+app.command()(lab)
+science.register(app)
+app.command()(doctor)
 
 
 def main() -> None:
     """Run the command line; usage errors of the options end in one line and exit code 2 too."""
     for complaint in load_keys(Path(".env"), os.environ):
         say(f"workbench: {complaint}")
+    # no Python that is started from here may import from the current folder: it may be somebody else's
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         # Without standalone mode an exit code asked for by a command is what the call returns.
         sys.exit(app(standalone_mode=False) or 0)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-_NUMBER = re.compile(r"[-+]?\d|-$|nan$")
+_NUMBER = re.compile(r"[-+]?\d|[-–]$|nan$")
 _TEXT_WIDTH = 24  # a column of longer text may be folded down to this on a narrow terminal
 
 

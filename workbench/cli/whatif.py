@@ -6,26 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import command, emit_json, say
-from workbench.cli.runs import open_store
+from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store, say
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from workbench.engine.run.asking import ModelGateway
     from workbench.engine.run.state import RunState
     from workbench.engine.whatif.edits import WhatIfResult
     from workbench.propositions.edits import Edit
     from workbench.store import Store
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(whatif)
-
-
 @command
 def whatif(
-    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, or last.")],
+    run: Annotated[str, RUN],
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="NODE=P, as often as you like; an inner node is pinned.")
     ] = None,
@@ -70,7 +63,7 @@ def whatif(
     base_seq: Annotated[
         int | None, typer.Option(help="The scenario's record this was made on (seq of `scenarios --json`).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Edit nodes and see which ancestors move; the run itself is not changed.
 
@@ -105,12 +98,12 @@ def whatif(
     if full:
         result = _full(store, state, edits, yes=yes)
     if scenario is not None:
-        kept = (*fresh, *result.rules)
+        records = (*fresh, *result.rules)
         save_scenario(
             store,
             run_id,
             scenario,
-            kept,
+            records,
             author=author,
             rationale=rationale,
             probability=probability,
@@ -124,6 +117,7 @@ def whatif(
 
 
 def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
+    from workbench.engine.gateway import open_gateway
     from workbench.engine.whatif import edits as engine
 
     plan, _ = engine.plan_full(state, edits)
@@ -131,18 +125,6 @@ def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: 
     if not yes and plan.nodes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
     return asyncio.run(engine.full_what_if(state, edits, open_gateway(store, state)))
-
-
-def open_gateway(store: "Store", state: "RunState") -> "ModelGateway":
-    """Return the way to the run's model, within what its budget leaves."""
-    from workbench.engine.run.asking import Budget, ModelGateway
-    from workbench.models.registry import open_model
-    from workbench.store import ModelLedger
-
-    state.require_own_server()
-    model = open_model(state.settings.model, api_base=state.settings.api_base)
-    ledger = ModelLedger(store)
-    return ModelGateway(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))
 
 
 def _explain(result: "WhatIfResult") -> None:

@@ -95,6 +95,7 @@ class RunView:
             "imported": self.state.imported.to_json() if self.state.imported else None,
             "status": self.state.status,
             "folder": str(self.folder),
+            **({"not_installed": absent} if (absent := self.state.not_installed()) else {}),
         }
 
 

@@ -31,7 +31,7 @@ class CostForecast:
 
 
 def forecast_cost(model: str, *, leaves: int, inner: int, trials: int = 1) -> CostForecast:
-    """What grounding and combining a planned tree will take.
+    """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def forecast_cost(model: str, *, leaves: int, inner: int, trials: int = 1) -> Co
     total = round(sum(calls.values()))
     if offline:
         return CostForecast(model_calls=total, input_tokens=0, output_tokens=0, cost_usd=0.0)
-    given = sum(count * TOKENS[stage][0] for stage, count in calls.items())
-    taken = sum(count * TOKENS[stage][1] for stage, count in calls.items())
+    tokens_in = sum(count * TOKENS[stage][0] for stage, count in calls.items())
+    tokens_out = sum(count * TOKENS[stage][1] for stage, count in calls.items())
     from workbench.models.litellm_client import price_per_token
 
     prices = price_per_token(model)
-    cost = None if prices is None else given * prices[0] + taken * prices[1]
+    cost = None if prices is None else tokens_in * prices[0] + tokens_out * prices[1]
     return CostForecast(
-        model_calls=total, input_tokens=round(given), output_tokens=round(taken), cost_usd=cost
+        model_calls=total, input_tokens=round(tokens_in), output_tokens=round(tokens_out), cost_usd=cost
     )

@@ -34,7 +34,7 @@ _KEY_NAME = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_ACCESS_KEY)$")
 
 
 def load_litellm() -> Any:
-    """The ``litellm`` module, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
+    """Return the ``litellm`` module, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     # In its default mode the import loads every name of the first .env it finds: from the current folder upwards in a
     # notebook, from the folder of the virtual environment upwards elsewhere. OPENAI_API_BASE there would send the key on.
@@ -141,7 +141,7 @@ class LiteLLMModel:
             except self._transient() as problem:
                 await self._wait_or_raise(problem, attempt)
             except self._final() as problem:
-                raise self._told(problem) from None
+                raise self._final_error(problem) from None
         if attempt > 1:
             notes.append(f"answered at attempt {attempt}")
         return self._reply(response, notes, time.monotonic() - began)
@@ -181,8 +181,8 @@ class LiteLLMModel:
 
     def _supported(self) -> set[str] | None:
         model = self._name.partition("/")[2]
-        found = self._litellm.get_supported_openai_params(model=model, custom_llm_provider=self._provider)
-        return set(found) if found else None
+        names = self._litellm.get_supported_openai_params(model=model, custom_llm_provider=self._provider)
+        return set(names) if names else None
 
     # --- failures --------------------------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ class LiteLLMModel:
         status = getattr(problem, "status_code", None)
         # LiteLLM dresses a missing key as a server error for some providers, and an empty purse as a rate limit
         if _asks_for_key(text) and not self._has_key():
-            raise self._told(problem) from None
+            raise self._final_error(problem) from None
         if "insufficient_quota" in text or (
             isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425, 429)
         ):
@@ -227,7 +227,7 @@ class LiteLLMModel:
         drawn: float = most * (0.5 + 0.5 * self._jitter())
         return min(max(drawn, _retry_after(problem)), self._retries.longest_wait)
 
-    def _told(self, problem: Exception) -> ModelError | MissingProviderKey:
+    def _final_error(self, problem: Exception) -> ModelError | MissingProviderKey:
         text = self._clean(problem)
         kinds = self._litellm.exceptions
         unlocked = isinstance(problem, kinds.AuthenticationError) or _asks_for_key(text)
@@ -295,9 +295,9 @@ class LiteLLMModel:
 
 
 def price_per_token(name: str) -> tuple[float, float] | None:
-    """US dollars per input and output token as LiteLLM lists them, or None where it lists nothing.
+    """Return US dollars per input and output token as LiteLLM lists them, or None if it lists nothing.
 
-    A listed price of zero for both is taken as "not known" unless the model is the offline one.
+    A listed price of zero for both counts as "not known" unless the model is the offline one.
     """
     if name.startswith("offline/"):
         return 0.0, 0.0
@@ -305,14 +305,14 @@ def price_per_token(name: str) -> tuple[float, float] | None:
     entry = litellm.model_cost.get(name) or litellm.model_cost.get(name.partition("/")[2])
     if entry is None or entry.get("litellm_provider", name.partition("/")[0]).split("_")[0] not in name:
         return None
-    given, taken = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if not given and not taken:
+    per_input, per_output = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if not per_input and not per_output:
         return None
-    return float(given or 0.0), float(taken or 0.0)
+    return float(per_input or 0.0), float(per_output or 0.0)
 
 
 def redact(text: str, *, extra: tuple[str | None, ...] = ()) -> str:
-    """The text with keys, and every value of a key-like environment variable, replaced by ``[key]``."""
+    """Return the text with keys, and every value of a key-like environment variable, replaced by ``[key]``."""
     values = [value for value in extra if value]
     values += [value for name, value in os.environ.items() if _KEY_NAME.search(name) and len(value) >= 6]
     for value in sorted(values, key=len, reverse=True):
@@ -328,7 +328,7 @@ def _asks_for_key(text: str) -> bool:
 
 
 def _retry_after(problem: Exception) -> float:
-    """Seconds the provider asked us to wait; 0 where it did not. LiteLLM keeps the real headers in an own field."""
+    """Return the seconds that the provider asked us to wait; 0 if it did not. LiteLLM keeps the real headers in an own field."""
     headers = getattr(problem, "litellm_response_headers", None) or {}
     try:
         return max(0.0, float(headers.get("retry-after", 0)))
@@ -347,10 +347,10 @@ def _message(message: Message) -> dict[str, Any]:
             }
             for image in message.images
         ]
-    told: dict[str, Any] = {"role": message.role, "content": content}
+    turn: dict[str, Any] = {"role": message.role, "content": content}
     if message.tool_calls:
-        told["content"] = content or None
-        told["tool_calls"] = [
+        turn["content"] = content or None
+        turn["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
@@ -359,8 +359,8 @@ def _message(message: Message) -> dict[str, Any]:
             for call in message.tool_calls
         ]
     if message.tool_call_id is not None:
-        told["tool_call_id"] = message.tool_call_id
-    return told
+        turn["tool_call_id"] = message.tool_call_id
+    return turn
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.models.base import Message, Model, ModelRequest, NodeRef, ToolCall
 from workbench.models.errors import ClaimRefused
-from workbench.models.wording import cutoff_of, nodes_of, stage_of
+from workbench.models.request_text import cutoff_of, nodes_of, stage_of
 
 PROVIDER = "offline"
 _PRICE = {
@@ -37,8 +37,8 @@ def register(litellm: Any, model: Model | None = None) -> None:
     litellm.register_model({"offline/analyst": _PRICE})
 
 
-def request_from(messages: list[dict[str, Any]], given: dict[str, Any]) -> ModelRequest:
-    """A request as in-process models take it, from chat messages and what was given beside them.
+def request_from(messages: list[dict[str, Any]], parameters: dict[str, Any]) -> ModelRequest:
+    """Return a request as in-process models take it, from chat messages and the call's other parameters.
 
     Raises
     ------
@@ -46,15 +46,17 @@ def request_from(messages: list[dict[str, Any]], given: dict[str, Any]) -> Model
         The messages state no cutoff.
     """
     turns = tuple(_turn(message) for message in messages)
-    nodes = tuple(NodeRef(id=node["id"], statement=node["statement"]) for node in given.get("nodes") or ())
-    cutoff = given.get("cutoff") or cutoff_of(turns)
+    nodes = tuple(
+        NodeRef(id=node["id"], statement=node["statement"]) for node in parameters.get("nodes") or ()
+    )
+    cutoff = parameters.get("cutoff") or cutoff_of(turns)
     if not cutoff:
         raise ClaimRefused(
             'offline/analyst needs a line "Knowledge cutoff: YYYY-MM-DD" in the last user message'
         )
     return ModelRequest(
         messages=turns,
-        stage=given.get("stage") or stage_of(turns),
+        stage=parameters.get("stage") or stage_of(turns),
         nodes=nodes or nodes_of(turns),
         cutoff=cutoff,
     )

@@ -1,4 +1,4 @@
-"""The analyzer's half of the offline analyst: a planned tree, told one level a round."""
+"""The analyze stage of the offline analyst: replies that hand over a planned tree one level a round."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _WANTED = re.compile(r"\babout (\d+)\b")
 
 
 def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Message]) -> str:
-    """The next round of an analysis: children of every planned inner node that is in the tree and not expanded.
+    """Return the reply of the next round: the children of every planned inner node that is in the tree but not expanded.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def _words(plan: Branch) -> str:
 
 def _inner(plan: Branch, tree: Mapping[str, str], root: str) -> list[tuple[str, Branch]]:
     """Planned inner nodes that stand in the tree without children."""
-    found = []
+    planned = []
     by_statement = {branch.claim.statement: branch for branch in (plan, *plan.children)}
     for node, statement in tree.items():
         branch = plan if node == root else by_statement.get(statement)
         if branch is not None and branch.children and not _children(tree, node):
-            found.append((node, branch))
-    return found
+            planned.append((node, branch))
+    return planned
 
 
 def _children(tree: Mapping[str, str], node: str) -> list[str]:
@@ -87,7 +87,7 @@ def _group(node: str, branches: Sequence[Branch]) -> dict[str, object]:
 
 def _wanted(messages: Sequence[Message]) -> int | None:
     for message in reversed(messages):
-        found = _WANTED.search(message.content) if message.role == "user" else None
-        if found:
-            return int(found[1])
+        match = _WANTED.search(message.content) if message.role == "user" else None
+        if match:
+            return int(match[1])
     return None

@@ -1,8 +1,9 @@
-"""What a claim puts into the holes of its notebook template."""
+"""From a claim to the cells of its proof notebook: the values for the holes of the template of its method."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
+from typing import Any
 
 from workbench.offline.templates import Cell, render_steps
 from workbench.questions.claims import Claim, amount, number
@@ -16,7 +17,7 @@ _REFERENCE_ROLE = (
 
 
 def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> list[list[Cell]]:
-    """The steps of the proof notebook of a claim.
+    """Return the steps of the proof notebook of a claim; the step and debug stages send them.
 
     Parameters
     ----------
@@ -32,11 +33,10 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
     method = spec_of(claim, last_day).method
     holes = _common(claim, statement=statement, cutoff=cutoff, last_day=last_day)
     holes |= _SPECIFIC[method](claim)
-    steps = render_steps(method.replace("-", "_"), holes)
-    return [[cell for cell in step if cell.source] for step in steps]
+    return render_steps(method.replace("-", "_"), holes)
 
 
-def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dict[str, str]:
+def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dict[str, Any]:
     article = claim.about.article
     known = (
         "series.index[-1]  # the last value known"
@@ -63,7 +63,7 @@ def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dic
 
 
 def _reading(claim: Claim, statement: str) -> str:
-    """The canonical sentence and notes on it, where they say more than the statement."""
+    """Return the canonical sentence and notes on it, if they say more than the statement."""
     said = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
     said += [note[0].upper() + note[1:] for note in claim.notes]
     return "".join(f"{line}.\n\n" for line in said)
@@ -73,7 +73,7 @@ def _reading(claim: Claim, statement: str) -> str:
 
 
 def _bounds(claim: Claim) -> list[str]:
-    """Lines of code that set ``low`` and ``high``."""
+    """Return lines of code that set ``low`` and ``high``, the interval in which the event happens."""
     if claim.pattern == "range":
         low, high = (_level_code(claim, value) for value in (amount(claim), claim.upper or 0.0))
         return [f"low, high = {low} - 1e-9, {high} + 1e-9  # both ends count"]
@@ -169,17 +169,11 @@ def _reverting_path(claim: Claim) -> dict[str, str]:
     }
 
 
-def _monthly(claim: Claim) -> dict[str, str]:
+def _monthly(claim: Claim) -> dict[str, Any]:
     differences = claim.about.kind == "yield"
     vintage = "; the file holds one final, seasonally adjusted vintage, so later revisions are in it"
-    names = [source.lower() for source in claim.about.sources]
-    if len(names) == 1:
-        fetch = "{{> fetch_monthly name=series}}"
-    else:
-        fetches = [f"{{{{> fetch_monthly name={name} series={name.upper()}}}}}" for name in names]
-        fetch = "\n\n".join([*fetches, f"series = ({' - '.join(names)}).dropna().round(4)"])
     return {
-        "fetch": fetch,
+        "sources": claim.about.sources,
         "published": ", and is known some days after the month" + ("" if differences else vintage),
         "x_code": "series.to_numpy()" if differences else "np.log(series.to_numpy())",
         "level_code": "series.iloc[-1] + bound" if differences else "series.iloc[-1] * np.exp(bound)",
@@ -201,7 +195,7 @@ def _nothing(claim: Claim) -> dict[str, str]:
     return {}
 
 
-_SPECIFIC: dict[str, Callable[[Claim], dict[str, str]]] = {
+_SPECIFIC: dict[str, Callable[[Claim], Mapping[str, Any]]] = {
     "endpoint": _nothing,
     "average": _nothing,
     "path": _path,

@@ -42,25 +42,25 @@ class Planner:
         self.rows = rows
         self.last_day = last_day
         self._bases: dict[Claim, float | None] = {}
-        self._taken: set[str] = set()
+        self._used: set[str] = set()
 
     def plan(self, claim: Claim) -> Branch:
-        """The claim with its children and grandchildren; no two statements are equal."""
+        """Return the claim with its children and grandchildren; no two statements are equal."""
         check(claim, self.last_day)
         base = appraise(claim, self.rows, self.last_day, only_base=True).base_rate
-        self._taken = {claim.statement}
+        self._used = {claim.statement}
         root = Branch(claim=claim, why="", base_rate=base)
         if claim.reference:
             return root
         return replace(root, children=self._children(claim, base))
 
     def base_rate(self, claim: Claim) -> float | None:
-        """Base rate of a claim, or None where it cannot be asked at this cutoff."""
+        """Return the base rate of a claim, or None if it cannot be asked at this cutoff."""
         if claim not in self._bases:
             try:
                 check(claim, self.last_day)
-                found = appraise(claim, self.rows, self.last_day, only_base=True)
-                self._bases[claim] = found.base_rate
+                appraisal = appraise(claim, self.rows, self.last_day, only_base=True)
+                self._bases[claim] = appraisal.base_rate
             except ClaimRefused:
                 self._bases[claim] = None
         return self._bases[claim]
@@ -70,7 +70,7 @@ class Planner:
     def _children(self, claim: Claim, base: float) -> tuple[Branch, ...]:
         rungs = Rungs(claim, self.rows, self.last_day)
         reference = claim.as_reference()
-        self._taken.add(reference.statement)
+        self._used.add(reference.statement)
         branches = [
             Branch(claim=reference, why="the same event, judged by its own record alone", base_rate=base)
         ]
@@ -85,9 +85,9 @@ class Planner:
     def _grown(self, branch: Branch, below: list[tuple[str, list[Claim]]]) -> Branch:
         if not below:
             return branch
-        taken = set(self._taken)
+        used_before = set(self._used)
         reference = branch.claim.as_reference()
-        self._taken.add(reference.statement)
+        self._used.add(reference.statement)
         inner = [
             Branch(
                 claim=reference,
@@ -96,11 +96,11 @@ class Planner:
             )
         ]
         for why, candidates in below:
-            found = self._pick(why, candidates, branch.base_rate)
-            if found is not None:
-                inner.append(found)
+            picked = self._pick(why, candidates, branch.base_rate)
+            if picked is not None:
+                inner.append(picked)
         if len(inner) < 3:  # a reference and one more say too little to be worth a level
-            self._taken = taken
+            self._used = used_before
             return branch
         return replace(branch, children=tuple(inner))
 
@@ -108,7 +108,7 @@ class Planner:
         """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked."""
         best: Branch | None = None
         for claim in candidates:
-            if claim.statement in self._taken:
+            if claim.statement in self._used:
                 continue
             base = self.base_rate(claim)
             if base is None:
@@ -120,10 +120,10 @@ class Planner:
             if best is None or abs(base - parent_base) < abs(best.base_rate - parent_base):
                 best = branch
         if best is not None:
-            self._taken.add(best.claim.statement)
+            self._used.add(best.claim.statement)
         return best
 
 
 def leaves(branch: Branch) -> Sequence[Branch]:
-    """Branches without children, left to right."""
+    """Return the branches without children, left to right."""
     return [branch] if not branch.children else [leaf for child in branch.children for leaf in leaves(child)]

@@ -1,4 +1,4 @@
-"""The grounder's half of the offline analyst: which cells come next, a correction, and the conclusion."""
+"""The step, debug and conclude stages of the offline analyst: the next cells, a correction, the conclusion."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.models.base import Message, NodeRef
 from workbench.models.errors import ModelRefused
-from workbench.offline.records import Record, read_records
+from workbench.offline.records import OutcomeRecord, read_records
 from workbench.offline.templates import Cell
 from workbench.questions.claims import Claim
 
@@ -14,7 +14,8 @@ TERMINATE = "<TERMINATE_NOTEBOOK>"
 
 
 def step_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) -> str:
-    """The next step of a notebook whose earlier steps stand in the dialogue, or the end of it."""
+    """Return the next step of a notebook whose earlier steps stand in the dialogue, or the end of it."""
+    # A model keeps no memory between calls (the engine replays replies), so progress is read from the dialogue.
     said = "\n".join(message.content for message in messages if message.role == "assistant")
     for step in steps:
         heading = step[0].source.splitlines()[0]
@@ -28,32 +29,34 @@ def _tagged(cell: Cell) -> str:
 
 
 def debug_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) -> str:
-    """A correction of the failed cell, by rule.
+    """Return a correction of the failed cell, by rule; the debug stage calls this.
 
-    A cell that is known is sent again as it was meant: a passing failure of the source is got past so. Where the
-    error came from the simulation or from the drawing, the cell is sent again without that part.
+    A cell of the notebook is sent again unchanged, because most failures of a data source pass. If the error came from the
+    simulation or from the drawing, the cell is sent again without that part.
     """
-    asked = next((message.content for message in reversed(messages) if message.role == "user"), "")
+    question = next((message.content for message in reversed(messages) if message.role == "user"), "")
     sources = [cell.source for step in steps for cell in step if cell.kind == "python"]
-    failed = next((source for source in sources if source in asked), None)
+    failed = next((source for source in sources if source in question), None)
     tried = [
-        source for source in sources if _without_garch(source) != source and _without_garch(source) in asked
+        source
+        for source in sources
+        if _without_garch(source) != source and _without_garch(source) in question
     ]
     if failed is None and tried:
         failed = tried[0]
     if failed is None:
         failed = _last_cell(messages) or sources[-1]
-    why, source = _mended(failed, asked)
+    why, source = _mended(failed, question)
     return f"{why}\n\n<python_cell>\n{source}\n</python_cell>"
 
 
-def _mended(source: str, asked: str) -> tuple[str, str]:
-    if "ApiRefused" in asked or "AssertionError" in asked:
+def _mended(source: str, question: str) -> tuple[str, str]:
+    if "ApiRefused" in question or "AssertionError" in question:
         # nothing may be argued around here: the same request again shows whether it stands
         return "The data door refused or showed a row that it should not; the same request once more.", source
-    if "ApiUnavailable" in asked:
+    if "ApiUnavailable" in question:
         return "The source was not there for a moment; the same request once more.", source
-    if "arch" in asked and _without_garch(source) != source:
+    if "arch" in question and _without_garch(source) != source:
         return "The GJR-GARCH fit failed, so the remaining models share its weight.", _without_garch(source)
     if "plt.subplots" in source:
         return (
@@ -106,7 +109,7 @@ def _last_cell(messages: Sequence[Message]) -> str | None:
 
 
 def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -> str:
-    """The report and the number that the cells printed.
+    """Return the report and the number that the cells printed; the conclude stage calls this.
 
     Raises
     ------
@@ -128,7 +131,7 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
     )
 
 
-def _report(record: Record, claim: Claim) -> str:
+def _report(record: OutcomeRecord, claim: Claim) -> str:
     data = record.data
     models = {str(name): float(value) for name, value in dict(data.get("models", {})).items()}
     spread = f"between {min(models.values()):.3f} and {max(models.values()):.3f}" if models else "not shown"
@@ -150,7 +153,7 @@ def _report(record: Record, claim: Claim) -> str:
     return "\n\n".join(parts)
 
 
-def _caveats(record: Record, claim: Claim) -> str:
+def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts = []
     if record.effective_windows < 12:
         doubts.append(
@@ -173,7 +176,7 @@ def _caveats(record: Record, claim: Claim) -> str:
     return "What is weak: " + "; ".join(doubts) + "."
 
 
-def _key_factor(record: Record) -> str:
+def _key_factor(record: OutcomeRecord) -> str:
     lean = record.p - record.base_rate
     word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (

@@ -151,8 +151,8 @@ def _synthesize(request: ModelRequest) -> str:
     parent, *nodes = request.nodes
     if not nodes:
         raise ClaimRefused(f"the request shows no child of {parent.id}, so there is nothing to combine")
-    asked = [message.content for message in request.messages if message.role == "user"]
-    children = read_children(asked[0] if asked else "", nodes)
+    questions = [message.content for message in request.messages if message.role == "user"]
+    children = read_children(questions[0] if questions else "", nodes)
     return linear_reply(parent, children) if request.stage == "linear" else vanilla_reply(parent, children)
 
 

@@ -15,8 +15,8 @@ _BEGIN = re.compile(r'\{"record": ?"' + re.escape(MARK) + '"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """A proposition's number and its past outcomes.
+class OutcomeRecord:
+    """A proposition's probability and its past outcomes, as a notebook printed them; weights are estimated from these.
 
     ``outcomes`` are 1, 0 or -1 (unknown) for the weekly windows whose as-of days run from ``weeks_from`` in steps
     of seven days. ``kind`` is ``leaf``, ``reference`` or ``inner``. ``data`` is the whole line, read.
@@ -33,26 +33,26 @@ class Record:
     data: Mapping[str, Any]
 
 
-def read_records(text: str) -> list[Record]:
-    """Every record in a text, in order; a line that is cut off or altered is left out."""
-    found = []
+def read_records(text: str) -> list[OutcomeRecord]:
+    """Return every record in a text, in order; a line that is cut off or altered is left out."""
+    records = []
     for match in _BEGIN.finditer(text):
         try:
             data, _ = json.JSONDecoder().raw_decode(text, match.start())
-            found.append(_record(data))
+            records.append(_record(data))
         except (ValueError, KeyError, TypeError):
-            continue  # half a line is no record; the caller says that it found none
-    return found
+            continue  # half a line is no record; the caller says that there is none
+    return records
 
 
-def _record(data: Mapping[str, Any]) -> Record:
+def _record(data: Mapping[str, Any]) -> OutcomeRecord:
     bits = str(data["bits"])
     if not re.fullmatch(r"[01x]+", bits):
         raise ValueError("outcomes are written with 0, 1 and x")
     p = float(data["p"])
     if not 0 <= p <= 1:
         raise ValueError("p lies outside [0, 1]")
-    return Record(
+    return OutcomeRecord(
         kind=str(data["kind"]),
         statement=str(data["statement"]),
         p=p,
@@ -66,12 +66,12 @@ def _record(data: Mapping[str, Any]) -> Record:
 
 
 def write_record(data: Mapping[str, Any]) -> str:
-    """The line of a record."""
+    """Return the line of a record, which ``read_records`` reads back from a report."""
     return json.dumps({"record": MARK, **data}, ensure_ascii=False, allow_nan=False)
 
 
-def common_windows(records: Iterable[Record]) -> npt.NDArray[np.int64]:
-    """Outcomes of several records side by side, shape (weeks, records), for the weeks in which all are known.
+def common_windows(records: Iterable[OutcomeRecord]) -> npt.NDArray[np.int64]:
+    """Return outcomes of several records side by side, shape (weeks, records), for the weeks in which all are known.
 
     Weeks are matched by their as-of days; grids that do not fall on the same weekday share none.
     """

@@ -21,7 +21,7 @@ _EQUITIES = ("SP500", "NASDAQ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One child to be: why it supports the parent, its candidates, and the children it may have itself."""
+    """A suggested child: why it supports the parent, its candidates, and the children it may have itself."""
 
     why: str
     candidates: list[Claim]
@@ -29,7 +29,7 @@ class Rung:
 
 
 class Rungs:
-    """Children for one claim at one cutoff."""
+    """Suggests children for one claim at one cutoff; the planner picks among their candidates by base rate."""
 
     def __init__(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> None:
         self.claim = claim
@@ -267,13 +267,13 @@ class Rungs:
             return []
         sign = 1 if up else -1
         side: Side = "above" if up else "below"
-        found = [
+        claims = [
             Claim(pattern="compare", series=name, start=start, end=end, side=side),
             Claim(pattern="compare", series=name, start=start, end=end, side=side, strict=False),
         ]
         for n in _PERCENTS:
             # a stricter claim: moves at least n % this way; a weaker one: does not move n % the other way
-            found.append(
+            claims.append(
                 Claim(
                     pattern="change",
                     series=name,
@@ -284,7 +284,7 @@ class Rungs:
                     strict=False,
                 )
             )
-            found.append(
+            claims.append(
                 Claim(
                     pattern="change",
                     series=name,
@@ -295,7 +295,7 @@ class Rungs:
                     strict=True,
                 )
             )
-        return found
+        return claims
 
     def _halves(self, name: str, up: bool) -> list[tuple[str, list[Claim]]]:
         return [
@@ -327,7 +327,7 @@ class Rungs:
 
     def _nerves(self, name: str, up: bool) -> list[tuple[str, list[Claim]]]:
         """Volatility, and for shares fear, on the side that helps."""
-        found = [
+        branches = [
             (
                 f"{'calm' if up else 'nervous'} markets {'seldom ' if up else ''}fall far",
                 self._volatilities(name, above=not up, end=self.end),
@@ -338,8 +338,8 @@ class Rungs:
             ),
         ]
         if name in _EQUITIES:
-            return found
-        return [found[0], ("credit spreads move with the cycle", self._spreads(wider=not up))]
+            return branches
+        return [branches[0], ("credit spreads move with the cycle", self._spreads(wider=not up))]
 
     def _volatilities(self, name: str, *, above: bool, end: date) -> list[Claim]:
         """Realised volatility against that of the past year first, then half points away from it."""
@@ -382,18 +382,18 @@ class Rungs:
     def _spreads(self, *, wider: bool) -> list[Claim]:
         """Not wider (wider) than at the start, then levels around the last value known."""
         side: Side = "above" if wider else "below"
-        found = [
+        claims = [
             Claim(pattern="compare", series="SPREAD", start=self.start, end=self.end, side=side, strict=wider)
         ]
         try:
             last = float(value_series("SPREAD", self.rows).iloc[-1])
         except (ClaimRefused, KeyError):
-            return found
+            return claims
         centre = round(20 * last) / 20
         grid = sorted(
             (round(0.05 * n, 2) for n in range(1, 101)), key=lambda level: (abs(level - centre), level)
         )
-        return found + [
+        return claims + [
             Claim(pattern="level", series="SPREAD", end=self.end, side=side, strict=wider, level=level)
             for level in grid
         ]
@@ -449,10 +449,10 @@ class Rungs:
 
 
 def replace_span(claim: Claim, start: date | None, end: date) -> Claim:
-    """The claim over another window."""
+    """Return the claim over another window."""
     return replace(claim, start=start, end=end, reference=False, notes=())
 
 
 def replace_level(claim: Claim, level: float) -> Claim:
-    """The claim at another level."""
+    """Return the claim at another level."""
     return replace(claim, level=level)

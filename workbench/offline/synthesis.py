@@ -1,4 +1,4 @@
-"""The synthesizer's half of the offline analyst: a linear rule from the children's reports, and nothing else.
+"""The synthesis stages of the offline analyst: a linear rule from the children's reports, and nothing else.
 
     p = b0 + 1/2 p_reference + 1/2 sum(w_i p_i)
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.models.base import NodeRef
-from workbench.offline.records import Record, common_windows, read_records, write_record
+from workbench.offline.records import OutcomeRecord, common_windows, read_records, write_record
 from workbench.offline.weights import FEWEST_WINDOWS, Weights, estimate_weights
 from workbench.questions.errors import ClaimRefused
 
@@ -27,7 +27,7 @@ class Child:
     statement: str
     p: float
     negative: bool
-    record: Record | None
+    record: OutcomeRecord | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Combination:
 
 
 def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
-    """The children of a synthesis request, from its last user message.
+    """Return the children of a synthesis request, read from a user message of it.
 
     Raises
     ------
@@ -71,21 +71,24 @@ def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
 
 
 def _shown_at(text: str, node: NodeRef) -> tuple[int, int]:
-    """Where a child stands with its statement: a line that states p, or is followed by one, goes first."""
+    """Return where a child stands with its statement: start and end of the match in the text.
+
+    Reports may quote a sibling, so a line that states p, or is followed by one that does, goes first.
+    """
     pattern = rf"^\W*{re.escape(node.id)}\b(?!\.?\d).*{re.escape(node.statement)}"
-    found = list(re.finditer(pattern, text, re.MULTILINE))
-    if not found:
+    matches = list(re.finditer(pattern, text, re.MULTILINE))
+    if not matches:
         raise ClaimRefused(f"the request does not show {node.id} with its statement, so it cannot be weighed")
-    for match in found:
+    for match in matches:
         following = text[match.end() :].lstrip(" .").split("\n", 2)
         near = match[0].replace(node.statement, "") + " " + " ".join(following[:2])
         if _P.search(near):
             return match.start(), match.end()
-    return found[0].start(), found[0].end()
+    return matches[0].start(), matches[0].end()
 
 
 def combine(children: Sequence[Child]) -> Combination:
-    """The linear rule for the children."""
+    """Return the linear rule for the children; both synthesis replies are written from it."""
     reference = next((child for child in children if child.record and child.record.kind == "reference"), None)
     others = [child for child in children if child is not reference]
     if not others and reference is not None:
@@ -157,7 +160,7 @@ def _rounded(
 
 
 def linear_reply(node: NodeRef, children: Sequence[Child]) -> str:
-    """The reply to a linear synthesis request."""
+    """Return the reply to a linear synthesis request: words, the rule's record, and the JSON that the stage asks for."""
     result = combine(children)
     body = {
         "beta": {"beta_0": result.intercept, **result.weights},
@@ -168,7 +171,7 @@ def linear_reply(node: NodeRef, children: Sequence[Child]) -> str:
 
 
 def vanilla_reply(node: NodeRef, children: Sequence[Child]) -> str:
-    """The reply to a vanilla synthesis request: the same number, without the rule."""
+    """Return the reply to a vanilla synthesis request: the same number, without the rule."""
     result = combine(children)
     body = {"p_true": round(result.p, 9), "key_factor": _key_factor(result, children)}
     return f"{_prose(node, children, result)}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"

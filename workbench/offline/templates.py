@@ -1,9 +1,8 @@
-"""Notebook templates: Markdown files in ``notebooks/``, split into steps of cells, with holes and parts.
+"""Notebook templates: Markdown files in ``notebooks/``, split into steps of cells, filled by jinja2.
 
-A template reads like the notebook it becomes. ``<!-- step -->`` ends one turn of the analyst; prose becomes a
-Markdown cell, a ```` ```python ```` fence a code cell. ``{{name}}`` is a hole, ``{{> part name=value}}`` puts
-in ``notebooks/parts/part.md``, whose holes see the same values and the given ones. A hole without a value is an
-error, and so is a part that does not exist.
+A template reads like the notebook it becomes. ``<!-- step -->`` ends one turn of the analyst; prose becomes a Markdown
+cell, a ```` ```python ```` fence a code cell. Pieces that several notebooks share are in ``notebooks/parts/`` and
+included. ``{{ "{" ~ name }}`` writes a brace in front of a hole, as an f-string in a cell needs it.
 """
 
 import re
@@ -11,10 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-_PART = re.compile(r"^([ \t]*)\{\{> (\w+)((?: \w+=(?:\{\{\w+\}\}|[\w.]+))*)\}\}", re.MULTILINE)
-_HOLE = re.compile(r"\{\{(\w+)\}\}")
+from workbench.templates import text_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+Kind = Literal["markdown", "python"]
+
 _STEP = "<!-- step -->"
 _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -23,48 +27,52 @@ _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 class Cell:
     """One cell to be sent: its kind and its source."""
 
-    kind: Literal["markdown", "python"]
+    kind: Kind
     source: str
 
 
-def render_steps(name: str, holes: Mapping[str, str]) -> list[list[Cell]]:
-    """The steps of a notebook, each a list of cells.
+def render_steps(name: str, holes: Mapping[str, Any]) -> list[list[Cell]]:
+    """Return the steps of a notebook, each a list of cells; the offline analyst sends one step a turn.
 
     Parameters
     ----------
     name : str
         A template in ``notebooks/``, without ``.md``.
     holes : mapping
-        A text for every hole of the template and its parts.
+        A value for every hole of the template and its parts.
 
     Raises
     ------
-    KeyError
+    jinja2.UndefinedError
         A hole has no value.
     """
-    return [_cells(_fill(part, holes)) for part in _read(f"{name}.md").split(_STEP)]
+    return [
+        [
+            Cell(kind=kind, source=source)
+            for kind, template in step
+            if (source := template.render(holes).strip("\n"))
+        ]
+        for step in _steps(name)
+    ]
 
 
 @cache
-def _read(path: str) -> str:
-    return files("workbench.offline").joinpath("notebooks", path).read_text(encoding="utf-8")
+def _environment() -> "Environment":
+    return text_environment("workbench.offline", "notebooks")
 
 
-def _fill(text: str, holes: Mapping[str, str]) -> str:
-    def part(found: re.Match[str]) -> str:
-        given = dict(pair.split("=", 1) for pair in found[3].split())
-        inner = {**holes, **{key: _fill(value, holes) for key, value in given.items()}}
-        return _fill(_read(f"parts/{found[2]}.md").rstrip("\n"), inner)
-
-    text = _PART.sub(part, text)
-    filled = _HOLE.sub(lambda found: holes[found[1]], text)
-    return filled if filled == text else _fill(filled, holes)
+@cache
+def _steps(name: str) -> list[list[tuple[Kind, "Template"]]]:
+    # Split before anything is filled in: a statement that holds a fence or the mark of a step stays inside its cell.
+    text = files("workbench.offline").joinpath("notebooks", f"{name}.md").read_text(encoding="utf-8")
+    return [_cell_templates(step) for step in text.split(_STEP)]
 
 
-def _cells(step: str) -> list[Cell]:
-    cells: list[Cell] = []
+def _cell_templates(step: str) -> list[tuple[Kind, "Template"]]:
+    templates: list[tuple[Kind, Template]] = []
     for number, piece in enumerate(_FENCE.split(step)):
-        source = piece.strip("\n").strip() if number % 2 == 0 else piece.rstrip("\n")
-        if source:
-            cells.append(Cell(kind="python" if number % 2 else "markdown", source=source))
-    return cells
+        kind: Kind = "python" if number % 2 else "markdown"
+        # white space at a cell's end is of no use; at its beginning it may be the indentation of code
+        source = piece.rstrip("\n") if number % 2 else piece.strip()
+        templates.append((kind, _environment().from_string(source)))
+    return templates

@@ -1,7 +1,8 @@
 """Loading and rendering prompts: one Markdown file each, front matter on top, ``{{name}}`` where an input goes.
 
-Inputs are put in once and never looked at again, so text from a model or a data source that happens to hold ``{{x}}``
-stays as it is.
+The files are jinja2 templates of the plainest kind: text and named holes, no logic, so that a reader of the file sees what a
+model sees. Inputs are values and never compiled: text from a model or a data source that holds ``{{x}}`` stays as it is.
+The agents render with :func:`render`; the run's manifest records :func:`fingerprints`.
 """
 
 import hashlib
@@ -9,13 +10,20 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
+from workbench.templates import text_environment
 
-_HOLE = re.compile(r"\{\{([a-z][a-z_]*)\}\}")
+if TYPE_CHECKING:
+    import jinja2
+
+_INPUT = re.compile(r"[a-z][a-z_]*")
+# What is left of a misspelt hole where jinja2 sees plain text; a single brace of JSON is none.
+_LEFTOVER = re.compile(r"\{\{|\}\}|(?<!\{)\{[a-z_]+\}")
 _FRONT = re.compile(r"---\n(.*?)\n---\n+", re.DOTALL)
 
 
@@ -61,7 +69,7 @@ class Prompt:
 
 
 def render(name: str, **inputs: str | int) -> Prompt:
-    """The prompt of this name with its holes filled.
+    """Return the prompt of this name with its holes filled; agents build every message with it.
 
     Parameters
     ----------
@@ -90,13 +98,23 @@ def render(name: str, **inputs: str | int) -> Prompt:
     for key, value in inputs.items():
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise WrongInputs(f"input {key} of prompt {name} is {type(value).__name__}; give text or an int")
-    text = _HOLE.sub(lambda hole: str(inputs[hole[1]]), template.body)
+    text = _compiled(name).render(inputs)
     return Prompt(text=text, name=name, version=template.version, sha256=template.sha256)
 
 
 @cache
+def _environment() -> "jinja2.Environment":
+    return text_environment("workbench.prompts")
+
+
+@cache
+def _compiled(name: str) -> "jinja2.Template":
+    return _environment().from_string(load(name).body)
+
+
+@cache
 def load(name: str) -> Template:
-    """The prompt file of this name, checked.
+    """Return the prompt file of this name, read once and checked.
 
     Raises
     ------
@@ -109,7 +127,7 @@ def load(name: str) -> Template:
 
 
 def parse(name: str, content: bytes) -> Template:
-    """The template in a prompt file's bytes.
+    """Return the template in a prompt file's bytes.
 
     Raises
     ------
@@ -128,12 +146,9 @@ def parse(name: str, content: bytes) -> Template:
     if declared.name != name:
         raise BadPromptFile(f"prompt file {name}.md calls itself {declared.name}")
     body = text[front.end() :].rstrip("\n")
-    holes = set(_HOLE.findall(body))
+    holes = _holes(name, body)
     if holes != set(declared.inputs) or len(declared.inputs) != len(set(declared.inputs)):
         raise BadPromptFile(f"prompt {name} declares {sorted(declared.inputs)} but has holes {sorted(holes)}")
-    left = re.search(r"\{\{|\}\}|(?<!\{)\{[a-z_]+\}", _HOLE.sub("", body))
-    if left:
-        raise BadPromptFile(f"prompt {name} has {left[0]!r} left over; a hole is written {{{{name}}}}")
     return Template(
         name=name,
         version=declared.version,
@@ -144,13 +159,39 @@ def parse(name: str, content: bytes) -> Template:
     )
 
 
+def _holes(name: str, body: str) -> set[str]:
+    """Return the names of a body's holes; raises ``BadPromptFile`` for anything that is neither text nor a hole."""
+    from jinja2 import TemplateSyntaxError, nodes
+
+    try:
+        statements = _environment().parse(body).body
+    except TemplateSyntaxError as error:
+        raise _left_over(name, str(error.message)) from error
+    holes: set[str] = set()
+    for statement in statements:
+        if not isinstance(statement, nodes.Output):
+            raise _left_over(name, "{% ... %}")
+        for node in statement.nodes:
+            if isinstance(node, nodes.Name) and _INPUT.fullmatch(node.name):
+                holes.add(node.name)
+            elif not isinstance(node, nodes.TemplateData):
+                raise _left_over(name, str(getattr(node, "name", "an expression")))
+            elif fragment := _LEFTOVER.search(node.data):
+                raise _left_over(name, fragment[0])
+    return holes
+
+
+def _left_over(name: str, fragment: str) -> BadPromptFile:
+    return BadPromptFile(f"prompt {name} has {fragment!r} left over; a hole is written {{{{name}}}}")
+
+
 @cache
 def names() -> tuple[str, ...]:
-    """Names of all prompts, sorted."""
-    found = (item.name for item in files("workbench.prompts").iterdir())
-    return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
+    """Return the names of all prompts, sorted."""
+    entries = (entry.name for entry in files("workbench.prompts").iterdir())
+    return tuple(sorted(entry.removesuffix(".md") for entry in entries if entry.endswith(".md")))
 
 
 def fingerprints() -> dict[str, dict[str, str | int]]:
-    """Version and file hash of every prompt, for a run's manifest."""
+    """Return version and file hash of every prompt; a run's manifest records them."""
     return {name: {"version": load(name).version, "sha256": load(name).sha256} for name in names()}

@@ -1,0 +1,1 @@
+"""Claims that a rule can decide, and exams made of questions."""

@@ -75,7 +75,7 @@ def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Ser
 
 
 def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
-    """Values of one known series by day, oldest first, gaps left out."""
+    """Return the values of one known series by day, oldest first, gaps left out."""
     parts = [_column(rows[source]) for source in SERIES[name].sources]
     series = parts[0] if len(parts) == 1 else (parts[0] - parts[1]).dropna().round(4)
     if series.empty:
@@ -91,7 +91,7 @@ def _column(rows: Rows) -> pd.Series:
 
 
 def spec_of(claim: Claim, last_day: date) -> LeafSpec:
-    """The claim as the leaf models take it: method, window, interval."""
+    """Return the claim as the leaf models take it: method, window, interval."""
     method = _method(claim)
     logs = not (claim.about.monthly and claim.about.kind == "yield")
     low, high = _interval(claim)
@@ -148,7 +148,7 @@ def _interval(claim: Claim) -> tuple[float, float]:
 def appraise(
     claim: Claim, rows: Mapping[str, Rows], last_day: date, *, only_base: bool = False
 ) -> LeafEstimate:
-    """Probability and base rate of a claim from the rows visible at the cutoff.
+    """Return the probability and base rate of a claim from the rows visible at the cutoff; the planner compares base rates.
 
     Raises
     ------
@@ -165,12 +165,12 @@ def appraise(
 
 
 def unsettled(claim: Claim) -> bool:
-    """Whether the claim's reading needs a visible value: a touched level, a yield's change in percent."""
+    """Return whether the reading of a claim needs a visible value: a touched level, a yield's change in percent."""
     return claim.side == "toward" or (claim.pattern == "change" and claim.about.kind == "yield")
 
 
 def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
-    """The claim with a touch's side chosen and a yield's percentage turned into a level, from visible rows."""
+    """Return the claim with a touch's side chosen and a yield's percentage turned into a level, from visible rows."""
     if not unsettled(claim):
         return claim
     series, _ = series_of(claim, rows)
@@ -187,12 +187,12 @@ def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
 
 
 def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
-    """Share of past windows of the claim's kind, known at the cutoff, in which it came true; in [0, 1]."""
+    """Return the share of past windows of the claim's kind, known at the cutoff, in which it came true; in [0, 1]."""
     return appraise(claim, rows, last_day, only_base=True).base_rate
 
 
 def value_on(name: str, series: pd.Series, day: date) -> float | None:
-    """A series' value on a date: the last one on or before it, at most five days old; monthly: that month's.
+    """Return a series' value on a date: the last one on or before it, at most five days old; monthly: that month's.
 
     None where there is no such value.
     """
@@ -206,7 +206,7 @@ def value_on(name: str, series: pd.Series, day: date) -> float | None:
 
 
 def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
-    """How the claim came out, from the full rows; ``last_day`` is the last day visible at the claim's cutoff.
+    """Return how the claim came out, from the full rows; ``last_day`` is the last day visible at the claim's cutoff.
 
     Raises
     ------

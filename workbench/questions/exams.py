@@ -142,8 +142,8 @@ class Exam:
                 unsafe=int(document["unsafe"]),
                 strata={str(k): int(v) for k, v in document["strata"].items()},
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-            raise ExamError(f"an exam with a broken field: {wrong}") from wrong
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ExamError(f"an exam with a broken field: {error}") from error
         if document.get("digest") != exam.digest:
             raise ExamError(
                 f"exam {exam.rules.name!r}: its list of events does not fit its digest; build it again"
@@ -151,15 +151,15 @@ class Exam:
         return exam
 
 
-def training_cutoff(model: str, given: str | None = None) -> date | None:
-    """Last day that may be in a model's training data; None for a model that has none.
+def training_cutoff(model: str, override: str | None = None) -> date | None:
+    """Return the last day that may be in a model's training data; None for a model that has none.
 
     Parameters
     ----------
     model : str
         Name, with or without its provider (``openai/gpt-5.4``).
-    given : str, optional
-        ISO date or month that overrides the table.
+    override : str, optional
+        ISO date or month that goes before the table.
 
     Raises
     ------
@@ -173,24 +173,24 @@ def training_cutoff(model: str, given: str | None = None) -> date | None:
     >>> training_cutoff("anything", "2024-06-01")
     datetime.date(2024, 6, 1)
     """
-    text = given
+    text = override
     if text is None:
         rows = cutoff_table()
         bare = model.rsplit("/", 1)[-1]
-        found = [row for row in rows if fnmatchcase(model, row["match"]) or fnmatchcase(bare, row["match"])]
-        if not found:
+        matches = [row for row in rows if fnmatchcase(model, row["match"]) or fnmatchcase(bare, row["match"])]
+        if not matches:
             known = ", ".join(row["match"] for row in rows)
             raise ExamError(
                 f"no training cutoff is known for {model!r}; give --model-cutoff DATE (known: {known})"
             )
-        text = str(found[0]["cutoff"])
+        text = str(matches[0]["cutoff"])
     if text == "never":
         return None
     return _day(text, last=True)
 
 
 def cutoff_table() -> list[dict[str, str]]:
-    """Rows ``match, cutoff, source`` of the packaged table of training cutoffs.
+    """Return the rows ``match, cutoff, source`` of the packaged table of training cutoffs.
 
     Examples
     --------
@@ -211,22 +211,22 @@ def _day(text: str, *, last: bool = False) -> date:
             end = calendar.monthrange(first.year, first.month)[1]
             return first.replace(day=end) if last else first
         return date.fromisoformat(text)
-    except ValueError as wrong:
-        raise ExamError(f"{text!r} is neither a date (2025-10-26) nor a month (2025-10)") from wrong
+    except ValueError as error:
+        raise ExamError(f"{text!r} is neither a date (2025-10-26) nor a month (2025-10)") from error
 
 
 def _days(events: Events, column: str) -> Any:
     text = events.text(column)
     try:
         return text.astype("datetime64[D]")
-    except ValueError as wrong:
+    except ValueError as error:
         for row, value in enumerate(text):
             try:
                 np.datetime64(str(value), "D")
             except ValueError:
                 raise ExamError(
                     f"{events.path}, row {row + 1}, column {column!r}: {value!r} is not a date"
-                ) from wrong
+                ) from error
         raise
 
 
@@ -247,7 +247,7 @@ def _rank(seed: int, question: str) -> bytes:
 
 
 def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
-    """Questions wanted of each stratum."""
+    """Return how many questions are wanted of each stratum."""
     left = {name: max(size - rules.offset, 0) for name, size in sizes.items()}
     if rules.per_stratum is not None:
         return {name: min(rules.per_stratum, size) for name, size in left.items()}
@@ -268,7 +268,7 @@ def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
 
 
 def build_exam(events: Events, rules: ExamRules) -> Exam:
-    """The exam that the rules choose from a file of events.
+    """Return the exam that the rules choose from a file of events; `exam build` saves it.
 
     Parameters
     ----------
@@ -339,17 +339,17 @@ def _chosen(events: Events, rows: IntArray, rules: ExamRules) -> IntArray:
     members: dict[str, list[str]] = {}
     for question, stratum in home.items():
         members.setdefault(stratum, []).append(question)
-    wanted = _take({name: len(found) for name, found in sorted(members.items())}, rules)
+    wanted = _take({name: len(questions) for name, questions in sorted(members.items())}, rules)
     picked: set[str] = set()
-    for stratum, found in members.items():
-        order = sorted(found, key=lambda question: _rank(rules.seed, question))
+    for stratum, questions in members.items():
+        order = sorted(questions, key=lambda question: _rank(rules.seed, question))
         picked.update(order[rules.offset : rules.offset + wanted[stratum]])
     chosen = [int(row) for row in rows if str(events.question[row]) in picked]
     return np.array(chosen, dtype=np.int64)
 
 
 def load_exam(text: str) -> Exam:
-    """The exam in a JSON text.
+    """Return the exam in a JSON text.
 
     Raises
     ------
@@ -358,8 +358,8 @@ def load_exam(text: str) -> Exam:
     """
     try:
         return Exam.from_json(json.loads(text))
-    except json.JSONDecodeError as wrong:
-        raise ExamError(f"not JSON: {wrong}") from wrong
+    except json.JSONDecodeError as error:
+        raise ExamError(f"not JSON: {error}") from error
 
 
 def saved_exams(folder: Path) -> tuple[list[Exam], dict[str, str]]:

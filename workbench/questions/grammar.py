@@ -87,11 +87,11 @@ _RELATIONS: dict[str, tuple[Side, bool]] = {
     "less than": ("below", True),
 }
 
-_Found = re.Match[str]
+_Match = re.Match[str]
 
 
 def read_claim(text: str) -> Claim:
-    """The claim a sentence states.
+    """Return the claim that a sentence states; the offline analyst reads every statement through this.
 
     Parameters
     ----------
@@ -116,9 +116,9 @@ def read_claim(text: str) -> Claim:
         return replace(read_claim(words[len(REFERENCE) :]), reference=True, notes=())
     plain = _plain(words)
     for pattern, build in _PATTERNS:
-        found = pattern.fullmatch(plain)
-        if found:
-            return _checked(build(found))
+        match = pattern.fullmatch(plain)
+        if match:
+            return _checked(build(match))
     raise ClaimRefused(f"{_reason(plain)}: {words!r}; {CAN_DO}")
 
 
@@ -138,7 +138,7 @@ def _reason(plain: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """The sentence in the small alphabet of the patterns."""
+    """Return the sentence in the small alphabet of the patterns."""
     text = words.rstrip(".?! ").lower()
     text = re.sub(r"^(?:will|does|do|is it true that|it is true that)\s+", "", text)
     text = _dates(replace_names(text))
@@ -153,17 +153,17 @@ def _plain(words: str) -> str:
 
 
 def _dates(text: str) -> str:
-    def iso(found: _Found) -> str:
-        return _token(int(found[1]), int(found[2]), int(found[3]), found[0])
+    def iso(match: _Match) -> str:
+        return _token(int(match[1]), int(match[2]), int(match[3]), match[0])
 
-    def day_month(found: _Found) -> str:
-        return _token(int(found["y"]), _MONTHS[found["m"]], int(found["d"]), found[0])
+    def day_month(match: _Match) -> str:
+        return _token(int(match["y"]), _MONTHS[match["m"]], int(match["d"]), match[0])
 
-    def month(found: _Found) -> str:
-        return "{" + month_end(date(int(found["y"]), _MONTHS[found["m"]], 1)).isoformat() + "}"
+    def month(match: _Match) -> str:
+        return "{" + month_end(date(int(match["y"]), _MONTHS[match["m"]], 1)).isoformat() + "}"
 
-    def quarter(found: _Found) -> str:
-        return "{" + month_end(date(int(found["y"]), 3 * int(found["q"]), 1)).isoformat() + "}"
+    def quarter(match: _Match) -> str:
+        return "{" + month_end(date(int(match["y"]), 3 * int(match["q"]), 1)).isoformat() + "}"
 
     named = _MONTH.replace("(", "(?P<m>", 1)
     year = r"(?P<y>\d{4})"
@@ -182,21 +182,21 @@ def _token(year: int, month: int, day: int, written: str) -> str:
         raise ClaimRefused(f"{written} is not a day of the calendar; write dates as YYYY-MM-DD") from None
 
 
-def _day(found: _Found, name: str) -> date | None:
-    groups = found.groupdict()
+def _day(match: _Match, name: str) -> date | None:
+    groups = match.groupdict()
     text = groups.get(name) or (groups.get("end2") if name == "end" else None)
     return date.fromisoformat(text) if text else None
 
 
-def _end(found: _Found) -> date:
-    day = _day(found, "end")
+def _end(match: _Match) -> date:
+    day = _day(match, "end")
     if day is None:
-        raise ValueError(f"pattern without an end date: {found.re.pattern}")
-    return day - timedelta(days=1) if found.groupdict().get("by") == "before" else day
+        raise ValueError(f"pattern without an end date: {match.re.pattern}")
+    return day - timedelta(days=1) if match.groupdict().get("by") == "before" else day
 
 
-def _value(found: _Found, name: str = "level") -> float:
-    return float(found[name].replace(",", ""))
+def _value(match: _Match, name: str = "level") -> float:
+    return float(match[name].replace(",", ""))
 
 
 def _flip(side: Side, strict: bool, negated: bool) -> tuple[Side, bool]:
@@ -205,95 +205,95 @@ def _flip(side: Side, strict: bool, negated: bool) -> tuple[Side, bool]:
     return ("below" if side == "above" else "above"), not strict
 
 
-def _relation(found: _Found) -> tuple[Side, bool]:
-    side, strict = _RELATIONS.get(found["rel"], ("above", True))
-    return _flip(side, strict, bool(found.groupdict().get("neg")))
+def _relation(match: _Match) -> tuple[Side, bool]:
+    side, strict = _RELATIONS.get(match["rel"], ("above", True))
+    return _flip(side, strict, bool(match.groupdict().get("neg")))
 
 
-def _series(found: _Found, pattern: Pattern, **fields: object) -> Claim:
-    values = {"pattern": pattern, "series": found["series"], "end": _end(found), **fields}
+def _series(match: _Match, pattern: Pattern, **fields: object) -> Claim:
+    values = {"pattern": pattern, "series": match["series"], "end": _end(match), **fields}
     return Claim(**values)  # type: ignore[arg-type]
 
 
-def _compare(found: _Found) -> Claim:
-    side, strict = ("above", True) if found["word"] in ("higher", "wider", "up") else ("below", True)
-    side, strict = _flip(side, strict, bool(found["neg"]) != bool(found["no"]))  # type: ignore[arg-type]
-    return _series(found, "compare", start=_day(found, "start"), side=side, strict=strict)
+def _compare(match: _Match) -> Claim:
+    side, strict = ("above", True) if match["word"] in ("higher", "wider", "up") else ("below", True)
+    side, strict = _flip(side, strict, bool(match["neg"]) != bool(match["no"]))  # type: ignore[arg-type]
+    return _series(match, "compare", start=_day(match, "start"), side=side, strict=strict)
 
 
-def _compare_own(found: _Found) -> Claim:
-    side, strict = _relation(found)
-    return _series(found, "compare", start=_day(found, "start"), side=side, strict=strict)
+def _compare_own(match: _Match) -> Claim:
+    side, strict = _relation(match)
+    return _series(match, "compare", start=_day(match, "start"), side=side, strict=strict)
 
 
-def _level(found: _Found) -> Claim:
-    side, strict = _relation(found)
-    return _series(found, "level", level=_value(found), side=side, strict=strict)
+def _level(match: _Match) -> Claim:
+    side, strict = _relation(match)
+    return _series(match, "level", level=_value(match), side=side, strict=strict)
 
 
-def _average(found: _Found) -> Claim:
-    side, _ = _relation(found)
-    level = float(found["level"]) if found["level"] else None
-    if level and found["neg"]:
+def _average(match: _Match) -> Claim:
+    side, _ = _relation(match)
+    level = float(match["level"]) if match["level"] else None
+    if level and match["neg"]:
         raise ClaimRefused(f"say it without the negation, as N % above or below the average; {CAN_DO}")
-    return _series(found, "average", side=side, strict=not level, level=level)
+    return _series(match, "average", side=side, strict=not level, level=level)
 
 
-def _range(found: _Found) -> Claim:
-    low, high = sorted((_value(found), _value(found, "upper")))
-    return _series(found, "range", level=low, upper=high, strict=False)
+def _range(match: _Match) -> Claim:
+    low, high = sorted((_value(match), _value(match, "upper")))
+    return _series(match, "range", level=low, upper=high, strict=False)
 
 
-def _change(found: _Found) -> Claim:
-    up = re.fullmatch(_UP, found["verb"]) is not None
-    side, strict = _flip("above" if up else "below", False, bool(found["neg"]))
-    level = _value(found) * (1 if up else -1)
-    return _series(found, "change", start=_day(found, "start"), level=level, side=side, strict=strict)
+def _change(match: _Match) -> Claim:
+    up = re.fullmatch(_UP, match["verb"]) is not None
+    side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
+    level = _value(match) * (1 if up else -1)
+    return _series(match, "change", start=_day(match, "start"), level=level, side=side, strict=strict)
 
 
-def _direction(found: _Found) -> Claim:
-    up = re.fullmatch(_UP, found["verb"]) is not None
-    side, strict = _flip("above" if up else "below", True, bool(found["neg"]))
-    return _series(found, "compare", start=_day(found, "start"), side=side, strict=strict)
+def _direction(match: _Match) -> Claim:
+    up = re.fullmatch(_UP, match["verb"]) is not None
+    side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
+    return _series(match, "compare", start=_day(match, "start"), side=side, strict=strict)
 
 
-def _touch(found: _Found) -> Claim:
-    word = found["rel"] or ""
+def _touch(match: _Match) -> Claim:
+    word = match["rel"] or ""
     side: Side = "toward" if not word else "above" if word in ("above", "at or above", "over") else "below"
-    notes = ("'by' is read as: on at least one day up to and including that date",) * (found["by"] == "by")
-    claim = _series(found, "touch", level=_value(found), side=side, strict=False, never=bool(found["neg"]))
+    notes = ("'by' is read as: on at least one day up to and including that date",) * (match["by"] == "by")
+    claim = _series(match, "touch", level=_value(match), side=side, strict=False, never=bool(match["neg"]))
     return replace(claim, notes=notes)
 
 
-def _drawdown(found: _Found) -> Claim:
-    down = found["word"] in ("below", "under") or re.fullmatch(_DOWN, found["verb"]) is not None
-    level = -_value(found) if down else _value(found)
+def _drawdown(match: _Match) -> Claim:
+    down = match["word"] in ("below", "under") or re.fullmatch(_DOWN, match["verb"]) is not None
+    level = -_value(match) if down else _value(match)
     side: Side = "below" if down else "above"
-    never = bool(found["neg"])
+    never = bool(match["neg"])
     return _series(
-        found, "drawdown", start=_day(found, "start"), level=level, side=side, strict=False, never=never
+        match, "drawdown", start=_day(match, "start"), level=level, side=side, strict=False, never=never
     )
 
 
-def _volatility(found: _Found) -> Claim:
-    side, _ = _relation(found)
+def _volatility(match: _Match) -> Claim:
+    side, _ = _relation(match)
     strict = side == "above"
     return _series(
-        found, "volatility", start=_day(found, "start"), level=_value(found), side=side, strict=strict
+        match, "volatility", start=_day(match, "start"), level=_value(match), side=side, strict=strict
     )
 
 
-def _relative(found: _Found) -> Claim:
-    up = not found["verb"].startswith(("under", "lag", "trail"))
-    side, strict = _flip("above" if up else "below", True, bool(found["neg"]))
+def _relative(match: _Match) -> Claim:
+    up = not match["verb"].startswith(("under", "lag", "trail"))
+    side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
     return _series(
-        found, "relative", other=found["other"], start=_day(found, "start"), side=side, strict=strict
+        match, "relative", other=match["other"], start=_day(match, "start"), side=side, strict=strict
     )
 
 
 def _rule(
-    expression: str, build: Callable[[_Found], Claim]
-) -> tuple[re.Pattern[str], Callable[[_Found], Claim]]:
+    expression: str, build: Callable[[_Match], Claim]
+) -> tuple[re.Pattern[str], Callable[[_Match], Claim]]:
     # series names are upper-case in the alphabet, everything else is lower-case
     return re.compile(expression), build
 
@@ -303,7 +303,7 @@ _PATTERNS = [
     _rule(
         rf"{_S} {_NOT}{_V}(?P<no>no |not )?(?P<word>higher|lower|wider|narrower|up|down) (?:on|in|by|at) {_D} than "
         rf"(?:it (?:did|was|closed) )?(?:(?:on|in|at) {_D0}|its {_D0.replace('start', 'start2')} close|the last value known)",
-        lambda found: _compare(found),
+        _compare,
     ),
     _rule(rf"{_S} {_NOT}{_V}{_RELATION} its {_D0} (?:close|level|value) {_ON} {_D}", _compare_own),
     _rule(
@@ -345,7 +345,7 @@ _PATTERNS = [
 
 
 def _checked(claim: Claim) -> Claim:
-    """The claim, unless its parts do not fit each other."""
+    """Return the claim; raises ``ClaimRefused`` if its parts do not fit each other."""
     if claim.start is not None and claim.start >= claim.end:
         raise ClaimRefused(
             f"the claim ends on {claim.end}, not after its start on {claim.start}; swap the two dates"

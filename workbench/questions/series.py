@@ -138,7 +138,7 @@ _NAMES = [(series.id, re.compile(series.pattern, re.IGNORECASE)) for series in S
 
 
 def replace_names(text: str) -> str:
-    """The text with every known series written as ``<ID>``, an article before it swallowed.
+    """Return the text with every known series written as ``<ID>``, an article before it swallowed.
 
     Examples
     --------
@@ -151,11 +151,11 @@ def replace_names(text: str) -> str:
 
 
 def month_end(day: date) -> date:
-    """The last day of the month a day falls in."""
+    """Return the last day of the month that a day falls in."""
     following = date(day.year + (day.month == 12), day.month % 12 + 1, 1)
     return date.fromordinal(following.toordinal() - 1)
 
 
 def data_end(series: Series) -> date:
-    """The last day on which the series still has a value: for a monthly one, the end of its last month."""
+    """Return the last day on which the series still has a value: for a monthly one, the end of its last month."""
     return month_end(series.last) if series.monthly else series.last

@@ -4,89 +4,23 @@
 committed before anyone is told of it: what a reader has seen survives ``kill -9``.
 """
 
-import hashlib
 import os
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
-from workbench.store.errors import StoreCorrupt, UnknownRun
+from proxies.hashing import sha256_of
+from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
-from workbench.store.migrations import SCHEMA_VERSION, migrate, upcast
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS events (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    run_id TEXT NOT NULL, at_utc TEXT NOT NULL, kind TEXT NOT NULL,
-    node TEXT, trial INTEGER, v INTEGER NOT NULL, data TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS events_by_run ON events (run_id, seq);
-CREATE TRIGGER IF NOT EXISTS events_keep BEFORE UPDATE ON events
-    BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
-CREATE TRIGGER IF NOT EXISTS events_stay BEFORE DELETE ON events
-    BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
-CREATE TABLE IF NOT EXISTS bodies (hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS model_calls (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    run_id TEXT NOT NULL, node TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    stage TEXT NOT NULL, step INTEGER NOT NULL, retry INTEGER NOT NULL,
-    at_utc TEXT NOT NULL, request_hash TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL,
-    model TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER,
-    cost_usd REAL, seconds REAL NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS model_calls_at ON model_calls (run_id, node, trial, attempt, stage, step, retry);
-CREATE TABLE IF NOT EXISTS api_calls (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    run_id TEXT NOT NULL, node TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    stage TEXT NOT NULL, step INTEGER NOT NULL, retry INTEGER NOT NULL,
-    at_utc TEXT NOT NULL, path TEXT NOT NULL, asked TEXT NOT NULL, sent TEXT NOT NULL, cutoff TEXT NOT NULL,
-    request_hash TEXT NOT NULL, answer TEXT, meta TEXT, refused TEXT
-) STRICT;
-CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attempt, stage, step, retry);
-"""
-
-
-_ADDRESS = ("run_id", "node", "trial", "attempt", "stage", "step", "retry", "at_utc")
-#: The columns of each table that holds rows of runs, without the number that SQLite gives; SQL is made of these names only.
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "events": ("run_id", "at_utc", "kind", "node", "trial", "v", "data"),
-    "model_calls": (
-        *_ADDRESS, "request_hash", "request", "reply", "model", "input_tokens", "output_tokens", "cached_tokens",
-        "cost_usd", "seconds",
-    ),
-    "api_calls": (
-        *_ADDRESS, "path", "asked", "sent", "cutoff", "request_hash", "answer", "meta", "refused",
-    ),
-}  # fmt: skip
-
-
-def insert_row(db: sqlite3.Connection, table: str, values: Sequence[object]) -> int:
-    """Insert a row of one of `COLUMNS`' tables, values in that order, and return the number it got."""
-    names = COLUMNS[table]
-    marks = ", ".join("?" * len(names))
-    cursor = db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", tuple(values))
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
-
-
-def schema_objects(db: sqlite3.Connection) -> set[tuple[str, str, str, str | None]]:
-    """Return the tables, indexes, triggers and views of a database, with the SQL that made them."""
-    return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
-
-
-def own_schema() -> set[tuple[str, str, str, str | None]]:
-    """Return `schema_objects` of a new store, for comparison with a stranger's."""
-    with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(_SCHEMA)
-        return schema_objects(db)
-
+from workbench.store.migrations import database_version, migrate, upcast
+from workbench.store.schema import ORDER, SCHEMA_VERSION, insert_row
 
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
@@ -98,6 +32,18 @@ class StoredEvent(NamedTuple):
     run_id: str
     at_utc: str
     event: Event
+
+
+class BodyUse(NamedTuple):
+    """A body that a row of a ledger names; ``role`` is ``request``, ``reply`` or ``answer``."""
+
+    node: str
+    trial: int
+    role: str
+    digest: str
+
+
+_ROLES = {"model_calls": ("request", "reply"), "api_calls": ("answer",)}
 
 
 class Store:
@@ -115,16 +61,53 @@ class Store:
         make_home(home)
         self.home = home
         self._lock = threading.RLock()  # widgets may call from another thread
-        self._db = sqlite3.connect(
-            home / "workbench.db", timeout=30, check_same_thread=False, isolation_level=None
-        )
-        # WAL and NORMAL survive a killed process; a power cut may cost the last commits
-        self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
-        self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
+        self._path = home / "workbench.db"
+        with ExitStack() as undo:
+            with self._clear_errors(opening=True):
+                self._db = sqlite3.connect(
+                    self._path, timeout=30, check_same_thread=False, isolation_level=None
+                )
+                undo.callback(self._db.close)
+                # Asked before anything is written: a database that is not ours, or too new, stays as it is.
+                if database_version(self._db) != SCHEMA_VERSION:
+                    self._bring_up()
+                # WAL and NORMAL survive a killed process; a power cut may cost the last commits
+                self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
+                self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
+            undo.pop_all()
+
+    def _bring_up(self) -> None:
         with self.transaction() as db:
-            if db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+            empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            runs = self.home / "runs"
+            if empty and runs.is_dir() and any(runs.iterdir()):
+                raise StoreCorrupt(
+                    f"{self._path} is empty, but {runs} holds runs: put the database's backup back, or move"
+                    " that folder away to begin anew"
+                )
+            try:
                 migrate(db)
-        self._db.executescript(_SCHEMA)
+            except StoreCorrupt as error:
+                raise StoreCorrupt(f"{self._path}: {error}") from None
+
+    @contextmanager
+    def _clear_errors(self, *, opening: bool = False) -> Iterator[None]:
+        """Turn what SQLite says of a damaged file, and of one that cannot be opened, into one line with a way out."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            code = (
+                getattr(error, "sqlite_errorcode", 0) & 0xFF
+            )  # the extended codes keep the kind in the low byte
+            missing = isinstance(error, sqlite3.OperationalError) and str(error).startswith("no such ")
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or missing:
+                raise StoreCorrupt(
+                    f"{self._path} is damaged or no database of the workbench ({error}): put its backup back, or name"
+                    " another home"
+                ) from error
+            if opening and isinstance(error, sqlite3.OperationalError):
+                raise HomeUnusable(f"{self._path} cannot be opened ({error})") from error
+            raise
 
     def close(self) -> None:
         """Close the database; the store cannot be used after."""
@@ -141,19 +124,20 @@ class Store:
             part = self._db.in_transaction
             self._db.execute("SAVEPOINT part" if part else "BEGIN IMMEDIATE")
             with ExitStack() as undo:  # Ctrl-C too must not leave half of it
-                undo.callback(self._take_back, part)
-                yield self._db
+                undo.callback(self._roll_back, part)
+                with self._clear_errors():
+                    yield self._db
                 undo.pop_all()
             self._db.execute("RELEASE part" if part else "COMMIT")
 
-    def _take_back(self, part: bool) -> None:
+    def _roll_back(self, part: bool) -> None:
         if self._db.in_transaction:  # a full disk makes SQLite end it by itself
             for statement in ("ROLLBACK TO part", "RELEASE part") if part else ("ROLLBACK",):
                 self._db.execute(statement)
 
     def query(self, sql: str, parameters: tuple[object, ...] = ()) -> list[sqlite3.Row]:
-        """Return all rows of a read."""
-        with self._lock:
+        """Return all rows of a read; for the classes of this room, which hold all SQL."""
+        with self._lock, self._clear_errors():
             cursor = self._db.execute(sql, parameters)
             cursor.row_factory = sqlite3.Row
             return cursor.fetchall()
@@ -163,7 +147,7 @@ class Store:
     def put_body(self, data: bytes | str) -> str:
         """File a body under the hash of its bytes and return ``sha256:<hex>``; the same bytes are kept once."""
         raw = data.encode() if isinstance(data, str) else data
-        digest = "sha256:" + hashlib.sha256(raw).hexdigest()
+        digest = sha256_of(raw)
         with self._lock:
             self._db.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, raw))
         return digest
@@ -174,7 +158,7 @@ class Store:
         if not rows:
             raise StoreCorrupt(f"no body is filed under {digest}")
         raw: bytes = rows[0]["data"]
-        if "sha256:" + hashlib.sha256(raw).hexdigest() != digest:
+        if sha256_of(raw) != digest:
             raise StoreCorrupt(f"the body filed under {digest} was altered")
         return raw
 
@@ -196,36 +180,34 @@ class Store:
         with self.transaction() as db:
             if guard is not None:
                 guard(self.events(run_id))
-            cursor = db.execute(
-                "INSERT INTO events (run_id, at_utc, kind, node, trial, v, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    run_id,
-                    utc_now(),
-                    event.kind,
-                    event.node,
-                    event.trial,
-                    VERSION,
-                    orjson.dumps(data).decode(),
-                ),
+            values = (
+                run_id,
+                utc_now(),
+                event.kind,
+                event.node,
+                event.trial,
+                VERSION,
+                orjson.dumps(data).decode(),
             )
-            assert cursor.lastrowid is not None
-            return cursor.lastrowid
+            return insert_row(db, "events", values)
 
     def events(self, run_id: str, *, after: int = 0) -> list[StoredEvent]:
-        """Return a run's events in order, those after sequence number ``after``; raises ``UnknownRun``."""
+        """Return a run's events in order, those after sequence number ``after``.
+
+        Raises
+        ------
+        UnknownRun
+            The home has no such run.
+        EventUnreadable
+            A row of the log is not what the workbench wrote.
+        StoreTooNew
+            A newer workbench has written an event.
+        """
+        # by number, not by time: the clock of a machine may go back
         rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after))
         if not rows and after == 0:
             raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
-        stored = []
-        for row in rows:
-            data = orjson.loads(row["data"]) | {
-                "kind": row["kind"],
-                "node": row["node"],
-                "trial": row["trial"],
-            }
-            event = parse_event(upcast(data, row["v"], name=f"event {row['seq']}"))
-            stored.append(StoredEvent(row["seq"], row["run_id"], row["at_utc"], event))
-        return stored
+        return [_stored_event(row) for row in rows]
 
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""
@@ -246,6 +228,21 @@ class Store:
             raise UnknownRun(f"{text!r} could be {', '.join(near[:5])}: write more of it")
         raise UnknownRun(f"no run {text!r} in {self.home}: `workbench runs` lists them")
 
+    def run_bodies(self, run_id: str) -> list["BodyUse"]:
+        """Return every body that a run's ledgers name, call by call; the audit and an import check each."""
+        uses = []
+        for table, roles in _ROLES.items():
+            names = ", ".join(("node", "trial", *roles))
+            for row in self.query(
+                f"SELECT {names} FROM {table} WHERE run_id = ? ORDER BY {ORDER[table]}", (run_id,)
+            ):
+                uses += [
+                    BodyUse(row["node"], row["trial"], role, row[role])
+                    for role in roles
+                    if row[role] is not None
+                ]
+        return uses
+
     def folder(self, run_id: str) -> Path:
         """Return the run's folder, ``runs/<run_id>``; raises ``UnknownRun`` for what is no run id."""
         return self.home / "runs" / check_run_id(run_id)
@@ -254,14 +251,35 @@ class Store:
 def make_home(home: Path) -> None:
     """Make a data folder that only its owner may enter, and an empty database only its owner may read.
 
-    What exists already keeps the mode its owner gave it.
+    What exists already keeps the mode its owner gave it. Raises ``HomeUnusable`` where a folder cannot be made.
     """
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database = home / "workbench.db"
     try:
-        # SQLite would create it readable by all; its side files take over the mode of the database.
-        os.close(os.open(home / "workbench.db", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not database.exists():
+            # SQLite would create it readable by all; its side files take over the mode of the database.
+            os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError as error:
+        if not home.is_dir():
+            raise HomeUnusable(f"{home} is a file: the data folder must be a folder") from error
+        # else another process has created the database meanwhile
+    except OSError as error:
+        raise HomeUnusable(f"{home} cannot be the data folder ({error.strerror})") from error
+
+
+def _stored_event(row: sqlite3.Row) -> StoredEvent:
+    name = f"event {row['seq']} of run {row['run_id']}"
+    try:
+        content = orjson.loads(row["data"])
+        data = content | {"kind": row["kind"], "node": row["node"], "trial": row["trial"]}
+        event = parse_event(upcast(data, row["v"], name=name))
+    except (
+        ValueError,
+        TypeError,
+    ) as error:  # no JSON, no object, or not of its kind; pydantic's error is a ValueError
+        reason = " ".join(str(error).split())[:160]
+        raise EventUnreadable(f"{name} was altered, it cannot be read ({reason})") from error
+    return StoredEvent(row["seq"], row["run_id"], row["at_utc"], event)
 
 
 def check_run_id(text: object) -> str:

@@ -12,9 +12,12 @@ import orjson
 from proxies.ledger import Address, Answer, LedgerRow
 from workbench.models.base import ModelReply, ModelRequest, reply_from_json, reply_to_json, to_json
 from workbench.store.database import Store, utc_now
+from workbench.store.schema import insert_row
 
 _AUDIT = "audit"
-_AT = "run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ? AND step = ? AND retry = ?"
+_SAME_ADDRESS = (
+    "run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ? AND step = ? AND retry = ?"
+)
 
 
 def _key(address: Address) -> tuple[object, ...]:
@@ -38,7 +41,7 @@ class ModelLedger:
     def recall(self, address: Address, request_hash: str) -> ModelReply | None:
         """Return the reply recorded at this address for this very request, or None."""
         rows = self._store.query(
-            f"SELECT reply FROM model_calls WHERE {_AT} AND request_hash = ? ORDER BY id DESC LIMIT 1",
+            f"SELECT reply FROM model_calls WHERE {_SAME_ADDRESS} AND request_hash = ? ORDER BY id DESC LIMIT 1",
             (*_key(address), request_hash),
         )
         return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
@@ -49,15 +52,16 @@ class ModelLedger:
         A dialogue repeats its earlier turns in every request, so each message is a body of its own and the request keeps
         their hashes: the ledger grows with what was said, not with its square.
         """
-        asked: dict[str, Any] = to_json(request)
-        asked["messages"] = [self._store.put_body(orjson.dumps(message)) for message in asked["messages"]]
-        request_body = self._store.put_body(orjson.dumps(asked))
+        document: dict[str, Any] = to_json(request)
+        document["messages"] = [
+            self._store.put_body(orjson.dumps(message)) for message in document["messages"]
+        ]
+        request_body = self._store.put_body(orjson.dumps(document))
         reply_body = self._store.put_body(orjson.dumps(reply_to_json(reply)))
         with self._store.transaction() as db:
-            db.execute(
-                "INSERT INTO model_calls (run_id, node, trial, attempt, stage, step, retry, at_utc, request_hash, request,"
-                " reply, model, input_tokens, output_tokens, cached_tokens, cost_usd, seconds)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            insert_row(
+                db,
+                "model_calls",
                 (
                     *_key(address),
                     utc_now(),
@@ -72,6 +76,25 @@ class ModelLedger:
                     reply.seconds,
                 ),
             )
+
+    def trial_costs(self, run_id: str) -> dict[str, float]:
+        """Return the US dollars of one trial per leaf, all its attempts counted.
+
+        The sensitivity report prices the next trial with it. A leaf with a call of unknown price is left out.
+        """
+        rows = self._store.query(
+            "SELECT node, count(*) AS n, count(cost_usd) AS priced, sum(cost_usd) AS total, count(DISTINCT trial) AS trials"
+            " FROM model_calls WHERE run_id = ? AND trial >= 1 GROUP BY node",
+            (run_id,),
+        )
+        return {
+            row["node"]: float(row["total"]) / int(row["trials"]) for row in rows if row["n"] == row["priced"]
+        }
+
+    def last_attempt(self, run_id: str) -> int:
+        """Return the highest attempt that any reply of a run has, 0 without one; refits number theirs above it."""
+        rows = self._store.query("SELECT max(attempt) AS last FROM model_calls WHERE run_id = ?", (run_id,))
+        return int(rows[0]["last"] or 0)
 
     def last_reply(self, place: Address) -> ModelReply | None:
         """Return the newest reply of a stage of one dialogue, whatever its step and retry, or None."""
@@ -107,7 +130,7 @@ class ApiLedger:
     def recall(self, address: Address, request_hash: str) -> LedgerRow | None:
         """Return the row recorded at this address for this very request, or None."""
         rows = self._store.query(
-            f"SELECT * FROM api_calls WHERE {_AT} AND request_hash = ? ORDER BY id DESC LIMIT 1",
+            f"SELECT * FROM api_calls WHERE {_SAME_ADDRESS} AND request_hash = ? ORDER BY id DESC LIMIT 1",
             (*_key(address), request_hash),
         )
         return self._row(rows[0]) if rows else None
@@ -120,9 +143,9 @@ class ApiLedger:
             meta = orjson.dumps({**row.answer.meta, _AUDIT: dict(row.audit)}).decode()
         with self._store.transaction() as db:  # one commit for both: it is most of the cost of a small call
             answer = self._store.put_body(row.answer.encoded()) if row.answer is not None else None
-            db.execute(
-                "INSERT INTO api_calls (run_id, node, trial, attempt, stage, step, retry, at_utc, path, asked, sent, cutoff,"
-                " request_hash, answer, meta, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            insert_row(
+                db,
+                "api_calls",
                 (
                     *_key(row.address),
                     row.at_utc,
@@ -146,6 +169,14 @@ class ApiLedger:
             self._row(row)
             for row in self._store.query(f"SELECT * FROM api_calls WHERE {where} ORDER BY id", values)
         ]
+
+    def content_hashes(self, run_id: str) -> set[str]:
+        """Return the hashes of the data that a run read, for its manifest; no answer itself is read."""
+        rows = self._store.query(
+            "SELECT DISTINCT meta FROM api_calls WHERE run_id = ? AND answer IS NOT NULL", (run_id,)
+        )
+        notes = (orjson.loads(row["meta"]) for row in rows)
+        return {note["content_hash"] for note in notes if "content_hash" in note}
 
     def count(self, run_id: str) -> int:
         """Number of data calls this run made."""

@@ -5,7 +5,8 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.engine.whatif.saved import Shelf
+from workbench.engine.view import RunView
+from workbench.engine.whatif.saved import SavedScenarios
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import NodeId
 from workbench.propositions.edits import SetValue
@@ -13,7 +14,6 @@ from workbench.synthesis import SensitivityError, reachable_ranges, tornado
 from workbench.widgets import panels, proof
 from workbench.widgets.session import WhatIfSession
 from workbench.widgets.tree import TreeWidget
-from workbench.widgets.view import RunView
 
 
 class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
@@ -29,7 +29,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.run = run
         self.document = run.document()
         self.session = WhatIfSession(run.tree)
-        self.shelf = Shelf(run.folder.parent.parent, str(self.document["run_id"]))
+        self.scenarios = SavedScenarios(run.folder.parent.parent, str(self.document["run_id"]))
         self.tree = TreeWidget(self.session)
         self.header = ipywidgets.HTML()
         self.table = ipywidgets.HTML()
@@ -93,7 +93,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """Read the saved scenarios afresh, whoever saved them, and show them beside this page's edits."""
         with self.session.lock:
             try:
-                self._table = self.shelf.table()
+                self._table = self.scenarios.table()
             except WorkbenchError as error:
                 self._table = None
                 self.saved.value = panels.refusal(str(error))
@@ -110,13 +110,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             edits = [SetValue(node=node, p=p) for node, p in self.session.edits.items()]
             name = self.name.value.strip()
             try:
-                self.shelf.save(name, edits, author="dashboard")
+                self._table = self.scenarios.save(name, edits, author="dashboard")
             except UsageError as error:
                 self.saved.value = panels.refusal(str(error))
                 return
             self.name.value = ""
             self.saved.value = panels.note(f"Saved as {name}.")
-            self.look_up()
+            self._show_scenarios()
 
     def _allow_saving(self) -> None:
         self.save.disabled = not (self.session.edits and self.name.value.strip())

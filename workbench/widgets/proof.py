@@ -1,7 +1,8 @@
 """A proof notebook as a page that cannot do anything: read, sanitised, framed.
 
 Whatever a sealed kernel produced is hostile to the screen it is shown on. Three walls, each enough by itself: an allow-list
-sanitiser, a content security policy that forbids scripts and fetches, and a frame with an empty ``sandbox``.
+sanitiser, a content security policy that forbids scripts and fetches, and a frame with an empty ``sandbox``. Functions in here
+decide what is shown; ``templates/proof.html.j2`` escapes all of it but what the sanitiser returned (``Markup``).
 """
 
 import base64
@@ -9,18 +10,22 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
-from html import escape
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from sandbox.jupyter.sanitize import clean_html, clean_markdown, clean_svg
 from workbench.errors import UsageError
+from workbench.templates import html_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -46,12 +51,8 @@ def proof_document(path: Path, *, dark: bool = False) -> str:
     UsageError
         The file is missing or is no notebook.
     """
-    cells = _cells(path)
-    body = (
-        "\n".join(_cell(cell) for cell in cells if isinstance(cell, dict))
-        or '<p class="aside">The notebook has no cells.</p>'
-    )
-    return _page(body, dark=dark)
+    cells = [_cell(cell) for cell in _cells(path) if isinstance(cell, dict)]
+    return _page(cells or [_message("The notebook has no cells.")], dark=dark)
 
 
 def _cells(path: Path) -> list[Any]:
@@ -73,20 +74,17 @@ def _cells(path: Path) -> list[Any]:
 
 def message_document(text: str, *, dark: bool = False) -> str:
     """Return a page that says one thing, for a node without a notebook."""
-    return _page(f'<p class="aside">{escape(text)}</p>', dark=dark)
+    return _page([_message(text)], dark=dark)
 
 
 def markdown_document(source: str, *, dark: bool = False) -> str:
     """Return a page of a model's Markdown, sanitised."""
-    return _page(f'<section class="text">{clean_markdown(source)}</section>', dark=dark)
+    return _page([{"kind": "markdown", "html": Markup(clean_markdown(source))}], dark=dark)
 
 
-def frame(document: str, *, title: str) -> str:
+def frame(document: str, *, title: str, style: str = "") -> str:
     """Return the element that shows the document; it may neither run scripts, nor navigate, nor open windows."""
-    return (
-        f'<iframe class="wb-frame" sandbox="" referrerpolicy="no-referrer" title="{escape(title)}" '
-        f'srcdoc="{escape(document)}"></iframe>'
-    )
+    return _environment().get_template("frame.html.j2").render(document=document, title=title, style=style)
 
 
 def proof_html(path: Path, *, height: int = 640) -> str:
@@ -99,52 +97,58 @@ def proof_html(path: Path, *, height: int = 640) -> str:
     height : int
         Pixels; the frame scrolls.
     """
-    style = f'style="width:100%;height:{height}px;border:1px solid #cfd7de;border-radius:4px;background:#fff"'
-    return frame(proof_document(path), title=f"proof notebook {path.stem}").replace(
-        "<iframe ", f"<iframe {style} ", 1
+    style = f"width:100%;height:{height}px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
+    return frame(proof_document(path), title=f"proof notebook {path.stem}", style=style)
+
+
+@cache
+def _environment() -> "Environment":
+    return html_environment("workbench.widgets")
+
+
+def _page(cells: list[dict[str, Any]], *, dark: bool) -> str:
+    template = _environment().get_template("proof.html.j2")
+    return template.render(
+        cells=cells, dark=dark, css=_css(dark=dark), content_security_policy=Markup(CONTENT_SECURITY_POLICY)
     )
 
 
-def _page(body: str, *, dark: bool) -> str:
-    # Links open in a new window, which the frame's sandbox refuses: a click leads nowhere, the address can be copied.
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
-        f'<meta name="referrer" content="no-referrer"><base target="_blank">'
-        f"<style>{_style(dark)}</style></head>"
-        f'<body class="{"dark" if dark else "light"}">{body}</body></html>'
-    )
-
-
-@lru_cache(maxsize=2)
-def _style(dark: bool) -> str:
+@cache
+def _css(*, dark: bool) -> Markup:
     colours = HtmlFormatter(style="github-dark" if dark else "friendly", nobackground=True).get_style_defs(
         ".code"
     )
-    return (files("workbench.widgets") / "static" / "proof.css").read_text(encoding="utf-8") + str(colours)
+    own = (files("workbench.widgets") / "static" / "proof.css").read_text(encoding="utf-8")
+    return Markup(own + str(colours))
 
 
-def _cell(cell: Mapping[str, Any]) -> str:
+# --- a cell and its outputs as the values that the template wants, told apart by "kind" ------------------------
+
+
+def _message(line: str) -> dict[str, Any]:
+    return {"kind": "message", "line": line}
+
+
+def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
     source = _joined(cell.get("source", ""))
     if cell.get("cell_type") == "markdown":
-        return f'<section class="text">{clean_markdown(source)}</section>'
+        return {"kind": "markdown", "html": Markup(clean_markdown(source))}
     if cell.get("cell_type") != "code":
-        return f'<section class="text"><pre>{escape(source)}</pre></section>'
-    outputs = [output for output in _list(cell.get("outputs")) if isinstance(output, dict)]
-    shown = "".join(_output(output) for output in outputs)
+        return {"kind": "raw", "source": source}
+    raw_outputs = [output for output in _list(cell.get("outputs")) if isinstance(output, dict)]
+    outputs = [_output(output) for output in raw_outputs]
     if "superseded" in _list(_dict(cell.get("metadata")).get("tags")):
-        failed = next((o.get("ename") for o in outputs if o.get("output_type") == "error"), None)
+        failed = next((o.get("ename") for o in raw_outputs if o.get("output_type") == "error"), None)
         why = f"Earlier attempt, {failed}" if failed else "Earlier attempt"
-        return f'<details class="superseded"><summary>{escape(why)}</summary>{_code(source)}{shown}</details>'
+        return {"kind": "superseded", "why": why, "code": _code(source), "outputs": outputs}
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
-    count = len(source.splitlines())
-    summary = f"<code>{escape(first[:120])}</code><span>{count} line{'s' if count != 1 else ''}</span>"
-    folded = (
-        f'<details class="cell"><summary>{summary}</summary>{_code(source)}</details>'
-        if source.strip()
-        else ""
-    )
-    return f'<section class="work">{folded}{shown}</section>'
+    return {
+        "kind": "code",
+        "first_line": first[:120],
+        "lines": len(source.splitlines()),
+        "code": _code(source) if source.strip() else "",
+        "outputs": outputs,
+    }
 
 
 def _list(value: object) -> list[Any]:
@@ -155,53 +159,60 @@ def _dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _code(source: str) -> str:
-    return str(highlight(source, PythonLexer(), HtmlFormatter(cssclass="code")))
+def _code(source: str) -> Markup:
+    # Safe: pygments escapes the source it colours.
+    return Markup(highlight(source, PythonLexer(), HtmlFormatter(cssclass="code")))
 
 
-def _output(output: Mapping[str, Any]) -> str:
+def _output(output: Mapping[str, Any]) -> dict[str, Any]:
     kind = output.get("output_type")
     if kind == "stream":
         name = "warning" if output.get("name") == "stderr" else "print"
         return _text(_joined(output.get("text", "")), name)
     if kind == "error":
-        trace = _ANSI.sub("", "\n".join(map(str, _list(output.get("traceback")))))
+        trace = _plain("\n".join(map(str, _list(output.get("traceback")))))
         line = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
-        return f'<details class="error"><summary>{escape(line)}</summary>{_text(trace, "error")}</details>'
+        return {"kind": "error", "line": line, "trace": trace}
     data = _dict(output.get("data"))
     for mime in _KINDS:
-        if mime in data and (shown := _rich(mime, _joined(data[mime]))):
+        if mime in data and (shown := _rich(mime, _joined(data[mime]))) is not None:
             return shown
     for mime in _TEXT_KINDS:
         if mime in data:
             return _text(_joined(data[mime]), "value")
     names = ", ".join(sorted(map(str, data))) or "nothing"
-    return f'<p class="aside">An interactive output is not shown here ({escape(names)}).</p>'
+    return _message(f"An interactive output is not shown here ({names}).")
 
 
-def _rich(mime: str, content: str) -> str:
-    """Return the output as HTML, or nothing where too little is left of it."""
+def _rich(mime: str, content: str) -> dict[str, Any] | None:
+    """Return an output that is more than text, or None where too little is left of it."""
     if mime == "text/markdown":
-        return f'<div class="rich">{clean_markdown(content)}</div>'
+        return {"kind": "rich", "html": Markup(clean_markdown(content))}
     if mime == "text/html":
-        kept = clean_html(content)
-        return f'<div class="rich">{kept}</div>' if re.sub(r"<(?!img\b)[^>]*>", "", kept).strip() else ""
+        clean = clean_html(content)
+        visible = re.sub(r"<(?!img\b)[^>]*>", "", clean).strip()
+        return {"kind": "rich", "html": Markup(clean)} if visible else None
     if len(content) > IMAGE_LIMIT:
-        return f'<p class="aside">An image of {len(content) // 1_000_000} MB is not shown.</p>'
+        return _message(f"An image of {len(content) // 1_000_000} MB is not shown.")
     if mime == "image/svg+xml":
-        return clean_svg(content, alt="figure")
+        return {"kind": "svg", "html": Markup(clean_svg(content, alt="figure"))}
     try:  # decoded and encoded again: what goes into the attribute is base64 and nothing else
         encoded = base64.b64encode(base64.b64decode("".join(content.split()), validate=True)).decode()
     except (binascii.Error, ValueError):
-        return '<p class="aside">A broken image is not shown.</p>'
-    return f'<img alt="figure" src="data:{mime};base64,{encoded}">'
+        return _message("A broken image is not shown.")
+    return {"kind": "image", "mime": mime, "base64": encoded}
 
 
-def _text(text: str, name: str) -> str:
+def _text(text: str, name: str) -> dict[str, Any]:
+    return {"kind": "text", "name": name, "text": _plain(text)}
+
+
+def _plain(text: str) -> str:
+    """Return the text without terminal colours, cut at the limit; empty if it is only white space."""
     text = _ANSI.sub("", text)
     if len(text) > TEXT_LIMIT:
         text = text[:TEXT_LIMIT] + f"\n... {len(text) - TEXT_LIMIT} more characters in the notebook"
-    return f'<pre class="{name}">{escape(text)}</pre>' if text.strip() else ""
+    return text if text.strip() else ""
 
 
 def _joined(value: object) -> str:

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
+from workbench.engine.wording import percent
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Proposition, Tree, depth_of
 from workbench.synthesis import WhatIf, resynthesize
-from workbench.widgets.wording import number, percent
+from workbench.widgets.numbers import typed
 
 
 class Mark(TypedDict):
@@ -56,16 +57,16 @@ def parse_probability(text: object) -> float:
     >>> parse_probability(" 0.25 "), parse_probability("1"), parse_probability("40%")
     (0.25, 1.0, 0.4)
     """
-    typed = str(text).strip()
-    percentage = typed.endswith("%")
+    written = str(text).strip()
+    percentage = written.endswith("%")
     try:
-        value = float(typed[:-1] if percentage else typed)
+        value = float(written[:-1] if percentage else written)
     except ValueError:
         value = float("nan")
     if percentage:
         value /= 100
-    if "_" in typed or not 0.0 <= value <= 1.0:
-        shown = typed if len(typed) <= 20 else typed[:20] + "..."
+    if "_" in written or not 0.0 <= value <= 1.0:
+        shown = written if len(written) <= 20 else written[:20] + "..."
         what = f"{shown!r} is not a probability" if shown else "an empty field is not a probability"
         raise UsageError(f"{what}: type a number from 0 to 1, such as 0.35")
     return value
@@ -187,7 +188,7 @@ class WhatIfSession:
             base=base.p,
             text=percent(node.p),
             base_text=percent(base.p),
-            value=number(node.p),
+            value=typed(node.p),
             edited=edited,
             moved=node.p != base.p,
             stale=node.stale,

@@ -21,10 +21,10 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
     from workbench.widgets.board import dashboard, page
 
     home = home_from(environ)
-    asked = parse_qs(environ.get("QUERY_STRING", "")).get("run", [environ.get("WORKBENCH_RUN", "")])[0]
-    if asked:
+    run_id = parse_qs(environ.get("QUERY_STRING", "")).get("run", [environ.get("WORKBENCH_RUN", "")])[0]
+    if run_id:
         try:
-            return dashboard(load_run(home, asked))
+            return dashboard(load_run(home, run_id))
         except WorkbenchError as error:
             return page(panels.runs_table(list_runs(home), note=str(error)))
     return page(panels.runs_table(list_runs(home)))
@@ -37,8 +37,8 @@ def list_runs(home: Path) -> list[dict[str, Any]]:
         ids = list(store.run_ids())
     finally:
         store.close()
-    found = []
+    documents = []
     for run_id in reversed(ids):
         document = load_run(home, run_id).document()
-        found.append({**document, "p": document["root"]["p"]})
-    return found
+        documents.append({**document, "p": document["root"]["p"]})
+    return documents

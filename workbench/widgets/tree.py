@@ -10,11 +10,11 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.engine.wording import percent
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, Tree
 from workbench.widgets.session import Row, WhatIfSession
 from workbench.widgets.static_tree import tree_html
-from workbench.widgets.wording import percent
 
 _STATIC = files("workbench.widgets") / "static"
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from proxies.asof.policies.base import Ask, AskAgain, Found, Judge, Lookup, Plan, Policy
+from proxies.asof.policies.base import ApiRequest, AskAgain, Context, Judge, Lookup, Plan, Policy
 from proxies.asof.policies.joins import PUBLICATION_JOIN
 from proxies.asof.policies.lags import PUBLICATION_LAG
 from proxies.asof.policies.revisions import REVISION_AT
@@ -12,6 +12,8 @@ from proxies.asof.policies.simple import FILTER_ROWS, PUBLICATION_DATE, SNAPSHOT
 from proxies.asof.policies.trends import WINDOW_END
 from proxies.asof.policies.vintage import VINTAGE
 from proxies.asof.policies.windows import REQUEST_POINT, REQUEST_RANGE
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import CutoffRefused
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
@@ -31,7 +33,33 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
     }
 )
 
-# part of every request's hash and of every cached answer's name: raise it when what a policy lets through changes
+# part of every cached answer's name: raise it when what a policy lets through changes
 POLICY_VERSION = 3
 
-__all__ = ["POLICIES", "POLICY_VERSION", "Ask", "AskAgain", "Found", "Judge", "Lookup", "Plan", "Policy"]
+
+def policy_of(endpoint: Endpoint) -> Policy:
+    """The policy of an endpoint: the one place where both halves are looked up.
+
+    Raises
+    ------
+    CutoffRefused
+        There is none of this name; nothing is fetched without one.
+    """
+    policy = POLICIES.get(endpoint.as_of.policy)
+    if policy is None:
+        raise CutoffRefused(f"{endpoint.path} has no working as-of policy")
+    return policy
+
+
+__all__ = [
+    "POLICIES",
+    "POLICY_VERSION",
+    "ApiRequest",
+    "AskAgain",
+    "Context",
+    "Judge",
+    "Lookup",
+    "Plan",
+    "Policy",
+    "policy_of",
+]

@@ -1,15 +1,15 @@
 """What a policy is made of: a request, a plan for the upstream, a judge of rows.
 
-A policy is two pure functions. ``prepare`` turns what was asked into what is sent (or refuses, or says that the
-whole window lies after the cutoff). ``judge`` makes, once per answer, a function that tells for one row why it
-must go, or None where it may stay. Neither does I/O nor looks at a clock.
+A policy is two pure functions. ``prepare`` turns a checked request into what is sent (or refuses, or says that the whole
+window lies after the cutoff). ``judge`` makes, once per answer, the `Judge` that says for each row why it must go. Neither
+does I/O nor looks at a clock.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
-from types import MappingProxyType
+from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,11 +21,12 @@ from proxies.catalogue.schema import StampRow
 
 LATE = "known on or after the cutoff"
 UNDATED = "no readable date"
-Judge = Callable[[Any], str | None]
+#: Why a row must go, or None if it may stay.
+Reason = str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class ApiRequest:
     """A checked request: the endpoint and its parameters, in the upstream's own types."""
 
     endpoint: Endpoint
@@ -34,9 +35,9 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """Another answer the judge needs: read inside the broker, never told.
+    """Another answer the judge needs: read inside the broker, never shown.
 
-    ``unless`` names earlier lookups: where all of them gave rows this one is not made.
+    ``unless`` names earlier lookups: if all of them gave rows this one is not made.
     """
 
     name: str
@@ -44,8 +45,8 @@ class Lookup:
     params: Mapping[str, Any]
     unless: tuple[str, ...] = ()
 
-    def needless(self, answers: Mapping[str, tuple[str, bytes] | None]) -> bool:
-        """Whether the raw answers so far, (source, body) by name, spare this lookup."""
+    def spared_by(self, answers: Mapping[str, tuple[str, bytes] | None]) -> bool:
+        """Whether the raw answers so far, (source, body) by name, make this lookup needless."""
         bodies = [(answers.get(name) or ("", b""))[1].strip() for name in self.unless]
         return bool(bodies) and all(body not in (b"", b"[]", b"{}", b"null") for body in bodies)
 
@@ -54,48 +55,64 @@ class Lookup:
 class Plan:
     """What is sent upstream.
 
-    ``nothing`` says that the whole window lies after the cutoff: the answer is empty without asking.
+    ``empty`` says that the whole window lies after the cutoff: the answer is empty, and nobody is asked.
     """
 
     params: Mapping[str, Any]
     clamped: tuple[str, ...] = ()
-    nothing: bool = False
+    empty: bool = False
     lookups: tuple[Lookup, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What came back beside the rows: the sent parameters and the lookups' answers."""
+class Context:
+    """What a judge knows beside the rows: the parameters as sent, and the lookups' parsed answers by name."""
 
-    sent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    lookups: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    lookups: Mapping[str, Any] = field(default_factory=dict)
 
 
 class AskAgain(Exception):
     """The answer cannot be trimmed to the cutoff, but another request can be: the parameters to send instead."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        super().__init__("ask again")
+        super().__init__(dict(params))
         self.params = dict(params)
+
+
+class Judge:
+    """Says for each row why it must go, or None if it may stay. One is made per answer; the row filter asks it.
+
+    Parameters
+    ----------
+    reason : function of a row
+    """
+
+    def __init__(self, reason: Callable[[Any], Reason]) -> None:
+        self.reason = reason
+
+    def reasons(self, rows: Sequence[Any]) -> list[Reason]:
+        """The reason of each row of a list. `StampJudge` has a fast way."""
+        return list(map(self.reason, rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """A policy's two halves."""
 
-    prepare: Callable[[Ask, Cutoff], Plan]
-    judge: Callable[[Ask, Cutoff, Found], Judge]
+    prepare: Callable[[ApiRequest, Cutoff], Plan]
+    judge: Callable[[ApiRequest, Cutoff, Context], Judge]
 
 
-def pass_on(ask: Ask, cutoff: Cutoff) -> Plan:
+def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """Send what was asked."""
-    return Plan(params=dict(ask.params))
+    return Plan(params=dict(request.params))
 
 
-def keep_all(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+def pass_rows(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
     """No row goes."""
-    return lambda row: None
+    return Judge(lambda row: None)
 
 
 @lru_cache(maxsize=512)
@@ -113,44 +130,43 @@ def stamp_of(row: StampRow, grain: str) -> Stamp:
     )
 
 
-def stamp_for(ask: Ask, row: StampRow) -> Stamp:
+def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
     """The stamp of a request: a grain written ``param:NAME`` is the bar length the caller asked for."""
     grain = row.grain
     if grain.startswith("param:"):
-        grain = str(ask.params.get(grain[6:]) or "1day")
+        grain = str(request.params.get(grain[6:]) or "1day")
     return stamp_of(row, grain)
 
 
-def by_stamp(ask: Ask, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Judge:
-    """A judge that keeps the rows whose stamp was known before the cutoff; unreadable ones go."""
-    row = row_stamp or ask.endpoint.as_of.stamp
+def by_stamp(request: ApiRequest, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Judge:
+    """A judge that lets rows stay whose stamp was known before the cutoff; rows without a readable one go."""
+    row = row_stamp or request.endpoint.as_of.stamp
     assert row is not None, "the loader checks that these policies have a stamp"
-    stamp = stamp_for(ask, row)
-    texts: dict[str, str | None] = {}
-
-    def verdict(value: Any) -> str | None:
-        known = known_from(value, stamp)
-        if known is None:
-            return UNDATED
-        return None if cutoff.admits(known) else LATE
-
+    stamp = stamp_for(request, row)
     if row.field.startswith("param:"):
         # the date is in the request: every row shares its verdict
-        shared = verdict(ask.params.get(row.field[6:]))
-        return lambda item: shared
+        shared = _verdict(request.params.get(row.field[6:]), stamp, cutoff)
+        return Judge(lambda item: shared)
+    return StampJudge(row, stamp, cutoff)
 
-    plain = bool(row.field) and "." not in row.field and not row.fallback and not row.soft
-    name = row.field
 
-    def judge(item: Any) -> str | None:
-        if plain and type(item) is dict:
-            # most rows of most answers: a text under a name, whose verdict is known already
-            value = item.get(name)
-            if type(value) is str and value in texts:
-                return texts[value]
-        return full(item)
+def _verdict(value: Any, stamp: Stamp, cutoff: Cutoff) -> Reason:
+    known = known_from(value, stamp)
+    if known is None:
+        return UNDATED
+    return None if cutoff.admits(known) else LATE
 
-    def full(item: Any) -> str | None:
+
+class StampJudge(Judge):
+    """Judges rows by one field. Reading a stamp costs more than looking it up, so equal stamps are read once."""
+
+    def __init__(self, row: StampRow, stamp: Stamp, cutoff: Cutoff) -> None:
+        super().__init__(self._reason)
+        self._row, self._stamp, self._cutoff = row, stamp, cutoff
+        self._texts: dict[str, Reason] = {}
+
+    def _reason(self, item: Any) -> Reason:
+        row = self._row
         value = get(item, row.field)
         if row.fallback and (value is None or value == ""):
             value = get(item, row.fallback)
@@ -159,28 +175,37 @@ def by_stamp(ask: Ask, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Jud
         if not isinstance(value, (str, int, float)):
             return UNDATED
         if not isinstance(value, str):
-            return verdict(value)
-        # equal stamps are frequent and reading one costs more than looking it up
-        if value not in texts:
-            texts[value] = verdict(value)
-        return texts[value]
+            return _verdict(value, self._stamp, self._cutoff)
+        if value not in self._texts:
+            self._texts[value] = _verdict(value, self._stamp, self._cutoff)
+        return self._texts[value]
 
-    def of_texts(values: Set[str]) -> dict[str, str | None]:
-        """The verdicts on many texts: where days are told in order, one search finds the last that was known."""
-        last = _last_day(stamp, cutoff) if stamp.form == "iso" and len(values) > 50 else None
-        told = {}
-        for value in values:
-            day = parse_day(value) if last else None
+    def reasons(self, rows: Sequence[Any]) -> list[Reason]:
+        """As one by one, ten times faster for 100,000 rows: the distinct texts are judged, then each row looks its own up.
+
+        Most answers are long lists of objects with one ISO date field. Any other row sends all the slow way.
+        """
+        row = self._row
+        if not row.field or "." in row.field or row.fallback or row.soft or set(map(type, rows)) != {dict}:
+            return super().reasons(rows)
+        try:
+            values = list(map(itemgetter(row.field), rows))
+        except KeyError:
+            return super().reasons(rows)
+        if set(map(type, values)) != {str}:
+            return super().reasons(rows)
+        self._judge_texts(set(values) - self._texts.keys())
+        return list(map(self._texts.__getitem__, values))
+
+    def _judge_texts(self, texts: Set[str]) -> None:
+        """The verdicts on many texts: days are known in order, so one search finds the last known day for all of them."""
+        last = _last_day(self._stamp, self._cutoff) if self._stamp.form == "iso" and len(texts) > 50 else None
+        for text in texts:
+            day = parse_day(text) if last else None
             if last and day and _FIRST_DAY <= day <= _FINAL_DAY:
-                told[value] = None if day <= last else LATE
+                self._texts[text] = None if day <= last else LATE
             else:
-                told[value] = verdict(value)
-        return told
-
-    if plain:
-        # of rows with a text under this name equal texts share a verdict: long lists are judged by text, not by row
-        vars(judge)["by_text"] = (name, of_texts)
-    return judge
+                self._texts[text] = _verdict(text, self._stamp, self._cutoff)
 
 
 _FIRST_DAY, _FINAL_DAY = date(1800, 1, 1), date(2400, 1, 1)

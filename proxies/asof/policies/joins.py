@@ -9,7 +9,17 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
-from proxies.asof.policies.base import LATE, Ask, Found, Judge, Lookup, Plan, Policy, stamp_of
+from proxies.asof.policies.base import (
+    LATE,
+    ApiRequest,
+    Context,
+    Judge,
+    Lookup,
+    Plan,
+    Policy,
+    Reason,
+    stamp_of,
+)
 from proxies.asof.policies.lags import anchor_day, known_after_lag, lag_of, why_undated
 from proxies.asof.policies.windows import clamp
 from proxies.asof.rows import get
@@ -20,20 +30,20 @@ _PUBLISHED = stamp_of(StampRow(zone="America/New_York"), "instant")
 _WIDE = 1000
 
 
-def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
+def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The clamped request, with the lookups of the reports."""
-    made = clamp(ask, cutoff)
-    join = ask.endpoint.as_of.join
+    plan = clamp(request, cutoff)
+    join = request.endpoint.as_of.join
     assert join is not None, "the loader checks that publication_join has a join"
-    if cutoff.live or made.nothing:
-        return made
-    symbols = ask.params.get(join.symbol)
+    if cutoff.live or plan.empty:
+        return plan
+    symbols = request.params.get(join.symbol)
     if isinstance(symbols, list):
         # rows of several companies do not say whose they are: the lag alone dates them
         symbols = symbols[0] if len(symbols) == 1 else None
     if not symbols:
-        return made
-    periods = _periods(ask)
+        return plan
+    periods = _periods(request)
     lookups = tuple(
         Lookup(
             name=f"reports:{period}",
@@ -42,27 +52,27 @@ def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
         )
         for period in periods
     )
-    return Plan(params=made.params, clamped=made.clamped, lookups=lookups, notes=made.notes)
+    return Plan(params=plan.params, clamped=plan.clamped, lookups=lookups, notes=plan.notes)
 
 
-def _periods(ask: Ask) -> tuple[str, ...]:
+def _periods(request: ApiRequest) -> tuple[str, ...]:
     """Which reports to look up: those of the asked periods."""
-    asked = str(ask.params.get("period") or ask.params.get("freq") or "")
-    if asked.lower().startswith("annual") or asked == "FY":
+    period = str(request.params.get("period") or request.params.get("freq") or "")
+    if period.lower().startswith("annual") or period == "FY":
         return ("annual",)
-    if asked.lower().startswith("quarter") or asked in ("Q1", "Q2", "Q3", "Q4"):
+    if period.lower().startswith("quarter") or period in ("Q1", "Q2", "Q3", "Q4"):
         return ("quarter",)
     return ("annual", "quarter")
 
 
-def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
     """A judge by the report's publication, else by the lag."""
-    as_of = ask.endpoint.as_of
+    as_of = request.endpoint.as_of
     join = as_of.join
     assert join is not None, "the loader checks that publication_join has a join"
     published: dict[tuple[str, ...], list[tuple[date | None, datetime]]] = defaultdict(list)
     ends: list[tuple[date, datetime]] = []
-    for rows in found.lookups.values():
+    for rows in context.lookups.values():
         for report in rows if isinstance(rows, list) else ():
             known = known_from(get(report, join.field) or get(report, "filingDate"), _PUBLISHED)
             end = _day(get(report, "date"))
@@ -76,7 +86,7 @@ def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
 
     def known_by_report(row: Any) -> datetime | None:
         if join.nearest_days:
-            day, _ = anchor_day(ask, row)
+            day, _ = anchor_day(request, row)
             near = [(abs((end - day).days), known) for end, known in ends] if day else []
             close = [item for item in near if item[0] <= join.nearest_days]
             if not close:
@@ -92,24 +102,24 @@ def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
         # the later of two filings for one period: the row may hold the amended figures
         return max((known for _, known in hits), default=None)
 
-    def one(row: Any) -> str | None:
+    def reason(row: Any) -> Reason:
         known = known_by_report(row)
-        day, kind = anchor_day(ask, row)
+        day, kind = anchor_day(request, row)
         days = lag_of(as_of.lag_days, kind)
         undated = day is None or days is None
         if known is None:
             if day is None or days is None:
-                return why_undated(ask, row)
+                return why_undated(request, row)
             try:
-                known = known_after_lag(day, days, ask)
+                known = known_after_lag(day, days, request)
             except OverflowError:
                 return LATE
         if cutoff.admits(known):
             return None
         # a row that bears no date of its own is undated before its report comes out, so it must be so after
-        return why_undated(ask, row) if undated else LATE
+        return why_undated(request, row) if undated else LATE
 
-    return one
+    return Judge(reason)
 
 
 def _key(row: Any, names: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from proxies.asof.clock import TICK, Cutoff, start_of_day
-from proxies.asof.policies.base import LATE, UNDATED, Ask, Found, Judge, Policy, stamp_for
+from proxies.asof.policies.base import LATE, UNDATED, ApiRequest, Context, Judge, Policy, Reason, stamp_for
 from proxies.asof.policies.windows import clamp
 from proxies.asof.rows import get
 from proxies.asof.stamps import month_end, quarter_end, read
@@ -37,9 +37,9 @@ def lag_of(lags: Any, kind: str) -> int | None:
     return max(int(days) for days in lags.values())
 
 
-def anchor_day(ask: Ask, row: Any) -> tuple[date | None, str]:
+def anchor_day(request: ApiRequest, row: Any) -> tuple[date | None, str]:
     """The day the lag counts from, and the kind of period it ends."""
-    as_of = ask.endpoint.as_of
+    as_of = request.endpoint.as_of
     assert as_of.stamp is not None, "the loader checks that a lag has a stamp"
     if as_of.anchor == "quarter_end":
         year, quarter = (get(row, name) for name in as_of.stamp.field.split("+"))
@@ -48,7 +48,7 @@ def anchor_day(ask: Ask, row: Any) -> tuple[date | None, str]:
         except (TypeError, ValueError):
             return None, "Q"
     value = get(row, as_of.stamp.field)
-    moment = read(value, stamp_for(ask, as_of.stamp))
+    moment = read(value, stamp_for(request, as_of.stamp))
     day = moment.date() if hasattr(moment, "hour") else moment  # type: ignore[union-attr]
     if day is None:
         return None, ""
@@ -58,13 +58,13 @@ def anchor_day(ask: Ask, row: Any) -> tuple[date | None, str]:
     return day, kind
 
 
-def why_undated(ask: Ask, row: Any) -> str:
+def why_undated(request: ApiRequest, row: Any) -> str:
     """Why the lag has no day to count from: no date, or a period of unknown length, which may be one that comes later."""
-    as_of = ask.endpoint.as_of
+    as_of = request.endpoint.as_of
     assert as_of.stamp is not None, "the loader checks that a lag has a stamp"
     if (
         as_of.anchor == "period_end"
-        and read(get(row, as_of.stamp.field), stamp_for(ask, as_of.stamp)) is not None
+        and read(get(row, as_of.stamp.field), stamp_for(request, as_of.stamp)) is not None
     ):
         return UNENDED
     return UNDATED
@@ -87,29 +87,29 @@ def period_kind(row: Any) -> str:
     return ""
 
 
-def known_after_lag(day: date, days: int, ask: Ask) -> Any:
+def known_after_lag(day: date, days: int, request: ApiRequest) -> Any:
     """The instant from which a row may be used: the lagged day has begun, strictly before the cutoff."""
-    stamp = ask.endpoint.as_of.stamp
+    stamp = request.endpoint.as_of.stamp
     assert stamp is not None, "the loader checks that a lag has a stamp"
-    return start_of_day(day + timedelta(days=days), stamp_for(ask, stamp).zone) + TICK
+    return start_of_day(day + timedelta(days=days), stamp_for(request, stamp).zone) + TICK
 
 
-def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
     """A judge by period end plus lag."""
-    lags = ask.endpoint.as_of.lag_days
+    lags = request.endpoint.as_of.lag_days
 
-    def one(row: Any) -> str | None:
-        day, kind = anchor_day(ask, row)
+    def reason(row: Any) -> Reason:
+        day, kind = anchor_day(request, row)
         days = lag_of(lags, kind)
         if day is None or days is None:
-            return why_undated(ask, row)
+            return why_undated(request, row)
         try:
-            known = known_after_lag(day, days, ask)
+            known = known_after_lag(day, days, request)
         except OverflowError:
             return LATE
         return None if cutoff.admits(known) else LATE
 
-    return one
+    return Judge(reason)
 
 
 PUBLICATION_LAG = Policy(prepare=clamp, judge=judge)

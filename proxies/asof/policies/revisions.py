@@ -3,15 +3,15 @@
 from datetime import timedelta
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies.base import Ask, Plan, Policy, by_stamp
+from proxies.asof.policies.base import ApiRequest, Plan, Policy, by_stamp
 
 
-def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
+def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request for the newest revision up to one second before the cutoff."""
     if cutoff.live:
-        return Plan(params=dict(ask.params))
+        return Plan(params=dict(request.params))
     newest = cutoff.instant - timedelta(seconds=1)
-    return Plan(params={**ask.params, "rvstart": newest.strftime("%Y-%m-%dT%H:%M:%SZ")})
+    return Plan(params={**request.params, "rvstart": newest.strftime("%Y-%m-%dT%H:%M:%SZ")})
 
 
-REVISION_AT = Policy(prepare=prepare, judge=lambda ask, cutoff, found: by_stamp(ask, cutoff))
+REVISION_AT = Policy(prepare=prepare, judge=lambda request, cutoff, context: by_stamp(request, cutoff))

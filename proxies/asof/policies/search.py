@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from proxies.asof.clock import Cutoff, parse_day
-from proxies.asof.policies.base import Ask, Plan, Policy, by_stamp
+from proxies.asof.policies.base import ApiRequest, Plan, Policy, by_stamp
 from proxies.asof.policies.windows import clamp
 from proxies.errors import ParameterInvalid
 
@@ -13,7 +13,7 @@ _BACK = {"pd": 1, "pw": 7, "pm": 31, "py": 365}
 _FIRST = "1990-01-01"
 
 
-def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
+def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request with every end date pulled back to the cutoff, or with a window that ends on the last visible day.
 
     Raises
@@ -21,32 +21,32 @@ def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
     ParameterInvalid
         The window is written in no known form.
     """
-    window = ask.endpoint.as_of.window
+    window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that search_date_filter has a window"
     if cutoff.live or not window.text:
-        return clamp(ask, cutoff)
-    asked = ask.params.get(window.text)
+        return clamp(request, cutoff)
+    wanted = request.params.get(window.text)
     last = cutoff.last_visible_day
     start, end = _FIRST, last.isoformat()
-    if asked in _BACK:
-        start = (last - timedelta(days=_BACK[asked])).isoformat()
-    elif asked:
-        found = _RANGE.match(str(asked))
-        days = [parse_day(part) for part in found.groups()] if found else [None, None]
+    if wanted in _BACK:
+        start = (last - timedelta(days=_BACK[wanted])).isoformat()
+    elif wanted:
+        match = _RANGE.match(str(wanted))
+        days = [parse_day(part) for part in match.groups()] if match else [None, None]
         if days[0] is None or days[1] is None or days[0] > days[1]:
             raise ParameterInvalid(
-                f"{window.text}={asked!r} is neither pd, pw, pm, py nor YYYY-MM-DDtoYYYY-MM-DD"
+                f"{window.text}={wanted!r} is neither pd, pw, pm, py nor YYYY-MM-DDtoYYYY-MM-DD"
             )
         if days[0] > last:
             return Plan(
-                params=dict(ask.params),
-                nothing=True,
+                params=dict(request.params),
+                empty=True,
                 clamped=(f"{window.text}: the whole window lies after the cutoff",),
             )
         start, end = days[0].isoformat(), min(days[1], last).isoformat()
     sent = f"{start}to{end}"
-    clamped = () if asked in (None, sent) else (f"{window.text}: {asked} -> {sent}",)
-    return Plan(params={**ask.params, window.text: sent}, clamped=clamped)
+    clamped = () if wanted in (None, sent) else (f"{window.text}: {wanted} -> {sent}",)
+    return Plan(params={**request.params, window.text: sent}, clamped=clamped)
 
 
-SEARCH_DATE_FILTER = Policy(prepare=prepare, judge=lambda ask, cutoff, found: by_stamp(ask, cutoff))
+SEARCH_DATE_FILTER = Policy(prepare=prepare, judge=lambda request, cutoff, context: by_stamp(request, cutoff))

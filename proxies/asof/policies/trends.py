@@ -1,8 +1,8 @@
-"""window_end: the window is rewritten to end before the cutoff and asked again; it is never trimmed afterwards.
+"""window_end: the window is rewritten to end before the cutoff and wanted again; it is never trimmed afterwards.
 
 Values run from 0 to 100 within the window, so that a peak after the cutoff would shrink everything before it. Long
 windows come in weeks or months, whose last bucket must end before the cutoff too: the window ends on the edge of one,
-and an answer whose last bucket still overruns is asked again with an earlier end.
+and an answer whose last bucket still overruns is wanted again with an earlier end.
 """
 
 import re
@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff, parse_day
-from proxies.asof.policies.base import Ask, AskAgain, Found, Judge, Plan, Policy
+from proxies.asof.policies.base import ApiRequest, AskAgain, Context, Judge, Plan, Policy, Reason, pass_rows
 from proxies.asof.rows import get
 from proxies.asof.stamps import month_end
 from proxies.errors import CutoffRefused, ParameterInvalid
@@ -22,7 +22,7 @@ _FIRST = date(2004, 1, 1)
 _DAILY, _WEEKLY = 269, 1890
 
 
-def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
+def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request with an explicit window that ends on the last visible day or before.
 
     Raises
@@ -30,24 +30,24 @@ def prepare(ask: Ask, cutoff: Cutoff) -> Plan:
     ParameterInvalid
         The window is written in no known form.
     """
-    window = ask.endpoint.as_of.window
+    window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that window_end has a window"
     name = window.text
-    asked = str(ask.params.get(name) or ask.endpoint.params[name].default)
+    wanted = str(request.params.get(name) or request.endpoint.params[name].default)
     if cutoff.live:
-        return Plan(params=dict(ask.params))
+        return Plan(params=dict(request.params))
     last = cutoff.last_visible_day
-    start, end = bounds(asked, last)
+    start, end = bounds(wanted, last)
     if start > end:
         return Plan(
-            params=dict(ask.params),
-            nothing=True,
+            params=dict(request.params),
+            empty=True,
             clamped=(f"{name}: the whole window lies after the cutoff",),
         )
     end = edge(start, end, last)
     sent = f"{start.isoformat()} {end.isoformat()}"
-    clamped = () if sent == asked else (f"{name}: {asked} -> {sent}",)
-    return Plan(params={**ask.params, name: sent}, clamped=clamped)
+    clamped = () if sent == wanted else (f"{name}: {wanted} -> {sent}",)
+    return Plan(params={**request.params, name: sent}, clamped=clamped)
 
 
 def bounds(text: str, last: date) -> tuple[date, date]:
@@ -60,14 +60,14 @@ def bounds(text: str, last: date) -> tuple[date, date]:
     """
     if text == "all":
         return _FIRST, last
-    found = _RELATIVE.match(text)
-    if found:
-        number, unit = int(found[1] or found[3]), found[2] or found[4]
+    match = _RELATIVE.match(text)
+    if match:
+        number, unit = int(match[1] or match[3]), match[2] or match[4]
         if number > 10_000:
             raise ParameterInvalid(f"the window {text!r} is too long")
         return max(_FIRST, back(last, number, unit)), last
-    found = _EXPLICIT.match(text)
-    days = [parse_day(part) for part in found.groups()] if found else [None, None]
+    match = _EXPLICIT.match(text)
+    days = [parse_day(part) for part in match.groups()] if match else [None, None]
     if days[0] is None or days[1] is None:
         raise ParameterInvalid(
             f"the window {text!r} is neither 'today 12-m' and its like nor two dates with a space between"
@@ -111,37 +111,37 @@ def edge(start: date, end: date, last: date) -> date:
     return end.replace(day=1) - timedelta(days=1)
 
 
-def judge(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
     """A judge that lets whole answers through, and otherwise asks again with an earlier end."""
-    stamp = ask.endpoint.as_of.stamp
+    stamp = request.endpoint.as_of.stamp
     if stamp is None:
-        return lambda row: None
-    window = ask.endpoint.as_of.window
+        return pass_rows(request, cutoff, context)
+    window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that window_end has a window"
     name = window.text
     before: list[datetime] = []
 
-    def one(row: Any) -> str | None:
+    def reason(row: Any) -> Reason:
         value = get(row, stamp.field)
         seconds = float(value) if isinstance(value, (int, float)) or str(value).isdigit() else None
         if seconds is None or isinstance(value, bool):
             raise CutoffRefused(
-                f"{ask.endpoint.path} answered with a bucket that cannot be dated: nothing is told"
+                f"{request.endpoint.path} answered with a bucket that cannot be dated: nothing is told"
             )
         start = datetime.fromtimestamp(seconds, tz=UTC)
         width = start - before[-1] if before and start > before[-1] else timedelta(0)
         before.append(start)
         if start + width > cutoff.instant:
-            sent = bounds(str(found.sent[name]), cutoff.last_visible_day)
+            sent = bounds(str(context.sent[name]), cutoff.last_visible_day)
             earlier = min(start.date(), sent[1]) - timedelta(days=1)
             if earlier <= sent[0]:
                 raise CutoffRefused(
-                    f"{ask.endpoint.path} has no bucket that ends before the cutoff: ask for a longer window"
+                    f"{request.endpoint.path} has no bucket that ends before the cutoff: ask for a longer window"
                 )
-            raise AskAgain({**found.sent, name: f"{sent[0].isoformat()} {earlier.isoformat()}"})
+            raise AskAgain({**context.sent, name: f"{sent[0].isoformat()} {earlier.isoformat()}"})
         return None
 
-    return one
+    return Judge(reason)
 
 
 WINDOW_END = Policy(prepare=prepare, judge=judge)

@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
-from proxies.asof.policies.base import Ask, Found, Judge, Plan, Policy, by_stamp
+from proxies.asof.policies.base import ApiRequest, Context, Judge, Plan, Policy, by_stamp, pass_rows
 from proxies.catalogue.schema import Window
 from proxies.errors import CutoffRefused, ParameterInvalid
 
 
-def clamp(ask: Ask, cutoff: Cutoff) -> Plan:
+def clamp(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request with every bound of its window pulled back to the cutoff.
 
     A missing end is set to the cutoff without notice; a start on or after the cutoff makes the answer empty; a start after its
@@ -20,24 +20,24 @@ def clamp(ask: Ask, cutoff: Cutoff) -> Plan:
     ParameterInvalid
         The window ends before it starts.
     """
-    window = ask.endpoint.as_of.window
+    window = request.endpoint.as_of.window
     if window is None or cutoff.live:
-        return Plan(params=dict(ask.params))
+        return Plan(params=dict(request.params))
     if window.at:
-        return _clamp_day(ask, cutoff, window.at)
-    params: dict[str, Any] = dict(ask.params)
+        return _clamp_day(request, cutoff, window.at)
+    params: dict[str, Any] = dict(request.params)
     clamped: list[str] = []
     last = last_bound(cutoff, window)
-    asked_end = [params[name] for name in window.end if params.get(name) is not None]
+    wanted_end = [params[name] for name in window.end if params.get(name) is not None]
     for start in window.start:
         value = params.get(start)
         if value is None:
             continue
-        if any(_moment(value, window) > _moment(end, window) for end in asked_end):
-            raise ParameterInvalid(f"{start} ({value}) lies after the end of the window ({asked_end[0]})")
+        if any(_moment(value, window) > _moment(end, window) for end in wanted_end):
+            raise ParameterInvalid(f"{start} ({value}) lies after the end of the window ({wanted_end[0]})")
         if _moment(value, window) > _moment(last, window):
             return Plan(
-                params=params, nothing=True, clamped=(f"{start}: the whole window lies after the cutoff",)
+                params=params, empty=True, clamped=(f"{start}: the whole window lies after the cutoff",)
             )
     for end in window.end:
         value = params.get(end)
@@ -50,15 +50,15 @@ def clamp(ask: Ask, cutoff: Cutoff) -> Plan:
     return Plan(params=params, clamped=tuple(clamped))
 
 
-def _clamp_day(ask: Ask, cutoff: Cutoff, name: str) -> Plan:
+def _clamp_day(request: ApiRequest, cutoff: Cutoff, name: str) -> Plan:
     """A single day that may be absent: the last visible one stands in, a later one gives nothing."""
     last = cutoff.last_moment_day.isoformat()
-    value = ask.params.get(name)
+    value = request.params.get(name)
     if value is None:
-        return Plan(params={**ask.params, name: last})
+        return Plan(params={**request.params, name: last})
     if value > last:
-        return Plan(params=dict(ask.params), nothing=True, clamped=(f"{name}: lies after the cutoff",))
-    return Plan(params=dict(ask.params))
+        return Plan(params=dict(request.params), empty=True, clamped=(f"{name}: lies after the cutoff",))
+    return Plan(params=dict(request.params))
 
 
 def last_bound(cutoff: Cutoff, window: Window) -> Any:
@@ -87,7 +87,7 @@ def _moment(value: Any, window: Window) -> datetime:
     return stamp
 
 
-def at_point(ask: Ask, cutoff: Cutoff) -> Plan:
+def at_point(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request for one day, refused unless the day lies before the cutoff.
 
     Raises
@@ -95,22 +95,22 @@ def at_point(ask: Ask, cutoff: Cutoff) -> Plan:
     CutoffRefused
         The day is not before the cutoff.
     """
-    window = ask.endpoint.as_of.window
+    window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that request_point has a window"
     if cutoff.live:
-        return Plan(params=dict(ask.params))
-    value = ask.params.get(window.at)
+        return Plan(params=dict(request.params))
+    value = request.params.get(window.at)
     if value is not None and value > cutoff.last_moment_day.isoformat():
         raise CutoffRefused(
             f"{window.at}={value} is not before the cutoff {cutoff.text}: ask for an earlier day"
         )
-    return Plan(params=dict(ask.params))
+    return Plan(params=dict(request.params))
 
 
-def _by_stamp_if_any(ask: Ask, cutoff: Cutoff, found: Found) -> Judge:
+def _by_stamp_if_any(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
     """Some answers date only the rows inside their rows, which the pipeline judges."""
-    return by_stamp(ask, cutoff) if ask.endpoint.as_of.stamp else lambda row: None
+    return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
 
 
 REQUEST_RANGE = Policy(prepare=clamp, judge=_by_stamp_if_any)
-REQUEST_POINT = Policy(prepare=at_point, judge=lambda ask, cutoff, found: by_stamp(ask, cutoff))
+REQUEST_POINT = Policy(prepare=at_point, judge=lambda request, cutoff, context: by_stamp(request, cutoff))

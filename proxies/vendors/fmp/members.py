@@ -46,8 +46,8 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
 
     def leave(symbol: str, stay: _Stay, joined: date | None, since: date | None) -> None:
         days = {"dateAdded": joined, "since": since, "until": stay.until, "reach": reach}
-        told = {name: day.isoformat() if day else None for name, day in days.items()}
-        out.append({"symbol": symbol, "name": stay.name, **told})
+        texts = {name: day.isoformat() if day else None for name, day in days.items()}
+        out.append({"symbol": symbol, "name": stay.name, **texts})
 
     for day, row in known:
         joined, left = row.get("symbol"), row.get("removedTicker")
@@ -73,3 +73,13 @@ def _rows(value: Any) -> list[Mapping[str, Any]]:
 
 def _day(value: Any) -> date | None:
     return parse_day(value) if isinstance(value, str) else None
+
+
+def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
+    """The members of an index, by ticker; those that left are for the policy alone."""
+    rows = [
+        {name: row.get(name) for name in ("symbol", "name", "dateAdded")}
+        for row in data
+        if row.get("until") is None
+    ]
+    return sorted(rows, key=lambda row: str(row["symbol"]))

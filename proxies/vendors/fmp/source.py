@@ -7,8 +7,8 @@ import orjson
 
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ProxyError, QuotaExhausted, SourceRejected
-from proxies.fetch.cache import Raw
-from proxies.fetch.transport import Reply
+from proxies.fetch.cache import RawAnswer
+from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
 from proxies.vendors.fmp.members import spells
 
@@ -18,20 +18,22 @@ class FmpSource(HttpSource):
 
     empty = b"[]"
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer; an index's members come with those that were members before."""
         if endpoint.codec != "members":
             return await super().fetch(endpoint, params)
-        self.need_key()
-        members, _ = await self.ask(endpoint, self.outgoing(endpoint, params))
-        changes, _ = await self.ask(endpoint, self.build(endpoint, {}, url=f"historical-{endpoint.url}"))
-        return Raw(body=orjson.dumps(spells(members, changes)), fetched_at=self._settings.now())
+        self.require_key()
+        members, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+        changes, _ = await self.exchange(endpoint, self.build(endpoint, {}, url=f"historical-{endpoint.url}"))
+        return RawAnswer(body=orjson.dumps(spells(members, changes)), fetched_at=self._settings.now())
 
-    def quota(self, reply: Reply) -> bool:
+    def quota(self, response: HttpResponse) -> bool:
         """The daily plan answers 429 with its own words; a rate limit does not."""
-        return reply.status == 402 or (reply.status == 429 and b"limit reach" in reply.body[:2000].lower())
+        return response.status == 402 or (
+            response.status == 429 and b"limit reach" in response.body[:2000].lower()
+        )
 
-    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """An object with ``Error Message`` where a list is due is a complaint, also under status 200."""
         if isinstance(payload, dict) and {"Error Message", "error", "Error"} & payload.keys():
             words = orjson.dumps(payload).lower()
@@ -39,8 +41,8 @@ class FmpSource(HttpSource):
                 return QuotaExhausted("fmp says that the plan's calls are used up: wait, or use another key")
             if b"api key" in words or b"apikey" in words:
                 return SourceRejected("fmp does not accept the key: check FMP_API_KEY")
-            if reply.status == 200:
+            if response.status == 200:
                 return SourceRejected(
                     f"fmp answered with a complaint instead of rows: check the parameters of {endpoint.path}"
                 )
-        return super().complaint(endpoint, reply, payload)
+        return super().complaint(endpoint, response, payload)

@@ -9,27 +9,29 @@ import yaml
 
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ProxyError, QuotaExhausted, SourceRejected, no_answer
-from proxies.fetch.cache import Raw
-from proxies.fetch.transport import Reply
+from proxies.fetch.cache import RawAnswer
+from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
 
 
 class SearchApiSource(HttpSource):
     """SearchApi over HTTP; category and place codes from local tables."""
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer; local tables need no key."""
         if endpoint.method == "LOCAL":
             table = endpoint.path.rpartition("_")[2]
-            return Raw(body=orjson.dumps(_table(table)), fetched_at=self._settings.now())
+            return RawAnswer(body=orjson.dumps(_table(table)), fetched_at=self._settings.now())
         return await super().fetch(endpoint, params)
 
-    def quota(self, reply: Reply) -> bool:
+    def quota(self, response: HttpResponse) -> bool:
         """A used-up plan answers 429 with its own words; asking again would not help."""
-        words = reply.body[:2000].lower()
-        return reply.status == 402 or (reply.status == 429 and (b"run out" in words or b"monthly" in words))
+        words = response.body[:2000].lower()
+        return response.status == 402 or (
+            response.status == 429 and (b"run out" in words or b"monthly" in words)
+        )
 
-    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """Complaints are a text under ``error``; "no results" is one of them."""
         if isinstance(payload, dict) and isinstance(payload.get("error"), str):
             words = payload["error"].lower()
@@ -37,11 +39,11 @@ class SearchApiSource(HttpSource):
                 return no_answer(self.name, endpoint.path)
             if "run out" in words or "monthly" in words or "credits" in words:
                 return QuotaExhausted("gt (SearchApi) says that the plan's searches are used up")
-            if reply.status == 200:
+            if response.status == 200:
                 return SourceRejected(
                     f"gt (SearchApi) refused the search: check the parameters of {endpoint.path}"
                 )
-        return super().complaint(endpoint, reply, payload)
+        return super().complaint(endpoint, response, payload)
 
 
 def _table(name: str) -> list[dict[str, str]]:

@@ -66,16 +66,16 @@ def headings_of(wikitext: str) -> list[tuple[int, str]]:
     >>> headings_of("a\n== B ==\n=== C ===")
     [(2, 'B'), (3, 'C')]
     """
-    return [(len(found[1]), found[2]) for found in _HEADING.finditer(wikitext)]
+    return [(len(match[1]), match[2]) for match in _HEADING.finditer(wikitext)]
 
 
 def _section(wikitext: str, title: str) -> str | None:
     start, level = None, 0
-    for found in _HEADING.finditer(wikitext):
-        if start is None and found[2].strip().lower() == title.strip().lower():
-            start, level = found.start(), len(found[1])
-        elif start is not None and len(found[1]) <= level:
-            return wikitext[start : found.start()].strip()
+    for match in _HEADING.finditer(wikitext):
+        if start is None and match[2].strip().lower() == title.strip().lower():
+            start, level = match.start(), len(match[1])
+        elif start is not None and len(match[1]) <= level:
+            return wikitext[start : match.start()].strip()
     return None if start is None else wikitext[start:].strip()
 
 
@@ -93,6 +93,6 @@ def unpack_revisions(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_search(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Hits of a search; each bears the day its page was first saved, where the source found it."""
+    """Hits of a search; each bears the day its page was first saved, if the source found it."""
     query = payload.get("query") if isinstance(payload.get("query"), dict) else payload
     return {"search": (query or {}).get("search") or []}

@@ -1,4 +1,4 @@
-"""Wikipedia's action API: the names it wants, errors under status 200, redirects of then, the first day of found pages.
+"""Wikipedia's action API: the names it wants, errors under status 200, redirects of then, the first day of pages that a search gives.
 
 The service would follow redirects as they are today. Here they are followed as they stood: a revision of the asked time
 that is a redirect names its target. A title that bears no revision of that time may be what a later move left behind;
@@ -15,8 +15,8 @@ import orjson
 from proxies.asof.clock import parse_instant
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ProxyError, SourceRejected, SourceUnavailable, no_answer
-from proxies.fetch.cache import Raw
-from proxies.fetch.transport import Outgoing, Reply
+from proxies.fetch.cache import RawAnswer
+from proxies.fetch.transport import HttpRequest, HttpResponse
 from proxies.vendors.base import HttpSource
 
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
@@ -30,7 +30,7 @@ _NAMES = {"title": "titles", "q": "srsearch", "limit": "rvlimit"}
 class WikipediaSource(HttpSource):
     """MediaWiki over HTTP."""
 
-    def outgoing(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Outgoing:
+    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
         """The request in MediaWiki's own names; a section is cut out here, not there."""
         if endpoint.host != "en":
             compact = {k: str(v).replace("-", "") if k in ("start", "end") else v for k, v in params.items()}
@@ -39,38 +39,40 @@ class WikipediaSource(HttpSource):
             )
         plain = self.build(endpoint, {})
         names = {**_NAMES, "limit": "srlimit"} if endpoint.path.endswith("/search") else _NAMES
-        asked = {names.get(name, name): str(value) for name, value in params.items() if name != "section"}
-        return Outgoing(method="GET", url=plain.url, query={**plain.query, **asked})
+        renamed = {names.get(name, name): str(value) for name, value in params.items() if name != "section"}
+        return HttpRequest(method="GET", url=plain.url, query={**plain.query, **renamed})
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer; hits of a search are given the day their page was first saved."""
         if endpoint.path in _AS_IT_STOOD:
             payload = await self._as_it_stood(endpoint, params)
-            return Raw(body=orjson.dumps(payload), fetched_at=self._settings.now())
+            return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
         if not endpoint.path.endswith("/search"):
             return await super().fetch(endpoint, params)
-        payload, _ = await self.ask(endpoint, self.outgoing(endpoint, params))
+        payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
         hits = ((payload.get("query") or {}).get("search") or []) if isinstance(payload, dict) else []
         dated = [
             {**hit, "first_revision": await self._first(endpoint, hit)}
             for hit in hits
             if isinstance(hit, dict)
         ]
-        return Raw(body=orjson.dumps({"query": {"search": dated}}), fetched_at=self._settings.now())
+        return RawAnswer(body=orjson.dumps({"query": {"search": dated}}), fetched_at=self._settings.now())
 
     async def _as_it_stood(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
         """The answer for the page that the title led to at the asked time, under the title it had then."""
-        title, told = str(params["title"]), None
+        title, shown = str(params["title"]), None
         payload: Any = None
         for _ in range(_MOST_HOPS):
-            payload, _ = await self.ask(endpoint, self.outgoing(endpoint, {**params, "title": title}))
+            payload, _ = await self.exchange(
+                endpoint, self.http_request(endpoint, {**params, "title": title})
+            )
             page = next(iter(_pages(payload)), None)
             if page is None:
                 return payload
-            page["title"] = told = told or page.get("title")
+            page["title"] = shown = shown or page.get("title")
             if page.get("revisions"):
-                # a page that was moved since is told under its title of then, a redirect under its target
-                following, told = await self._redirect(endpoint, params, title, page["revisions"][0]), None
+                # a page that was moved since is shown under its title of then, a redirect under its target
+                following, shown = await self._redirect(endpoint, params, title, page["revisions"][0]), None
             else:
                 following = await self._moved_to(endpoint, title)
             if following is None:
@@ -91,51 +93,51 @@ class WikipediaSource(HttpSource):
         # a later revision, should one come, must not say where the title led then
         if not isinstance(text, str) or (wanted and (saved is None or limit is None or saved > limit)):
             return None
-        found = _REDIRECT.match(text)
-        return _spaced(found[1]) if found else None
+        match = _REDIRECT.match(text)
+        return _spaced(match[1]) if match else None
 
     async def _moved_to(self, endpoint: Endpoint, title: str) -> str | None:
         """The title a page was moved to, where the move is the first edit under the old one."""
         comment = (await self._edit(endpoint, title, rvprop="comment", rvdir="newer")).get("comment")
-        found = _MOVE.search(comment) if isinstance(comment, str) else None
-        if found is None or _spaced(found[1]).lower() != _spaced(title).lower():
+        match = _MOVE.search(comment) if isinstance(comment, str) else None
+        if match is None or _spaced(match[1]).lower() != _spaced(title).lower():
             return None
-        return _spaced(found[2])
+        return _spaced(match[2])
 
-    async def _edit(self, endpoint: Endpoint, title: str, **asked: str) -> Mapping[str, Any]:
+    async def _edit(self, endpoint: Endpoint, title: str, **fields: str) -> Mapping[str, Any]:
         """One edit of a page, or nothing."""
-        query = {**self._plain(endpoint), **asked, "rvlimit": "1", "titles": title}
-        payload, _ = await self.ask(
-            endpoint, Outgoing(method="GET", url=self.build(endpoint, {}).url, query=query)
+        query = {**self._plain(endpoint), **fields, "rvlimit": "1", "titles": title}
+        payload, _ = await self.exchange(
+            endpoint, HttpRequest(method="GET", url=self.build(endpoint, {}).url, query=query)
         )
         revisions = [revision for page in _pages(payload) for revision in page.get("revisions") or []]
         return revisions[0] if revisions and isinstance(revisions[0], dict) else {}
 
     def _plain(self, endpoint: Endpoint) -> dict[str, str]:
-        kept = ("format", "formatversion", "maxlag", "action")
-        return {**{k: str(v) for k, v in endpoint.fixed.items() if k in kept}, "prop": "revisions"}
+        shared = ("format", "formatversion", "maxlag", "action")
+        return {**{k: str(v) for k, v in endpoint.fixed.items() if k in shared}, "prop": "revisions"}
 
     async def _first(self, endpoint: Endpoint, hit: Mapping[str, Any]) -> str | None:
         query = {
             **self._plain(endpoint), "rvprop": "timestamp", "rvdir": "newer", "rvlimit": "1", "pageids": str(hit.get("pageid")),
         }  # fmt: skip
         url = self.build(endpoint, {}).url
-        payload, _ = await self.ask(endpoint, Outgoing(method="GET", url=url, query=query))
+        payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
         for page in _pages(payload):
             for revision in page.get("revisions") or []:
                 stamp = revision.get("timestamp")
                 return stamp if isinstance(stamp, str) else None
         return None
 
-    def busy(self, reply: Reply) -> bool:
+    def busy(self, response: HttpResponse) -> bool:
         """A lagging database says so under status 200, with Retry-After."""
         return (
-            reply.status == 200
-            and "mediawiki-api-error" in reply.headers
-            and "maxlag" in reply.headers["mediawiki-api-error"]
+            response.status == 200
+            and "mediawiki-api-error" in response.headers
+            and "maxlag" in response.headers["mediawiki-api-error"]
         )
 
-    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """Errors come under status 200, with a code."""
         error = payload.get("error") if isinstance(payload, dict) else None
         if isinstance(error, dict):
@@ -145,7 +147,7 @@ class WikipediaSource(HttpSource):
             if code in ("missingtitle", "nosuchpageid", "invalidtitle"):
                 return no_answer(self.name, endpoint.path)
             return SourceRejected(f"wikipedia refused the request: check the parameters of {endpoint.path}")
-        return super().complaint(endpoint, reply, payload)
+        return super().complaint(endpoint, response, payload)
 
 
 def _pages(payload: Any) -> list[Any]:

@@ -11,7 +11,7 @@ _BARS = {
     "1m": 60, "2m": 120, "5m": 300, "15m": 900, "30m": 1800, "60m": 3600, "90m": 5400, "1h": 3600,
     "1wk": 7 * 86400, "5d": 7 * 86400, "1mo": 31 * 86400, "3mo": 92 * 86400,
 }  # fmt: skip
-_META_KEPT = (
+_META_FIELDS = (
     "currency",
     "symbol",
     "exchangeName",
@@ -38,11 +38,11 @@ def unpack_chart(payload: Any, params: Mapping[str, Any]) -> Any:
         interval = str(params.get("interval") or meta.get("dataGranularity") or "1d")
         rows = [
             {"timestamp": stamp, "known": _complete(stamp, interval, zone)}
-            | {n: column[at] for n, column in columns.items()}
-            for at, stamp in enumerate(stamps)
+            | {n: column[place] for n, column in columns.items()}
+            for place, stamp in enumerate(stamps)
         ]
-        kept = {name: meta[name] for name in _META_KEPT if name in meta}
-        results.append({"meta": kept, "rows": rows, "events": _events(result)})
+        meta_shown = {name: meta[name] for name in _META_FIELDS if name in meta}
+        results.append({"meta": meta_shown, "rows": rows, "events": _events(result)})
     return {"chart": {"result": results, "error": None}}
 
 

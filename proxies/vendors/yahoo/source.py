@@ -5,8 +5,8 @@ from typing import Any
 
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ProxyError, SourceError, SourceUnavailable, no_answer
-from proxies.fetch.cache import Raw
-from proxies.fetch.transport import MOST_BYTES, Outgoing, Reply, Wire, WireError
+from proxies.fetch.cache import RawAnswer
+from proxies.fetch.transport import MOST_BYTES, HttpRequest, HttpResponse, Transport, TransportError
 from proxies.vendors.base import HttpSource
 
 _CRUMBED = (
@@ -18,13 +18,13 @@ _CRUMBED = (
 )
 
 
-class CurlWire:
-    """The wire of Yahoo: curl with a browser's TLS handshake, opened at the first call."""
+class CurlTransport:
+    """The transport of Yahoo: curl with a browser's TLS handshake, opened at the first call."""
 
     def __init__(self) -> None:
         self._session: Any = None
 
-    async def exchange(self, outgoing: Outgoing, timeout: float) -> Reply:
+    async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
         """One HTTP exchange."""
         from curl_cffi import requests
 
@@ -32,21 +32,21 @@ class CurlWire:
             self._session = requests.AsyncSession(impersonate="chrome", trust_env=False)
         try:
             response = await self._session.request(
-                outgoing.method,
-                outgoing.url,
-                params=dict(outgoing.query) or None,
-                json=dict(outgoing.json) if outgoing.json is not None else None,
+                request.method,
+                request.url,
+                params=dict(request.query) or None,
+                json=dict(request.json) if request.json is not None else None,
                 timeout=timeout,
                 allow_redirects=False,
             )
         except requests.exceptions.RequestException as error:
-            raise WireError(
+            raise TransportError(
                 "no answer in time" if "timed out" in str(error).lower() else "no connection"
             ) from None
         if len(response.content) > MOST_BYTES:
-            raise WireError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
+            raise TransportError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
         headers = {str(k).lower(): str(v) for k, v in response.headers.items()}
-        return Reply(status=response.status_code, headers=headers, body=response.content)
+        return HttpResponse(status=response.status_code, headers=headers, body=response.content)
 
     async def aclose(self) -> None:
         """Close the session."""
@@ -60,11 +60,11 @@ class YahooSource(HttpSource):
 
     _crumb: str | None = None
 
-    def wire(self) -> Wire:
+    def transport(self) -> Transport:
         """Curl, as a browser."""
-        return CurlWire()
+        return CurlTransport()
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Raw:
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer; the crumb is fetched where one is wanted."""
         if endpoint.path in _CRUMBED and self._crumb is None:
             self._crumb = await self._new_crumb()
@@ -72,15 +72,15 @@ class YahooSource(HttpSource):
 
     async def _new_crumb(self) -> str:
         try:
-            reply = await self._courier.send(
-                Outgoing(method="GET", url=f"{self.base('query1')}/v1/test/getcrumb", query={})
+            response = await self._transport.send(
+                HttpRequest(method="GET", url=f"{self.base('query1')}/v1/test/getcrumb", query={})
             )
         except SourceError:
             return ""
-        text = reply.body.decode("utf-8", "replace").strip()
-        return text if reply.status == 200 and len(text) < 40 and "<" not in text else ""
+        text = response.body.decode("utf-8", "replace").strip()
+        return text if response.status == 200 and len(text) < 40 and "<" not in text else ""
 
-    def outgoing(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Outgoing:
+    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
         """The request, with the bodies that two of the paths want."""
         if endpoint.path.endswith("/earnings-dates"):
             body: dict[str, Any] = {
@@ -88,7 +88,7 @@ class YahooSource(HttpSource):
                 "includeFields": ["startdatetime", "epsestimate", "epsactual", "epssurprisepct"],
                 "query": {"operator": "eq", "operands": ["ticker", params["symbol"]]},
             }  # fmt: skip
-            made = Outgoing(
+            request = HttpRequest(
                 method="POST",
                 url=self.build(endpoint, {}).url,
                 query={"lang": "en-US", "region": "US"},
@@ -97,22 +97,25 @@ class YahooSource(HttpSource):
         elif endpoint.path.endswith("/news"):
             body = {"serviceConfig": {"snippetCount": params.get("count", 10), "s": [params["symbol"]]}}
             query = {"queryRef": "latestNews", "serviceKey": "ncp_fin"}
-            made = Outgoing(method="POST", url=self.build(endpoint, {}).url, query=query, json=body)
+            request = HttpRequest(method="POST", url=self.build(endpoint, {}).url, query=query, json=body)
         else:
-            made = self.build(endpoint, params)
+            request = self.build(endpoint, params)
         if endpoint.path in _CRUMBED and self._crumb:
-            return Outgoing(
-                method=made.method, url=made.url, query={**made.query, "crumb": self._crumb}, json=made.json
+            return HttpRequest(
+                method=request.method,
+                url=request.url,
+                query={**request.query, "crumb": self._crumb},
+                json=request.json,
             )
-        return made
+        return request
 
-    def complaint(self, endpoint: Endpoint, reply: Reply, payload: Any) -> ProxyError | None:
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """Complaints come under the answer's own name, with a code; what they say may be of today."""
-        if reply.status == 401:
+        if response.status == 401:
             self._crumb = None
             return SourceUnavailable("yfinance refuses its crumb: try again later")
         for name in ("chart", "timeseries", "quoteSummary", "finance"):
             part = payload.get(name) if isinstance(payload, dict) else None
             if isinstance(part, dict) and part.get("error") and not part.get("result"):
                 return no_answer(self.name, endpoint.path)
-        return super().complaint(endpoint, reply, payload)
+        return super().complaint(endpoint, response, payload)

@@ -9,7 +9,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from proxies.ledger import Address, Answer, MemoryLedger
 from tests.fakes.upstream import Seen, Sent
-from tests.proxies.worlds import NOW, WorldWire, settings
+from tests.proxies.worlds import NOW, WorldTransport, settings
 
 CUTOFF = "2024-06-01"
 Handler = Callable[[Seen], Any]
@@ -33,7 +33,7 @@ class Desk:
         self._waited = 0.0
         made = replace(settings("http://desk"), now=lambda: NOW + timedelta(seconds=self._waited))
         made = replace(made, keys={}) if keyless else made
-        self.broker: Broker = open_broker(made, wire=lambda info: WorldWire(answer))
+        self.broker: Broker = open_broker(made, transport=lambda info: WorldTransport(answer))
 
     def wait(self, seconds: float) -> None:
         """Move the broker's clock on."""

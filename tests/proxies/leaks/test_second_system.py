@@ -27,7 +27,7 @@ async def test_b1_when_every_result_goes_the_answer_is_empty_not_unfiltered() ->
 async def test_b2_a_policy_that_errs_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import MappingProxyType
 
-    from proxies.asof import pipeline
+    from proxies.asof import policies
     from proxies.asof.policies import POLICIES, Policy
 
     def broken(*args: Any) -> Any:
@@ -35,7 +35,7 @@ async def test_b2_a_policy_that_errs_refuses(monkeypatch: pytest.MonkeyPatch) ->
 
     whole = POLICIES["filter_rows"]
     for policy in (Policy(prepare=broken, judge=whole.judge), Policy(prepare=whole.prepare, judge=broken)):
-        monkeypatch.setattr(pipeline, "POLICIES", MappingProxyType({**POLICIES, "filter_rows": policy}))
+        monkeypatch.setattr(policies, "POLICIES", MappingProxyType({**POLICIES, "filter_rows": policy}))
         with pytest.raises(CutoffRefused):
             await Desk([{"timestamp": 1, "price": 1}])("polymarket/trades", market="0x1")
 

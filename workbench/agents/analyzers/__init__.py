@@ -1,0 +1,1 @@
+"""Analyzers: each expands a claim into a tree of propositions."""

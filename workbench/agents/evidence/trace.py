@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -80,8 +81,8 @@ class TraceEvidence:
         return book
 
     async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
-        """Compare; there is nothing to re-run."""
-        return self.compare(proof)
+        """Compare; there is nothing to re-run. In a thread, since the notebook is rendered and read again."""
+        return await asyncio.to_thread(self.compare, proof)
 
     def compare(self, proof: ProofContext) -> Verification:
         """Compare the trace with the log, the ledger, and the notebook that was written from it."""

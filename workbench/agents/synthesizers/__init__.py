@@ -1,0 +1,1 @@
+"""Synthesizers: each combines children's beliefs into their parent's, by a rule."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.agents.base import AgentSettings
 from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import MalformedReply
+from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.registry import no_options
 from workbench.agents.replies import Conclusion, parse_conclusion, parse_linear, parse_logic, parse_noisy_or
 from workbench.models.base import NodeRef
@@ -29,6 +29,7 @@ from workbench.synthesis import (
     VanillaRule,
     checked_value,
 )
+from workbench.synthesis.rules.normalise import check_normaliser
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -160,9 +161,46 @@ class RuleSynthesizer(ABC):
 
 
 class LinearSynthesizer(RuleSynthesizer):
-    """p = b0 + sum of b_i p_i, with bounds, and signs that follow the polarities (Analytica, eq. 2)."""
+    """p = b0 + sum of b_i p_i, with bounds, and signs that follow the polarities (Analytica, eq. 2).
+
+    Options are ``semantics`` (``free``, or ``strict``: the stored rule is the nearest one that is a Bayes net's table) and
+    ``normalise`` (how strict rules are made: ``scale``, ``softmax`` or ``min-max``).
+    """
 
     name = "linear"
+
+    def __init__(
+        self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        rest = dict(options or {})
+        self.semantics = rest.pop("semantics", "free")
+        normalise = rest.pop("normalise", "scale")
+        if self.semantics not in ("free", "strict"):
+            raise BadSetting(f"semantics of a linear rule are free or strict, not {self.semantics!r}")
+        try:
+            self.normalise = check_normaliser(normalise)
+        except RuleError as error:
+            raise BadSetting(str(error)) from None
+        if rest:
+            raise BadSetting(
+                f"the linear synthesizer's settings are semantics and normalise, not {', '.join(sorted(rest))}"
+            )
+        super().__init__(settings)
+
+    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
+        """Rule and belief of a reply; with strict semantics, of the strict rule nearest to the stated one.
+
+        The stated probability is compared with the stated rule: the model cannot know how its weights will be mended.
+        """
+        rule, belief = super().read(text, node, children)
+        if self.semantics == "free":
+            return rule, belief
+        projection = rule.projected(self.normalise)
+        assert projection is not None, "a linear rule has a nearest strict one"
+        rule = projection[0]
+        # A strict rule stays in [0, 1] but for rounding. Its intercept is not bounded: mending moves weights into it.
+        p = min(1.0, max(0.0, rule.evaluate(probabilities(children))))
+        return rule, replace(belief, p=p)
 
     def instructions(self) -> str:
         """The rule in words."""

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from workbench.errors import UsageError
+from workbench.store.errors import PackageRefused
 
 #: Largest package that is taken in, packed and unpacked; a run of a thousand leaves is far below.
 MAX_BYTES = 2_000_000_000
@@ -38,10 +38,6 @@ _BROKEN = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     OverflowError, KeyError, UnicodeError,
 )  # fmt: skip
-
-
-class PackageRefused(UsageError):
-    """A package that our export cannot have written: malformed, oversized or forged."""
 
 
 def is_member(name: str) -> bool:

@@ -14,8 +14,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.run.files import run_manifest
 from workbench.engine.run.state import RunState, load_state
-from workbench.errors import WorkbenchError
-from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
 from workbench.synthesis import evaluate
 from workbench.synthesis.coherence.findings import check_tree
 
@@ -68,20 +67,16 @@ def _page(state: RunState, checks: list[Check], manifest: dict[str, Any] | None)
 
 
 def _bodies(store: Store, run_id: str) -> Check:
-    hashes = store.query(
-        "SELECT request AS hash FROM model_calls WHERE run_id = ? UNION SELECT reply FROM model_calls WHERE run_id = ?"
-        " UNION SELECT answer FROM api_calls WHERE run_id = ? AND answer IS NOT NULL",
-        (run_id, run_id, run_id),
-    )
-    for row in hashes:
+    digests = {use.digest for use in store.run_bodies(run_id)}
+    for digest in sorted(digests):
         try:
-            store.body(row["hash"])
-        except WorkbenchError as error:
+            store.body(digest)
+        except StoreCorrupt as error:
             return Check(name="stored bodies", verdict="bad", found=str(error))
     return Check(
         name="stored bodies",
         verdict="ok",
-        found=f"{len(hashes)} requests, replies and answers have the hash they are filed under",
+        found=f"{len(digests)} requests, replies and answers have the hash they are filed under",
     )
 
 
@@ -127,20 +122,20 @@ def _dates(state: RunState, rows: list[LedgerRow]) -> Check:
 
 def _days(value: Any) -> list[date]:
     """The days in the ``date`` fields of an answer's rows."""
-    found, pending = [], [value]
+    days, pending = [], [value]
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
             text = item.get("date")
             if isinstance(text, str) and _DAY.match(text):
                 try:
-                    found.append(date.fromisoformat(text[:10]))
+                    days.append(date.fromisoformat(text[:10]))
                 except ValueError:
                     continue  # 2018-02-30 in a vendor's row is no day
             pending.extend(child for child in item.values() if isinstance(child, dict | list))
         elif isinstance(item, list):
             pending.extend(item)
-    return found
+    return days
 
 
 def _residual(rows: list[LedgerRow]) -> Check:
@@ -199,10 +194,10 @@ def _isolation(state: RunState) -> Check:
     if state.isolation is None:
         return Check(name="isolation", verdict="warn", found="no kernel was started")
     verdict: Verdict = "warn" if state.isolation == "none" else "ok"
-    found = (
+    level = (
         "kernels ran UNSEALED" if state.isolation == "none" else f"kernels were sealed by {state.isolation}"
     )
-    return Check(name="isolation", verdict=verdict, found=found)
+    return Check(name="isolation", verdict=verdict, found=level)
 
 
 def _origin(state: RunState) -> list[Check]:

@@ -1,9 +1,7 @@
 """A run as one file: what a reviewer needs to look, recompute and verify without a network, and the way back in."""
 
-import hashlib
 import io
 import shutil
-import sqlite3
 import tempfile
 import time
 import zipfile
@@ -13,8 +11,9 @@ from pathlib import Path
 
 import nbformat
 
+from proxies.hashing import sha256_of_file
 from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, is_member, unpack
-from workbench.engine.evidence.intake import Finding, copy_database, examine, insert_events
+from workbench.engine.evidence.intake import Finding, copy_run, examine
 from workbench.engine.evidence.report import report_html, write_report
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
@@ -25,7 +24,7 @@ from workbench.propositions import Tree
 from workbench.propositions.rule import Normaliser
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
-from workbench.store.database import COLUMNS, insert_row
+from workbench.store.transfer import copy_run_into, take_run
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
 
@@ -67,8 +66,9 @@ def export_run(
         return _zip(store, state), ()
     if to not in FORMATS:
         raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
-    made: Export = export_tree(state.tree, to, misfit, normalise)
-    return made.text.encode(), made.notes
+    export: Export = export_tree(state.tree, to, misfit, normalise)
+    absent = state.not_installed()
+    return export.text.encode(), (*export.notes, *((absent,) if absent else ()))
 
 
 def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: bool = False) -> str:
@@ -94,9 +94,7 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: b
     except UnicodeDecodeError:
         raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
     tree = import_tree(text)
-    return adopt_tree(
-        store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package="sha256:" + _file_hash(path)
-    )
+    return adopt_tree(store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package=sha256_of_file(path))
 
 
 def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
@@ -121,8 +119,8 @@ def _cutoff_in(text: str) -> str | None:
         data = json.loads(text)
     except ValueError:
         return None
-    found = data.get("cutoff") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else None
+    cutoff = data.get("cutoff") if isinstance(data, dict) else None
+    return cutoff if isinstance(cutoff, str) else None
 
 
 def _notebook(store: Store, state: RunState) -> str:
@@ -161,47 +159,13 @@ def _zip(store: Store, state: RunState) -> bytes:
         tempfile.TemporaryDirectory() as temporary,
         zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as package,
     ):
-        database = Path(temporary) / "workbench.db"
-        _copy_run(store.home / "workbench.db", Path(temporary), state.run_id)
-        package.write(database, DATABASE)
+        package.write(copy_run_into(store, state.run_id, Path(temporary)), DATABASE)
         package.writestr("report.html", report_html(store, state))
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not path.is_symlink() and is_member(name):
                 package.write(path, f"run/{name}")
     return memory.getvalue()
-
-
-def _copy_run(source: Path, into: Path, run_id: str) -> None:
-    """Copy one run's rows, and the bodies they name, into a new store at ``into``."""
-    Store(into).close()
-    with sqlite3.connect(into / "workbench.db") as db:
-        db.execute("ATTACH ? AS source", (str(source),))
-        for table, columns in COLUMNS.items():
-            names = ", ".join(("seq", *columns) if table == "events" else columns)
-            db.execute(
-                f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table} WHERE run_id = ?",
-                (run_id,),
-            )
-        db.execute(
-            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash IN (SELECT request FROM model_calls)"
-        )
-        db.execute(
-            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash IN (SELECT reply FROM model_calls)"
-        )
-        db.execute(
-            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash IN (SELECT answer FROM api_calls)"
-        )
-        named: set[str] = set()
-        for (data,) in db.execute(
-            "SELECT data FROM events UNION ALL SELECT CAST(data AS TEXT) FROM bodies WHERE hash IN (SELECT request FROM model_calls)"
-        ):
-            named.update(part[: 7 + 64] for part in data.split('"') if part.startswith("sha256:"))
-        db.executemany(
-            "INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash = ?",
-            [(name,) for name in named],
-        )
-    db.close()
 
 
 def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
@@ -226,13 +190,13 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
         The run is here already.
     """
     _sweep(store.home)
-    digest = "sha256:" + _file_hash(path)
+    digest = sha256_of_file(path)
     with tempfile.TemporaryDirectory(dir=store.home, prefix=_TEMPORARY) as name:
         temporary = Path(name)
         unpack(path, temporary, "files")
         own = Store(temporary / "home", durable=False)
         try:
-            run_id, findings = copy_database(temporary / DATABASE, own)
+            run_id, findings = copy_run(temporary / DATABASE, own)
             if run_id in store.run_ids():
                 raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
             if store.folder(run_id).exists():
@@ -269,25 +233,13 @@ def _move_in(own: Store, store: Store, run_id: str) -> None:
         if not target.parent.exists():
             target.parent.mkdir()
             undo.callback(target.parent.rmdir)
-        with store.transaction() as db:
+        with store.transaction():
             if run_id in store.run_ids():  # another process took it in meanwhile
                 raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
-            db.executemany(
-                "INSERT OR IGNORE INTO bodies VALUES (?, ?)", own.query("SELECT hash, data FROM bodies")
-            )
-            events = own.query("SELECT * FROM events ORDER BY seq")
-            insert_events(db, ((row["seq"], dict(row)) for row in events))
-            for table in ("model_calls", "api_calls"):
-                for row in own.query(f"SELECT {', '.join(COLUMNS[table])} FROM {table} ORDER BY id"):
-                    insert_row(db, table, tuple(row))
+            take_run(store, own)
             source.rename(target)
             undo.callback(target.rename, source)  # until the rows are committed
         undo.pop_all()
-
-
-def _file_hash(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sweep(home: Path) -> None:

@@ -11,6 +11,7 @@ from workbench.engine.run.state import RunState, notebook_name
 from workbench.engine.view import root_base_rate
 from workbench.engine.wording import equation_with_values, percent
 from workbench.store import ApiLedger, Store
+from workbench.templates import html_environment
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -18,12 +19,7 @@ if TYPE_CHECKING:
 
 @cache
 def _template() -> "Template":
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string((Path(__file__).parent / "report.html.j2").read_text(encoding="utf-8"))
+    return html_environment("workbench.engine.evidence", "").get_template("report.html.j2")
 
 
 def report_html(store: Store, state: RunState) -> str:
@@ -65,6 +61,7 @@ def report_html(store: Store, state: RunState) -> str:
         run_id=state.run_id,
         isolation=state.isolation,
         imported=state.imported.line() if state.imported else None,
+        not_installed=state.not_installed(),
         status=state.status,
         p=root.p if root else None,
         base_rate=root_base_rate(tree),

@@ -110,10 +110,9 @@ async def verify_trial(
 ) -> Verification:
     """Verify one concluded trial of a leaf by its own evidence; kernels that it needs start at ``isolation``."""
     try:
-        evidence = _evidence(store, state, node, trial)
+        evidence = stored_evidence(store, state, node, trial)
     except (StoreCorrupt, MissingEvidence) as error:
         return _unreadable(error)
-    same = _packages_of(store, state) in (None, packages())
 
     async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
         return await verify_proof(
@@ -124,7 +123,7 @@ async def verify_trial(
             conclusion=conclusion,
             isolation=isolation,
             limits=limits,
-            same_packages=same,
+            same_packages=_packages_of(store, state) in (None, packages()),
         )
 
     try:
@@ -136,7 +135,7 @@ async def verify_trial(
 def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Verification:
     """Compare one concluded trial of a leaf with its own records; nothing is executed."""
     try:
-        return _evidence(store, state, node, trial).compare(proof_context(store, state, node, trial))
+        return stored_evidence(store, state, node, trial).compare(proof_context(store, state, node, trial))
     except MissingEvidence as error:
         return _unreadable(error)
     except StoreCorrupt as error:
@@ -176,7 +175,8 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
     )
 
 
-def _evidence(store: Store, state: RunState, node: NodeId, trial: int) -> Evidence:
+def stored_evidence(store: Store, state: RunState, node: NodeId, trial: int) -> Evidence:
+    """Return what a concluded trial rests on, as its kind reads it; raises ``MissingEvidence`` or ``StoreCorrupt``."""
     record = state.trial(node, trial).evidence
     assert record is not None, "a concluded trial has evidence"
     data = orjson.loads(store.body(record.body)) if record.body else {}

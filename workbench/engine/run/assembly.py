@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from proxies.broker import open_broker
-from proxies.catalogue import load_catalogue
-from proxies.settings import ProxySettings
 from sandbox import Sandbox
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.recorder import Listener
 from workbench.engine.run.settings import RunSettings
 from workbench.models.base import Model
 from workbench.models.registry import open_model
+from workbench.settings import proxy_settings
 from workbench.store import Store
 
 
@@ -43,17 +42,18 @@ async def open_engine(
     model : Model, optional
         Instead of the one ``settings`` name.
     """
-    proxy_settings = replace(
-        ProxySettings.from_environment(environ, cache_path=store.home / "cache.db"),
+    settings.require_installed()
+    settings_of_broker = replace(
+        proxy_settings(environ, store.home),
         embedded_root=embedded_root,
     )
-    broker = open_broker(proxy_settings)
+    broker = open_broker(settings_of_broker)
     sandbox = Sandbox(isolation=isolation)
     try:
         yield Engine(
             store,
             broker=broker,
-            catalogue=load_catalogue(),
+            catalogue=broker.catalogue,
             sandbox=sandbox,
             model=model or open_model(settings.model, api_base=settings.api_base, broker=broker),
             listener=listener,

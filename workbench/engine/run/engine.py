@@ -104,7 +104,9 @@ class Engine:
                     ev.RunStopped(why="plan-only", detail="the tree stands; `workbench resume` grounds it")
                 )
                 return recorder.state
+            await asyncio.sleep(0)
             level = await self._seal(recorder)
+            await asyncio.sleep(0)
             leaves = LeafGrounding(
                 recorder,
                 grounder=agents.grounder,
@@ -119,7 +121,7 @@ class Engine:
         root = recorder.state.tree.root
         assert root.belief is not None
         recorder.record(ev.RunFinished(p=root.belief.p))
-        write_report(self._store, recorder.state)
+        await asyncio.to_thread(write_report, self._store, recorder.state)  # 0.2 s for a thousand leaves
         return recorder.state
 
     async def _seal(self, recorder: Recorder) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from sandbox.atomic import replace_file
+from proxies.atomic import replace_file
 from workbench.engine.run.manifest import manifest
 from workbench.engine.run.state import RunState
 from workbench.store import ApiLedger, ModelLedger, Store
@@ -60,11 +60,6 @@ def _without_reports(tree: dict[str, Any]) -> dict[str, Any]:
 def run_manifest(store: Store, state: RunState) -> dict[str, Any]:
     """Return what ran, with what, at what price."""
     models, data = ModelLedger(store), ApiLedger(store)
-    hashes = {
-        row.answer.meta["content_hash"]
-        for row in data.rows(state.run_id)
-        if row.answer is not None and "content_hash" in row.answer.meta
-    }
     return manifest(
         run_id=state.run_id,
         statement=state.statement,
@@ -80,7 +75,7 @@ def run_manifest(store: Store, state: RunState) -> dict[str, Any]:
         model_calls=models.count(state.run_id),
         api_calls=data.count(state.run_id),
         cost_usd=models.cost(state.run_id),
-        data=sorted(hashes),
+        data=sorted(data.content_hashes(state.run_id)),
     )
 
 

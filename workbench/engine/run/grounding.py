@@ -6,20 +6,26 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from proxies.broker import Broker, BrokerSession
 from proxies.catalogue import Catalogue, api_doc, api_map, api_search
+from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer
 from sandbox import Limits, Sandbox, SessionSpec
+from sandbox.errors import SandboxError
 from sandbox.session import Session
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
-from workbench.engine.evidence.verification import proof_context, verify_trial
+from workbench.agents.evidence.base import Evidence, MissingEvidence, read_evidence
+from workbench.engine.evidence.verification import proof_context, stored_evidence, verify_trial
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.files import write_notebook
 from workbench.engine.run.recorder import Recorder
 from workbench.engine.run.state import journal_name, notebook_name, session_name
+from workbench.errors import WorkbenchError
 from workbench.models.base import NodeRef
 from workbench.models.errors import ModelError
-from workbench.plugins import EVIDENCE, package_of
+from workbench.plugins import EVIDENCE, GROUNDERS, package_of
 from workbench.propositions import Belief, NodeId
 from workbench.science.pooling.pool import pool_logit_mean
 from workbench.store import ApiLedger
@@ -83,6 +89,7 @@ class LeafGrounding:
         self._limits = limits
         self._cutoff = recorder.state.parsed_cutoff()
         self._ledger = ApiLedger(recorder.store)
+        self._package = package_of(GROUNDERS, recorder.state.settings.grounder)
         self._slots = asyncio.Semaphore(recorder.state.settings.concurrency)
 
     async def leaf(self, node: NodeId) -> bool:
@@ -99,7 +106,7 @@ class LeafGrounding:
         ]
         values = [belief.p for belief in beliefs]
         self._recorder.record(
-            ev.LeafPooled(
+            lambda: ev.LeafPooled(
                 node=node,
                 p=pooled(values),
                 key_factor=beliefs[0].key_factor,
@@ -113,6 +120,9 @@ class LeafGrounding:
         """Ground a leaf once, in as many attempts as it takes and is allowed."""
         begun = self._recorder.state.trial(node, trial)
         if begun.belief is not None:
+            if begun.verified is None:  # an earlier process ended between conclusion and check
+                evidence = stored_evidence(self._recorder.store, self._recorder.state, node, trial)
+                await self._check(node, trial, evidence)
             return True
         attempt = begun.attempt if begun.open else begun.attempt + 1
         last = attempt + self._recorder.state.settings.max_proof_retries - 1
@@ -121,7 +131,7 @@ class LeafGrounding:
                 outcome = await self._attempt(node, trial, attempt)
                 if isinstance(outcome, Grounding):
                     self._record_grounding(node, trial, attempt, outcome)
-                    await self._verify(node, trial)
+                    await self._check(node, trial, outcome.evidence)
                     return True
             final = attempt >= last or not outcome.retryable
             self._recorder.record(
@@ -146,7 +156,7 @@ class LeafGrounding:
         async with AsyncExitStack() as stack:
             notebook = _LazyNotebook(self._sandbox, self._spec(ref, trial, attempt), caller, stack)
             try:
-                return await self._grounder.ground(
+                outcome = await self._grounder.ground(
                     LeafTask(
                         node=ref,
                         cutoff=self._cutoff,
@@ -157,8 +167,30 @@ class LeafGrounding:
                         settings=state.settings.agent,
                     )
                 )
-            except ModelError as error:
+            except (ModelError, ProxyError) as error:
                 return GroundingFailure(reason=str(error), retryable=False)
+            except (WorkbenchError, SandboxError):  # these stop the run
+                raise
+            except Exception as error:
+                if self._package is None:  # a bug of ours: the traceback helps
+                    raise
+                return self._broken(f"raised {type(error).__name__}: {error}")
+        return self._readable(outcome)
+
+    def _readable(self, outcome: Grounding | GroundingFailure) -> Grounding | GroundingFailure:
+        """Return the outcome, or a failure where its evidence could not be read back from the log, which is for ever."""
+        if isinstance(outcome, Grounding):
+            try:
+                evidence = outcome.evidence
+                read_evidence(evidence.kind, orjson.loads(_stored(evidence)))
+            except (MissingEvidence, TypeError, AttributeError) as error:
+                return self._broken(f"gave evidence that cannot be read back: {error}")
+        return outcome
+
+    def _broken(self, what: str) -> GroundingFailure:
+        name = self._recorder.state.settings.grounder
+        by = f" of the package {self._package}" if self._package else ""
+        return GroundingFailure(reason=f"the grounder {name}{by} {what}"[:500], retryable=False)
 
     def _spec(self, node: NodeRef, trial: int, attempt: int) -> SessionSpec:
         state = self._recorder.state
@@ -180,11 +212,9 @@ class LeafGrounding:
         )
 
     def _record_grounding(self, node: NodeId, trial: int, attempt: int, grounding: Grounding) -> None:
-        import orjson
-
         store, belief, evidence = self._recorder.store, grounding.belief, grounding.evidence
         self._recorder.record(
-            ev.LeafGrounded(
+            lambda: ev.LeafGrounded(
                 node=node,
                 trial=trial,
                 attempt=attempt,
@@ -196,17 +226,24 @@ class LeafGrounding:
                 evidence=ev.EvidenceRecord(
                     kind=evidence.kind,
                     package=package_of(EVIDENCE, evidence.kind),
-                    body=store.put_body(orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS)),
+                    body=store.put_body(_stored(evidence)),
                 ),
             )
         )
-        book = evidence.render(proof_context(store, self._recorder.state, node, trial))
-        if book is not None:
-            folder = store.folder(self._recorder.state.run_id)
-            write_notebook(folder / "proofs" / notebook_name(node, trial), book)
 
-    async def _verify(self, node: NodeId, trial: int) -> None:
-        """Check a concluded proof by its own evidence and put the outcome on record."""
+    async def _check(self, node: NodeId, trial: int, evidence: Evidence) -> None:
+        """Write the proof notebook of a concluded trial, verify it by its own evidence, and put the outcome on record.
+
+        Rendered and written in a thread: a synced write takes 5 to 50 ms, and a thousand leaves would queue for them.
+        """
+        proof = proof_context(self._recorder.store, self._recorder.state, node, trial)
+
+        def write() -> None:
+            book = evidence.render(proof)
+            if book is not None:
+                write_notebook(proof.notebook, book)
+
+        await asyncio.to_thread(write)
         outcome = await verify_trial(
             self._recorder.store,
             self._recorder.state,
@@ -273,6 +310,10 @@ class _DataCalls:
 def pooled(values: list[float]) -> float:
     """Return what trials of a leaf count as: their logit mean; a single trial comes back unchanged, to the last bit."""
     return values[0] if len(values) == 1 else float(pool_logit_mean([values])[0])
+
+
+def _stored(evidence: Evidence) -> bytes:
+    return orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS)
 
 
 def _pooled_report(beliefs: list[Belief]) -> str:

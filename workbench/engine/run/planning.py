@@ -1,5 +1,7 @@
 """From a claim to a planned tree: the analyzer's rounds, and its further analyses of leaves."""
 
+import asyncio
+
 from workbench.agents.base import Analyzer
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.run.asking import ModelGateway
@@ -66,7 +68,9 @@ class Planning:
             nonlocal rounds
             rounds += 1
             digest = put_tree(self._recorder.store, whole(tree))
+            await asyncio.sleep(0)  # to file a tree of a thousand leaves takes 15 ms, to read it back 40
             self._recorder.record(ev.TreeExpanded(node=node, tree=digest, round=rounds))
+            await asyncio.sleep(0)
 
         state = self._recorder.state
         ask = self._gateway.asker(

@@ -28,20 +28,30 @@ class Recorder:
         self._listener = listener
         self._files = RunFiles(store)
 
-    def record(self, event: Event) -> None:
+    def record(self, event: Event | Callable[[], Event]) -> None:
         """Append an event, move the state on, rewrite the files that show it, and tell the listener.
 
         The event is folded into a copy of the state before it is appended: the log is append-only, so an event that cannot
         be read back (a rule that no package registers, a tree that is none) would make the run unreadable for ever.
-        Raises ``UnknownRule`` for a rule that no installed package registers, and whatever else the fold raises; nothing is
-        on the log then.
+
+        Parameters
+        ----------
+        event : Event or callable
+            A callable files the event's bodies and returns it: bodies and event are one transaction then, and an event
+            that is refused leaves no bodies behind.
+
+        Raises
+        ------
+        UnknownRule
+            A rule that no installed package registers. This, and whatever else the fold raises, leaves the log as it was.
         """
         draft = self.state.copy()
-        apply(self.store, draft, StoredEvent(self.state.seq + 1, self.state.run_id, utc_now(), event))
-        if draft.missing != self.state.missing:
-            raise UnknownRule(draft.missing[-1])
-        seq = self.store.append(self.state.run_id, event)
-        draft.seq = seq
+        with self.store.transaction():
+            complete = event() if callable(event) else event
+            apply(self.store, draft, StoredEvent(draft.seq + 1, draft.run_id, utc_now(), complete))
+            if draft.missing != self.state.missing:
+                raise UnknownRule(draft.missing[-1])
+            draft.seq = self.store.append(draft.run_id, complete)
         self.state = draft
-        self._files.follow(draft, event)
-        self._listener(draft, StoredEvent(seq, draft.run_id, utc_now(), event))
+        self._files.follow(draft, complete)
+        self._listener(draft, StoredEvent(draft.seq, draft.run_id, utc_now(), complete))

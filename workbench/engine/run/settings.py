@@ -6,7 +6,8 @@ from typing import Any, Literal
 from workbench.agents.base import AgentSettings
 from workbench.errors import UsageError
 from workbench.models.registry import OFFLINE
-from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, package_of
+from workbench.plugins import ANALYZERS, GROUNDERS, MODELS, SYNTHESIZERS, package_of, plugin_names
+from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.synthesis.coherence.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -27,10 +28,10 @@ class RunSettings:
     ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
     expanded one after another (section 5.3). ``isolation`` is the level that was asked for by name when the run was made,
     None where nothing was asked; it is a record and never decides where kernels start. ``threshold`` is the probability above which a
-    proposition is taken as true (FEATURES A11). ``max_proof_retries`` is how many attempts a leaf gets in one
+    proposition is taken as true (paper A, appendix C.1: docs/papers.md). ``max_proof_retries`` is how many attempts a leaf gets in one
     sitting (A, C.1). ``budget_usd`` of None is no budget. ``options`` are settings of one agent alone, by role
     (``analyzer``, ``grounder``, ``synthesizer``); that agent checks them. ``packages`` says which installed package brought
-    an agent that is not ours, by role.
+    an agent or the model (role ``model``) where it is not ours, by role.
     """
 
     model: str = OFFLINE
@@ -52,6 +53,8 @@ class RunSettings:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
 
+    __pydantic_config__ = STRICT
+
     def __post_init__(self) -> None:
         for name in ("depth", "trials", "concurrency", "max_proof_retries"):
             if getattr(self, name) < 1:
@@ -70,14 +73,32 @@ class RunSettings:
         if self.isolation is not None:
             check_level(self.isolation)
 
-    def with_packages(self) -> "RunSettings":
-        """Return the settings with the packages that bring this run's agents now; called when a run is opened."""
-        parts = {
-            "analyzer": package_of(ANALYZERS, self.analyzer),
-            "grounder": package_of(GROUNDERS, self.grounder),
-            "synthesizer": package_of(SYNTHESIZERS, self.rule),
+    def parts(self) -> dict[str, tuple[str, str]]:
+        """Return plug point and name of each part of the run, by role; a model is known by its provider."""
+        return {
+            "model": (MODELS, self.model.partition("/")[0]),
+            "analyzer": (ANALYZERS, self.analyzer),
+            "grounder": (GROUNDERS, self.grounder),
+            "synthesizer": (SYNTHESIZERS, self.rule),
         }
-        return replace(self, packages={role: package for role, package in parts.items() if package})
+
+    def with_packages(self) -> "RunSettings":
+        """Return the settings with the packages that bring this run's parts now; called when a run is opened."""
+        packages = {role: package_of(*part) for role, part in self.parts().items()}
+        return replace(self, packages={role: package for role, package in packages.items() if package})
+
+    def not_installed(self) -> tuple[str, ...]:
+        """Return the parts whose packages are gone, each as ``grounder NAME (package NAME VERSION)``; for screens."""
+        return tuple(
+            f"{role} {name} (package {self.packages[role]!s:.80})"
+            for role, (group, name) in self.parts().items()
+            if role in self.packages and name not in plugin_names(group)
+        )
+
+    def require_installed(self) -> None:
+        """Raise ``UsageError`` that names the packages to install, if a part of the run is gone."""
+        if absent := self.not_installed():
+            raise UsageError(f"this run needs what is not installed here: {'; '.join(absent)}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
@@ -85,11 +106,17 @@ class RunSettings:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RunSettings":
-        """Return the settings that ``to_json`` wrote."""
-        return cls(**{**data, "agent": AgentSettings(**data["agent"])})
+        """Return the settings that ``to_json`` wrote; called for every run that is read.
+
+        Raises ``UsageError``, in one line, for an unknown key or a value of another kind: settings decide what a resumed
+        run spends and sends, so nothing in them is guessed. Keys that came later may be missing; the agents' bounds may not.
+        """
+        if "agent" not in data:
+            raise UsageError("the settings of the run are incomplete: they have no bounds of the agents")
+        return read_strict(cls, data, what="the settings of the run")
 
 
-#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are FEATURES' defaults.
+#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/papers.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "product": {},
     # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.

@@ -14,10 +14,11 @@ import orjson
 from proxies.asof.clock import Cutoff
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
+from workbench.plugins import EVIDENCE, plugin_names
 from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.ids import require_id
 from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
-from workbench.store import Store, StoredEvent
+from workbench.store import EventUnreadable, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import UninstalledRule, rule_from_json, tree_from_json
 
@@ -114,6 +115,17 @@ class RunState:
         if self.missing:
             raise UsageError(f"run {self.run_id} can be read but not changed here: {'; '.join(self.missing)}")
 
+    def not_installed(self) -> str | None:
+        """Return the sentence for the screens that names what the run needs and this installation lacks; None if nothing."""
+        parts = [*self.settings.not_installed(), *self.missing]
+        for trial in self.trials.values():
+            record = trial.evidence
+            if record is not None and record.package and record.kind not in plugin_names(EVIDENCE):
+                parts.append(f"evidence {record.kind} (package {record.package})")
+        if not parts:
+            return None
+        return f"NOT INSTALLED HERE, so the run can only be read: {'; '.join(dict.fromkeys(parts))}"
+
     @property
     def status(self) -> str:
         """``done`` when the root has a probability, ``failed`` after a failure for good, else ``partial``."""
@@ -125,8 +137,8 @@ class RunState:
 
     def verified(self, node: NodeId) -> bool | None:
         """Whether all trials of a leaf were verified; None where one was not looked at yet."""
-        found = [trial.verified for (leaf, _), trial in self.trials.items() if leaf == node and trial.belief]
-        return None if not found or None in found else all(found)
+        checks = [trial.verified for (leaf, _), trial in self.trials.items() if leaf == node and trial.belief]
+        return None if not checks or None in checks else all(checks)
 
     def node_status(self, node: NodeId) -> str:
         """``pending``, ``grounding``, ``grounded``, ``synthesized`` or ``failed``."""
@@ -154,7 +166,9 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     stream = iter(events)
     first = next(stream)
     if not isinstance(first.event, ev.RunStarted):
-        raise ValueError(f"event {first.seq} of run {first.run_id} should start it, it is {first.event.kind}")
+        raise EventUnreadable(
+            f"event {first.seq} of run {first.run_id} should start it, it is {first.event.kind}"
+        )
     state = RunState(
         run_id=first.run_id,
         statement=first.event.statement,
@@ -218,7 +232,7 @@ def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
         case ev.ScenarioRecorded():
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
         case ev.RunStarted():
-            raise ValueError(f"run {stored.run_id} is started twice, at event {stored.seq}")
+            raise EventUnreadable(f"run {stored.run_id} is started twice, at event {stored.seq}")
 
 
 def _move(state: RunState, event: ev.LeafEvent, **changes: Any) -> None:

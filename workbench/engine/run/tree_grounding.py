@@ -74,7 +74,7 @@ class TreeGrounding:
         data = rule.to_json()
         try:
             self._recorder.record(
-                ev.NodeSynthesized(
+                lambda: ev.NodeSynthesized(
                     node=node,
                     rule=data,
                     package=package_of(RULES, str(data.get("name"))),

@@ -11,7 +11,7 @@ from workbench.engine.run.state import RunState
 from workbench.engine.whatif.edits import require_grounded
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Rule
-from workbench.store import Store
+from workbench.store import ModelLedger, Store
 from workbench.synthesis.sensitivity.refits import RefitSpread, Spread, refit_spread, spread_of
 
 
@@ -69,18 +69,10 @@ async def refit_run(
     """
     if count < 2:
         raise UsageError(f"a spread needs at least 2 refits, not {count}")
-    first = 1 + max(
-        state.seq,
-        int(
-            store.query("SELECT max(attempt) AS last FROM model_calls WHERE run_id = ?", (state.run_id,))[0][
-                "last"
-            ]
-            or 0
-        ),
-    )
+    first = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
     synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)
-    found = []
+    refits = []
     for node in nodes:
         children = state.tree.children(node)
         known = {child.id: child.p for child in children if child.p is not None}
@@ -101,7 +93,7 @@ async def refit_run(
             rules.append(rule)
             values.append(belief.p)
         numeric = bool(rules) and all(rule.numeric for rule in rules)
-        found.append(
+        refits.append(
             NodeRefits(
                 node=node,
                 statement=state.tree[node].statement,
@@ -110,4 +102,4 @@ async def refit_run(
                 spread=refit_spread(rules, known) if numeric else None,
             )
         )
-    return found
+    return refits

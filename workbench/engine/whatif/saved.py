@@ -8,7 +8,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.run.state import load_state
+from workbench.engine.run.state import RunState, load_state
 from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
 from workbench.propositions.edits import Edit
@@ -49,23 +49,48 @@ def save_scenario(
     check_name(name)
     with store.transaction():
         state = load_state(store, run_id)
-        state.require_installed()
-        known = state.scenarios.scenarios.get(name)
-        play(state.tree, [*(known.edits if known else ()), *edits])
+        book = _record_edits(
+            store,
+            state,
+            name,
+            edits,
+            author=author,
+            rationale=rationale,
+            probability=probability,
+            base_seq=base_seq,
+        )
+    return book[name].seq
+
+
+def _record_edits(
+    store: Store,
+    state: RunState,
+    name: str,
+    edits: Sequence[Edit],
+    *,
+    author: str,
+    rationale: str,
+    probability: float | None = None,
+    base_seq: int | None = None,
+) -> ScenarioBook:
+    """Return the run's scenarios with the edits in; the caller folded ``state`` in the transaction that is open."""
+    state.require_installed()
+    known = state.scenarios.scenarios.get(name)
+    play(state.tree, [*(known.edits if known else ()), *edits])
+    if probability is not None:
+        _check_share(state.scenarios, name, probability)
+    group = _Group(store, state.run_id, state.scenarios, name, author)
+    if known is None:
+        if base_seq is not None:
+            state.scenarios[name]
+        seq = group.keep("open", None, rationale=rationale, probability=probability)
+    else:
+        seq = known.seq if base_seq is None else base_seq
         if probability is not None:
-            _check_share(state.scenarios, name, probability)
-        group = _Group(store, run_id, state.scenarios, name, author)
-        if known is None:
-            if base_seq is not None:
-                state.scenarios[name]
-            seq = group.keep("open", None, rationale=rationale, probability=probability)
-        else:
-            seq = known.seq if base_seq is None else base_seq
-            if probability is not None:
-                seq = group.keep("weigh", seq, probability=probability)
-        for edit in edits:
-            seq = group.keep("edit", seq, edit=edit)
-    return seq
+            seq = group.keep("weigh", seq, probability=probability)
+    for edit in edits:
+        seq = group.keep("edit", seq, edit=edit)
+    return group.book
 
 
 def change_scenario(
@@ -82,15 +107,20 @@ class _Group:
     """Records of one scenario that are made together: each on the one before it, all at one time."""
 
     def __init__(self, store: Store, run_id: str, book: ScenarioBook, name: str, author: str) -> None:
-        self._store, self._run_id, self._book = store, run_id, book
-        self._name, self._author, self._at = name, author, utc_now()
+        self._store, self._run_id, self.book = store, run_id, book
+        self._name, self._author, self._recorded_at = name, author, utc_now()
 
     def keep(self, action: Action, base_seq: int | None, **more: Any) -> int:
         record = ScenarioRecord(
-            action=action, scenario=self._name, author=self._author, at=self._at, base_seq=base_seq, **more
+            action=action,
+            scenario=self._name,
+            author=self._author,
+            at=self._recorded_at,
+            base_seq=base_seq,
+            **more,
         )
         seq = self._store.append(self._run_id, ev.ScenarioRecorded(record=record.to_json()))
-        self._book = self._book.apply(record, seq)
+        self.book = self.book.apply(record, seq)
         return seq
 
 
@@ -111,8 +141,10 @@ def check_name(name: str) -> str:
     return name
 
 
-class Shelf:
-    """The scenarios of one run of a home, for a screen: looked up afresh each time, so it sees what others saved.
+class SavedScenarios:
+    """The scenarios of one run of a home; the dashboard's panel reads and saves through it.
+
+    Each call opens the store for itself, so that it sees what others saved and holds no file open between two clicks.
 
     Parameters
     ----------
@@ -134,19 +166,29 @@ class Shelf:
         finally:
             store.close()
 
-    def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> None:
-        """Keep edits as a new scenario; raises ``UsageError`` when the name is taken or there is nothing to keep."""
+    def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:
+        """Keep edits as a new scenario and return the table with it, as ``table`` would.
+
+        The log is folded once for the check, the records and the table: of a long run that is what takes the time.
+
+        Raises
+        ------
+        UsageError
+            The name is in use, or there is nothing to keep.
+        """
         name = check_name(name).strip()
         if not edits:
             raise UsageError("nothing is edited yet: change a probability first")
         store = Store(self.home)
         try:
             with store.transaction():
-                if name in load_state(store, self.run_id).scenarios.scenarios:
+                state = load_state(store, self.run_id)
+                if name in state.scenarios.scenarios:
                     raise UsageError(
                         f"a scenario {name!r} is there already: choose another name, or"
                         f" `workbench scenarios {self.run_id} --close {name!r}`"
                     )
-                save_scenario(store, self.run_id, name, edits, author=author, rationale=rationale)
+                book = _record_edits(store, state, name, edits, author=author, rationale=rationale)
+                return scenario_table(state.tree, book, now=utc_now())
         finally:
             store.close()

@@ -5,13 +5,13 @@ from typing import Any
 
 import orjson
 
-from proxies.catalogue import load_catalogue
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.run.state import RunState
 from workbench.engine.tree_documents import sensitivity_report
 from workbench.propositions import NodeId
-from workbench.store import ApiLedger, Store
+from workbench.settings import catalogue_of
+from workbench.store import ApiLedger, ModelLedger, Store
 
 
 def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
@@ -32,25 +32,17 @@ def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str
 
 def leaf_trials(state: RunState) -> dict[NodeId, tuple[float, ...]]:
     """Return the p of every concluded trial per leaf."""
-    found: dict[NodeId, list[float]] = {}
+    trials: dict[NodeId, list[float]] = {}
     for (leaf, _), trial in sorted(state.trials.items(), key=lambda item: item[0][1]):
         if trial.belief is not None and leaf in state.tree and not state.tree[leaf].children:
-            found.setdefault(leaf, []).append(trial.belief.p)
-    return {leaf: tuple(values) for leaf, values in found.items()}
+            trials.setdefault(leaf, []).append(trial.belief.p)
+    return {leaf: tuple(values) for leaf, values in trials.items()}
 
 
 def trial_costs(store: Store, state: RunState) -> dict[NodeId, float]:
     """Return the US dollars of one trial per leaf, all its attempts counted; leaves whose price is unknown are left out."""
-    rows = store.query(
-        "SELECT node, count(*) AS n, count(cost_usd) AS priced, sum(cost_usd) AS total, count(DISTINCT trial) AS trials"
-        " FROM model_calls WHERE run_id = ? AND trial >= 1 GROUP BY node",
-        (state.run_id,),
-    )
-    return {
-        row["node"]: float(row["total"]) / int(row["trials"])
-        for row in rows
-        if row["n"] == row["priced"] and row["node"] in state.tree
-    }
+    costs = ModelLedger(store).trial_costs(state.run_id)
+    return {node: cost for node, cost in costs.items() if node in state.tree}
 
 
 def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
@@ -58,7 +50,7 @@ def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
 
     Two leaves that read the same series over other spans read the same source: their errors go together.
     """
-    catalogue = load_catalogue()
+    catalogue = catalogue_of(store.home)
     dated: dict[str, frozenset[str]] = {}
 
     def dates_of(path: str) -> frozenset[str]:
@@ -70,14 +62,14 @@ def leaf_sources(store: Store, state: RunState) -> dict[NodeId, frozenset[str]]:
             dated[path] = frozenset(name for name, param in params.items() if param.type == "date")
         return dated[path]
 
-    found: dict[NodeId, set[str]] = {}
+    sources: dict[NodeId, set[str]] = {}
     for row in ApiLedger(store).rows(state.run_id):
         if row.answer is not None and row.address.node in state.tree:
-            found.setdefault(row.address.node, set()).add(_source(row, dates_of(row.path)))
-    return {leaf: frozenset(read) for leaf, read in found.items()}
+            sources.setdefault(row.address.node, set()).add(_source(row, dates_of(row.path)))
+    return {leaf: frozenset(read) for leaf, read in sources.items()}
 
 
 def _source(row: LedgerRow, dates: frozenset[str]) -> str:
-    asked: Mapping[str, Any] = {name: value for name, value in row.asked.items() if name not in dates}
-    named = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str).decode() if asked else ""
+    params: Mapping[str, Any] = {name: value for name, value in row.asked.items() if name not in dates}
+    named = orjson.dumps(params, option=orjson.OPT_SORT_KEYS, default=str).decode() if params else ""
     return f"{row.path} {named}".strip()

@@ -1,0 +1,48 @@
+"""A market's status at the cutoff, computed from the instants on its record and from nothing that describes today.
+
+A settled market's record says "settled", with its result; under a cutoff none of that is shown. What was known then
+follows from when it opened and when trading ended. An end after the cutoff is not shown either: exchanges bring it
+forward when the outcome is out.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from proxies.asof.clock import Cutoff
+from proxies.asof.stamps import Stamp, known_from
+from proxies.catalogue.schema import State
+
+_INSTANT = Stamp(zone=ZoneInfo("UTC"))
+
+
+def market_at(state: State, cutoff: Cutoff) -> Callable[[Any], Any]:
+    """A function from a market, or an event with markets, to the same with ``status`` as of the cutoff.
+
+    ``status`` is ``unopened`` (listed, trading had not begun), ``open``, ``past its planned end`` (no end of trading is
+    known by the cutoff, the planned one had passed) or ``closed``. The field that tells the end of trading goes.
+    """
+
+    def over(value: Any) -> bool | None:
+        known = known_from(value, _INSTANT)
+        return None if known is None else cutoff.admits(known)
+
+    def status(row: dict[str, Any]) -> str:
+        # a record without an end of trading reads like one whose end came later: the difference would tell today's state
+        if over(row.get(state.closes)):
+            return "closed"
+        if over(row.get(state.opens)) is False:
+            return "unopened"
+        return "past its planned end" if state.planned and over(row.get(state.planned)) else "open"
+
+    def changed(row: Any) -> Any:
+        if not isinstance(row, dict):
+            return row
+        out = {name: value for name, value in row.items() if name != state.closes}
+        if state.of in row:
+            out["status"] = status(row)
+        if isinstance(out.get("markets"), list):
+            out["markets"] = [changed(market) for market in out["markets"]]
+        return out
+
+    return changed

@@ -1,0 +1,41 @@
+"""From a checked request to what is sent upstream: the policy's plan, the catalogue's forced parameters, the lookups."""
+
+from proxies.asof import guards
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import ApiRequest, Plan, policy_of
+from proxies.asof.readjust import adjust_lookups
+from proxies.errors import CutoffRefused, Refused
+
+
+def plan_request(request: ApiRequest, cutoff: Cutoff, *, strict: bool = False) -> Plan:
+    """What is sent upstream for a request. The broker calls it first, before anything is fetched.
+
+    Raises
+    ------
+    Refused
+        The policy refuses, errs, or (strict) leaves a high residual risk.
+    """
+    as_of = request.endpoint.as_of
+    if strict and not cutoff.live and as_of.residual == "high":
+        raise CutoffRefused(
+            f"{request.endpoint.path} has a high residual risk of later knowledge: refused in strict mode"
+        )
+    policy = policy_of(request.endpoint)
+    try:
+        plan = policy.prepare(request, cutoff)
+        if cutoff.live:
+            return plan
+        params = {**plan.params, **{k: v for k, v in as_of.force.items() if not k.endswith("_min")}}
+        for name, value in as_of.force.items():
+            if name.endswith("_min"):
+                plain = name.removesuffix("_min")
+                params[plain] = max(int(params.get(plain) or 0), int(value))
+        lookups = (*plan.lookups, *adjust_lookups(request, cutoff))
+    except Refused:
+        raise
+    except Exception as error:  # fail closed: a policy that errs must never let a request through
+        raise CutoffRefused(
+            f"{request.endpoint.path} cannot be told as of the cutoff ({type(error).__name__})"
+        ) from error
+    notes = (*plan.notes, *(guards.NOTES[name] for name in as_of.guards if name in guards.NOTES))
+    return Plan(params=params, clamped=plan.clamped, empty=plan.empty, lookups=lookups, notes=notes)

@@ -1,0 +1,176 @@
+"""The row filter: of a raw answer, what was known before the cutoff. Pure; made anew for every answer."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import compress
+from operator import not_
+from typing import Any
+
+from proxies.asof import guards
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import ApiRequest, Context, Judge, policy_of
+from proxies.asof.policies.base import UNDATED, by_stamp
+from proxies.asof.readjust import adjuster, unchanged
+from proxies.asof.rows import DROP, get, rewrite, steps_of
+from proxies.catalogue.schema import Nested
+from proxies.errors import no_answer
+
+LIFELESS = "nothing in it had begun before the cutoff"
+UNLISTED = "holds nothing that may be told"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered:
+    """An answer's data as of the cutoff.
+
+    Attributes
+    ----------
+    data : JSON value
+        In the upstream's shape.
+    dropped : Counter
+        How many rows went, by reason: for the ledger and the audit alone, since late rows are among them.
+    undated : tuple of int
+        One number per row without a readable date: how many rows stayed before it. Its length may be shown, since such
+        rows are there whatever the future brings.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    data: Any
+    dropped: Counter[str] = field(default_factory=Counter)
+    undated: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class RowFilter:
+    """Filters one answer of one request as of a cutoff. Call `apply` once.
+
+    Parameters
+    ----------
+    request : ApiRequest
+    cutoff : Cutoff
+        Not live: a live answer is not filtered.
+    context : Context
+    """
+
+    def __init__(self, request: ApiRequest, cutoff: Cutoff, context: Context) -> None:
+        self._endpoint, self._as_of, self._cutoff = request.endpoint, request.endpoint.as_of, cutoff
+        self._judge = policy_of(request.endpoint).judge(request, cutoff, context)
+        self._adjust = adjuster(request, cutoff, context)
+        self._nested = [(item, self._inner_judge(request, item)) for item in self._as_of.nested]
+        self._beside = [(item, self._inner_judge(request, item)) for item in self._as_of.beside]
+        self._dropped: Counter[str] = Counter()
+        self._undated: list[int] = []
+        self._stayed = 0
+        self._went = False
+
+    def _inner_judge(self, request: ApiRequest, item: Nested) -> Judge | None:
+        return by_stamp(request, self._cutoff, item.stamp) if item.stamp else None
+
+    def apply(self, payload: Any) -> Filtered:
+        """What may be shown of an answer; the answer itself is not changed.
+
+        Raises
+        ------
+        NoSuch
+            One thing was asked for and it may not be shown.
+        ShapeError, CutoffRefused
+            The answer is not built as the catalogue says, or cannot be dated.
+        """
+        endpoint = self._endpoint
+        if endpoint.rows is None:
+            return Filtered(data=payload)
+        if self._only_judges() and type(payload) is list:
+            data: Any = self._filter_list(payload)
+        else:
+            data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, self._filter_row)
+            if self._went and all(step.kind == "key" for step in steps_of(endpoint.rows)):
+                # the words of one that does not exist: whether it came later or never must not show
+                raise no_answer(endpoint.source.name, endpoint.path)
+        beside: Counter[str] = Counter()
+        for item, judge in self._beside:
+            data = rewrite(data, item.rows, self._inner_filter(item, judge, beside, adjust=self._adjust))
+        self._undated += [self._stayed] * beside[UNDATED]
+        return Filtered(
+            data=guards.recount(data, endpoint), dropped=self._dropped + beside, undated=tuple(self._undated)
+        )
+
+    def _only_judges(self) -> bool:
+        """Whether rows are judged and nothing else: true of prices and other long lists."""
+        as_of = self._as_of
+        changes = as_of.keep or as_of.nested or as_of.alive or as_of.drop or self._adjust is not unchanged
+        listed = self._endpoint.fields and not self._endpoint.open_rows
+        return bool(
+            self._endpoint.rows == "[]" and listed and not changes and "content_check" not in as_of.guards
+        )
+
+    def _filter_list(self, rows: list[Any]) -> list[Any]:
+        """The fast branch: all rows judged at once, ten times as fast as one by one for 100,000 of them."""
+        reasons = self._judge.reasons(rows)
+        self._dropped = Counter(filter(None, reasons))
+        out = list(compress(rows, map(not_, reasons)))
+        self._stayed = len(out)
+        if self._dropped[UNDATED]:
+            stayed = 0
+            for reason in reasons:
+                if reason == UNDATED:
+                    self._undated.append(stayed)
+                stayed += reason is None
+        fields = self._endpoint.fields.keys()
+        if set(map(type, out)) <= {dict} and set().union(*out) <= fields:
+            return out
+        return [guards.listed_only(row, self._endpoint) for row in out]
+
+    def _filter_row(self, row: Any) -> Any:
+        shown = self._shown(row)
+        self._went = self._went or shown is DROP
+        return shown
+
+    def _shown(self, row: Any) -> Any:
+        """A row as it may be shown, or DROP."""
+        as_of = self._as_of
+        reason = self._judge.reason(row)
+        if reason == UNDATED:
+            self._undated.append(self._stayed)
+        if reason is None and "content_check" in as_of.guards:
+            reason = guards.content_check(row, self._cutoff, as_of.text_fields)
+        if reason is None and as_of.keep:
+            row = guards.keep_only(row, as_of.keep)
+            reason = UNLISTED if row is DROP or not row else None
+        elif reason is None:
+            row = guards.listed_only(row, self._endpoint)
+        if reason is not None:
+            self._dropped[reason] += 1
+            return DROP
+        inside: Counter[str] = Counter()
+        for item, judge in self._nested:
+            row = rewrite(row, item.rows, self._inner_filter(item, judge, inside))
+        self._dropped.update(inside)
+        if as_of.alive and not get(row, as_of.alive):
+            self._dropped[LIFELESS] += 1
+            return DROP
+        row = self._adjust(guards.strip(row, as_of.drop))
+        # undated rows inside a row that went are not counted: that row may be late
+        self._undated.extend([self._stayed] * inside[UNDATED])
+        self._stayed += 1
+        return row
+
+    def _inner_filter(
+        self,
+        item: Nested,
+        judge: Judge | None,
+        dropped: Counter[str],
+        *,
+        adjust: Callable[[Any], Any] = unchanged,
+    ) -> Callable[[Any], Any]:
+        """A function from a row inside a row, or beside the rows, to that row as it may be shown, or DROP."""
+
+        def shown(row: Any) -> Any:
+            reason = judge.reason(row) if judge else None
+            if reason is not None:
+                dropped[reason] += 1
+                return DROP
+            return adjust(guards.keep_only(row, item.keep) if item.keep else row)
+
+        return shown

@@ -1,0 +1,95 @@
+"""Raw answers: from the cache if one may serve, else from the source, once for all who ask at the same time."""
+
+import asyncio
+import functools
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import POLICY_VERSION
+from proxies.asof.readjust import aged
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import CutoffRefused, ProxyError, SourceRejected
+from proxies.fetch.cache import RawAnswer, RawCache, may_serve, raw_name
+from proxies.fetch.single_flight import SingleFlight
+from proxies.fetch.source import Source
+from proxies.settings import ProxySettings
+
+log = logging.getLogger(__name__)
+
+
+class RawStore:
+    """The sources of a broker behind its raw cache.
+
+    Parameters
+    ----------
+    sources : mapping of source name to Source
+    settings : ProxySettings
+    """
+
+    def __init__(self, sources: Mapping[str, Source], settings: ProxySettings) -> None:
+        self.sources = sources
+        self.cache = RawCache(settings.cache_path, settings.cache_bytes)
+        self._settings = settings
+        self._fetches: SingleFlight[RawAnswer] = SingleFlight()
+
+    async def get(self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff) -> RawAnswer:
+        """The raw answer to a request as it is sent. The broker asks for pages and for a policy's lookups.
+
+        Raises
+        ------
+        CutoffRefused
+            The endpoint's source is not set up.
+        ProxyError
+            As `Source.fetch`.
+        """
+        source = self.sources.get(endpoint.source.name)
+        if source is None:
+            raise CutoffRefused(f"the source {endpoint.source.name} is not set up")
+        if endpoint.method == "LOCAL":
+            return await source.fetch(endpoint, params)
+        now = self._settings.now()
+
+        def usable(fetched_at: datetime) -> bool:
+            serves = may_serve(fetched_at, cutoff, now, self._settings.live_max_age)
+            return serves and not aged(endpoint, fetched_at, now)
+
+        name = _name(endpoint, params)
+        cached = await asyncio.to_thread(self.cache.find, name, now, usable)
+        if cached is not None:
+            return cached
+        return await self._fetches.run(name, lambda: self._fetch(name, source, endpoint, dict(params)))
+
+    async def _fetch(
+        self, name: str, source: Source, endpoint: Endpoint, params: dict[str, Any]
+    ) -> RawAnswer:
+        try:
+            raw = await source.fetch(endpoint, params)
+        except ProxyError:
+            raise
+        except Exception as error:
+            # an answer of a wild shape must not reach the caller as a traceback of ours
+            log.warning("%s: unreadable answer (%s)", endpoint.path, type(error).__name__, exc_info=error)
+            raise SourceRejected(f"{source.name} answered in a form that cannot be read") from error
+        put = functools.partial(
+            self.cache.put, source=endpoint.source.name, endpoint=endpoint.path, sent=params
+        )
+        await asyncio.to_thread(put, name, raw)
+        return raw
+
+    async def discard(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
+        """Remove a cached answer that is no JSON. Large answers are read after they were cached, so this can come late."""
+        await asyncio.to_thread(self.cache.discard, _name(endpoint, params))
+
+    async def aclose(self) -> None:
+        """Cancel what is being fetched; close sources and cache."""
+        await self._fetches.aclose()
+        for source in self.sources.values():
+            await source.aclose()
+        self.cache.close()
+
+
+def _name(endpoint: Endpoint, params: Mapping[str, Any]) -> str:
+    return raw_name(endpoint.source.name, endpoint.path, params, POLICY_VERSION)

@@ -1,0 +1,21 @@
+"""What the raw store asks for answers: the seam between fetching and the vendors."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from proxies.catalogue.loader import Endpoint
+from proxies.fetch.cache import RawAnswer
+
+
+class Source(Protocol):
+    """One vendor. The raw store calls `fetch` when its cache cannot serve; implementations lie in `proxies.vendors`."""
+
+    name: str
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+        """The vendor's answer to checked parameters as JSON bytes, or a ProxyError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections. Called once, by the broker's `aclose`."""
+        ...

@@ -1,0 +1,145 @@
+"""A process beside the broker that reads large answers, so that the broker's event loop never waits for one.
+
+Parsing and encoding JSON hold the interpreter's lock from end to end, whatever thread they run in: only another process
+gets them off the loop. It gets raw bytes and the request, never a key.
+
+loky's `ProcessPoolExecutor` has the interface of the one in `concurrent.futures`, and two things that one lacks: a worker
+does not run the caller's ``__main__`` again, and its environment can be set.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+from typing import Any, TypeVar
+
+from proxies.asof.policies.base import AskAgain
+from proxies.errors import ProxyError, SourceRejected, SourceUnavailable
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+#: Bytes from which an answer is read in the worker. Below, no step of it takes the loop 15 ms.
+LARGE = 1_000_000
+# what the worker holds at once is up to ten times this, as Python values
+MOST_BYTES = 192_000_000
+_SECONDS = 120.0
+_ENVIRONMENT = frozenset(
+    {"PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "PYTHONPATH"}
+)
+
+
+class CannotStart(Exception):
+    """No worker can be started on this machine; the caller does the work in a thread instead."""
+
+
+class Worker:
+    """One worker process, started by the first job, replaced when it breaks, ended by `aclose`."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._executor: Any = None
+        self._unusable = False
+
+    async def run(self, function: Callable[..., T], *args: Any, size: int) -> T:
+        """What ``function(*args)`` returns or raises in the worker; one job at a time, so that memory is bounded.
+
+        Parameters
+        ----------
+        function : callable
+            Importable by name; it, its arguments and its result are pickled.
+        size : int
+            Bytes of the job's raw answers.
+
+        Raises
+        ------
+        SourceRejected
+            The job is too large.
+        SourceUnavailable
+            The worker ended, or took too long: the next job gets a new one.
+        CannotStart
+            There can be no worker.
+        """
+        if size > MOST_BYTES:
+            raise SourceRejected(
+                f"the answer has {size // 1_000_000} MB in all, too many to read: ask for less"
+            )
+        async with self._turn:
+            try:
+                if self._executor is None:
+                    self._executor = await asyncio.to_thread(self._start)
+                future = await asyncio.to_thread(self._executor.submit, _run, function, args)
+                return await asyncio.wait_for(asyncio.wrap_future(future), _SECONDS)
+            except (BrokenExecutor, TimeoutError) as error:
+                log.warning("the process that reads large answers is gone (%s)", type(error).__name__)
+                await self._end()
+                raise SourceUnavailable(
+                    "the process that reads large answers ended before it was done: ask again, or for less"
+                ) from None
+
+    def _start(self) -> Any:
+        if self._unusable:
+            raise CannotStart
+        # imported late: it takes 60 ms, and most brokers never read a large answer
+        from loky import ProcessPoolExecutor
+
+        # an empty text takes the place of every variable that could hold a key; PYTHONSAFEPATH keeps the current folder,
+        # which may be somebody else's, off the worker's import path
+        empty = {name: "" for name in os.environ if name not in _ENVIRONMENT}
+        executor = None
+        try:
+            executor = ProcessPoolExecutor(
+                max_workers=1,
+                env={**empty, "PYTHONSAFEPATH": "1"},
+                initializer=_prepare,
+                initargs=(os.getpid(),),
+            )
+            executor.submit(os.getpid).result(timeout=60)
+        except (
+            OSError,
+            RuntimeError,
+            TimeoutError,
+        ) as error:  # no memory, no /dev/shm, a worker that ends at once
+            log.warning("no process for large answers (%s): they are read in the broker's own", error)
+            self._unusable = True
+            if executor is not None:
+                executor.shutdown(wait=False, kill_workers=True)
+            raise CannotStart from None
+        return executor
+
+    async def _end(self) -> None:
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            await asyncio.to_thread(executor.shutdown, wait=True, kill_workers=True)
+
+    async def aclose(self) -> None:
+        """End the worker; it holds nothing that could be lost."""
+        self._unusable = True
+        await self._end()
+
+
+def _prepare(parent: int) -> None:
+    """Set the worker up: Ctrl-C at the terminal is for the broker, and a broker that was killed leaves no orphan."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
+
+
+def _run(function: Callable[..., T], args: tuple[Any, ...]) -> T:
+    try:
+        return function(*args)
+    except (ProxyError, AskAgain):
+        raise
+    except Exception as error:  # the worker goes on: it is this answer that failed
+        raise SourceUnavailable(
+            f"a large answer could not be read ({type(error).__name__}): ask for less"
+        ) from None

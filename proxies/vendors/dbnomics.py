@@ -1,0 +1,72 @@
+"""DBnomics' lists and series."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def unpack_docs(payload: Any, params: Mapping[str, Any]) -> Any:
+    """DBnomics lists come bare or under ``docs``: one form."""
+    out = {}
+    for name, value in payload.items():
+        if name in ("datasets", "results", "providers"):
+            docs = value.get("docs") if isinstance(value, dict) else value
+            if isinstance(docs, dict):
+                docs = [
+                    doc
+                    for listed in docs.values()
+                    for doc in (listed if isinstance(listed, list) else [listed])
+                ]
+            out[name] = {"docs": docs or []}
+    return out
+
+
+def unpack_dbnomics(payload: Any, params: Mapping[str, Any]) -> Any:
+    """DBnomics series with one row per period, each with the series' frequency."""
+    docs = []
+    for doc in (payload.get("series") or {}).get("docs") or []:
+        starts = doc.get("period_start_day") or []
+        columns = {
+            name: doc[name]
+            for name in ("period", "period_start_day", "value")
+            if len(doc.get(name) or ()) == len(starts)
+        }
+        frequency = str(doc.get("@frequency") or "")
+        rows = [
+            {"@frequency": frequency} | {name: column[place] for name, column in columns.items()}
+            for place in range(len(starts))
+        ]
+        described = {
+            k: doc[k]
+            for k in (
+                "@frequency",
+                "provider_code",
+                "dataset_code",
+                "dataset_name",
+                "series_code",
+                "series_name",
+                "dimensions",
+            )
+            if k in doc
+        }
+        docs.append({**described, "rows": rows})
+    return {"series": {"docs": docs}}
+
+
+def pack_dbnomics(data: Any, params: Mapping[str, Any]) -> Any:
+    """DBnomics series in the upstream's shape again, with totals of what is in it."""
+    docs = []
+    for doc in data["series"]["docs"]:
+        rows = doc["rows"]
+        described = {k: v for k, v in doc.items() if k != "rows"}
+        docs.append(
+            described
+            | {name: [row.get(name) for row in rows] for name in ("period", "period_start_day", "value")}
+        )
+    return {
+        "series": {
+            "docs": docs,
+            "num_found": len(docs),
+            "limit": len(docs),
+            "offset": int(params.get("offset") or 0),
+        }
+    }

@@ -1,0 +1,44 @@
+"""Kalshi: JSON over HTTP; settled markets move to an archive."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import NoSuch
+from proxies.fetch.cache import RawAnswer
+from proxies.vendors.base import HttpSource
+
+_ARCHIVE = {
+    "kalshi/candlesticks": "historical/markets/{ticker}/candlesticks",
+    "kalshi/market": "historical/markets/{ticker}",
+    "kalshi/trades": "historical/trades",
+}
+
+
+class KalshiSource(HttpSource):
+    """Kalshi over HTTP. Which tier answers tells whether a market has settled, so the source asks both by itself."""
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+        """The raw answer of the live tier, else of the archive."""
+        archive = _ARCHIVE.get(endpoint.path)
+        try:
+            payload, body = await self.exchange(endpoint, self.http_request(endpoint, params))
+            rows = (
+                payload.get("candlesticks", payload.get("trades", True))
+                if isinstance(payload, dict)
+                else True
+            )
+            if rows or archive is None or not params.get("ticker"):
+                return RawAnswer(body=body, fetched_at=self._settings.now())
+        except NoSuch:
+            if archive is None:
+                raise
+            body = b""
+        names = {k: v for k, v in params.items() if k != "series_ticker"}
+        try:
+            _, old = await self.exchange(endpoint, self.build(endpoint, names, url=archive))
+        except NoSuch:
+            if not body:
+                raise
+            old = body
+        return RawAnswer(body=old, fetched_at=self._settings.now())

@@ -1,0 +1,131 @@
+"""Options of ``analyze`` that choose agents and their settings, and ``resume`` of what is finished."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.screens import RUN, make_run
+from workbench.agents.errors import BadSetting
+from workbench.agents.registry import open_synthesizer
+from workbench.engine.run.state import load_state
+from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
+from workbench.propositions import Belief, Polarity, Tree
+from workbench.store import Store
+
+STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+ANALYZE = ("analyze", STATEMENT, "--cutoff", "2018-06-30")
+
+
+def planned(home: Path, *options: str) -> Any:
+    """The settings of a run that was planned with these options."""
+    done = run_cli(home, *ANALYZE, "--plan-only", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    store = Store(home / "home")
+    try:
+        return load_state(store, json.loads(done.stdout)["run_id"]).settings
+    finally:
+        store.close()
+
+
+def test_help_names_every_installed_agent(tmp_path: Path) -> None:
+    words = " ".join(run_cli(tmp_path, "analyze", "--help").stdout.replace("│", " ").split())
+    for group in (ANALYZERS, GROUNDERS, SYNTHESIZERS):
+        assert f"One of {', '.join(plugin_names(group))}." in words
+
+
+def test_agent_settings_are_stored_with_the_run(tmp_path: Path) -> None:
+    options = ("--analyzer", "rounds", "--option", "analyzer.require_polarity=true")
+    settings = planned(tmp_path, *options, "--semantics", "strict", "--normalise", "min-max")
+    assert settings.analyzer == "rounds"
+    assert settings.options == {
+        "analyzer": {"require_polarity": True},
+        "synthesizer": {"semantics": "strict", "normalise": "min-max"},
+    }
+    assert planned(tmp_path).options == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--analyzer", "nobody"), "no analyzer named 'nobody'; there are rounds"),
+        (("--option", "loose"), "write ROLE.NAME=VALUE"),
+        (("--option", "nobody.x=1"), "options belong to analyzer, grounder or synthesizer, not nobody"),
+        (("--option", "grounder.x=1"), "takes no settings of its own, not x"),
+        (("--option", "synthesizer.loud=1"), "settings are semantics and normalise, not loud"),
+        (("--option", "synthesizer.semantics=free", "--semantics", "strict"), "is set twice: say it once"),
+        (("--semantics", "loose"), "are free or strict, not 'loose'"),
+        (
+            ("--semantics", "strict", "--normalise", "loudly"),
+            "a normaliser is one of scale, softmax, min-max",
+        ),
+        (("--normalise", "scale"), "add --semantics strict"),
+        (("--rule", "average", "--semantics", "strict"), "takes no settings of its own, not semantics"),
+    ],
+)
+def test_a_setting_that_nobody_takes_is_one_line_and_opens_no_run(
+    tmp_path: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    done = run_cli(tmp_path, *ANALYZE, *options)
+    assert done.returncode == 2 and done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    assert sentence in line
+    assert json.loads(run_cli(tmp_path, "runs", "--json").stdout) == []
+
+
+def linear_reply(intercept: float, weights: dict[str, float], p: float) -> str:
+    block = {"beta": {"beta_0": intercept, **weights}, "p_true": p, "key_factor": "both"}
+    return f"The reasons add up.\n\n```json\n{json.dumps(block)}\n```"
+
+
+def synthesis(options: dict[str, Any], reply: str) -> tuple[dict[str, Any], float]:
+    up = Polarity.POSITIVE
+    tree = Tree.root_only("It rains").expand("P0", {"P1": "Clouds", "P2": "Wind"}, {"P1": up, "P2": up})
+    for node in ("P1", "P2"):
+        tree = tree.with_belief(node, Belief(p=0.5, key_factor="", report=""))
+    rule, belief = open_synthesizer("linear", None, options).read(  # type: ignore[attr-defined]
+        reply, tree["P0"], tree.children("P0")
+    )
+    return rule.to_json(), belief.p
+
+
+def test_a_strict_rule_is_made_strict_before_it_is_stored() -> None:
+    """Weights of 0.9 and 0.5 reach 1.4: scaled by 1 / 1.4 they reach 1, and the stored p follows them."""
+    reply = linear_reply(0.0, {"P1": 0.9, "P2": 0.5}, 0.7)
+    free, p = synthesis({}, reply)
+    assert "semantics" not in free and free["weights"] == {"P1": 0.9, "P2": 0.5} and p == pytest.approx(0.7)
+    strict, p = synthesis({"semantics": "strict"}, reply)
+    assert strict["semantics"] == "strict" and p == pytest.approx(0.5)
+    assert strict["weights"] == pytest.approx({"P1": 0.9 / 1.4, "P2": 0.5 / 1.4})
+    softmax, _ = synthesis({"semantics": "strict", "normalise": "softmax"}, reply)
+    assert sum(softmax["weights"].values()) == pytest.approx(1.0)
+    assert softmax["weights"] != pytest.approx(strict["weights"])
+
+
+def test_a_rule_that_is_strict_already_keeps_its_numbers() -> None:
+    strict, p = synthesis({"semantics": "strict"}, linear_reply(0.1, {"P1": 0.5, "P2": 0.3}, 0.5))
+    assert (strict["intercept"], strict["weights"]) == (
+        pytest.approx(0.1),
+        pytest.approx({"P1": 0.5, "P2": 0.3}),
+    )
+    assert p == pytest.approx(0.5)
+
+
+def test_settings_of_another_synthesizer_are_refused() -> None:
+    with pytest.raises(BadSetting, match="not leak"):
+        open_synthesizer("linear", None, {"leak": 0.1})
+
+
+def test_resuming_a_finished_tree_of_another_program_says_that_it_is_finished(tmp_path: Path) -> None:
+    """Its model is called ``import``, which nobody can open; there is nothing left to ask it."""
+    make_run(tmp_path / "home")
+    tree = tmp_path / "tree.csv"
+    tree.write_text(run_cli(tmp_path, "export", RUN, "--to", "csv").stdout, newline="")
+    imported = json.loads(run_cli(tmp_path, "import", str(tree), "--cutoff", "2018-06-30", "--json").stdout)
+    assert imported["status"] == "done" and imported["model"] == "import"
+    done = run_cli(tmp_path, "resume", imported["run_id"], "--json")
+    assert done.returncode == 0, done.stderr
+    assert f"run {imported['run_id']} is finished: nothing is left to do" in done.stderr
+    assert json.loads(done.stdout) == imported

@@ -1,0 +1,18 @@
+"""A thousand leaves: what is written stays small, and the event loop is never held for long."""
+
+import asyncio
+from pathlib import Path
+
+from benchmarks.engine_scale import Scale, measure
+
+
+def work(home: Path, leaves: int) -> Scale:
+    return asyncio.run(measure(home, leaves=leaves))
+
+
+def test_a_thousand_leaves_write_little_and_never_hold_the_loop(tmp_path: Path) -> None:
+    scale = work(tmp_path, 1000)
+    assert scale.written_files + scale.database < 60e6
+    assert scale.longest < 3 * 0.050
+    assert scale.longest > 0
+    assert len(list(tmp_path.rglob("*.ipynb"))) == 1000

@@ -1,0 +1,75 @@
+"""Stored settings are read as they were written or refused in one line: they decide what a resumed run spends and sends."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.agents.base import AgentSettings
+from workbench.engine.run.settings import PRESETS, RunSettings, with_preset
+from workbench.errors import UsageError
+
+SETTINGS = st.builds(
+    RunSettings,
+    model=st.text(max_size=20),
+    api_base=st.none() | st.just("http://127.0.0.1:1/v1"),
+    depth=st.integers(1, 5),
+    leaf_target=st.none() | st.integers(1, 100),
+    trials=st.integers(1, 9),
+    budget_usd=st.none() | st.floats(0.01, 100),
+    isolation=st.sampled_from([None, "namespaces", "landlock", "none"]),
+    strict=st.booleans(),
+    agent=st.builds(
+        AgentSettings, max_leaves=st.integers(1, 40), temperature=st.none() | st.floats(0, 2), require_pa=st.booleans()
+    ),
+    options=st.dictionaries(
+        st.sampled_from(["analyzer", "grounder", "synthesizer"]), st.dictionaries(st.text(max_size=5), st.integers(-(2**63), 2**63))
+    ),
+)  # fmt: skip
+
+
+@given(SETTINGS)
+def test_settings_come_back_as_they_were_stored(settings: RunSettings) -> None:
+    assert RunSettings.from_json(orjson.loads(orjson.dumps(settings.to_json()))) == settings
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_comes_back(preset: str) -> None:
+    settings = with_preset(preset)
+    assert RunSettings.from_json(orjson.loads(orjson.dumps(settings.to_json()))) == settings
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"depht": 2}, "depht"),
+        ({"trials": "5"}, "trials"),
+        ({"trials": True}, "trials"),
+        ({"trials": 1.5}, "trials"),
+        ({"strict": "yes"}, "strict"),
+        ({"strict": 1}, "strict"),
+        ({"budget_usd": math.nan}, "budget_usd"),
+        ({"budget_usd": math.inf}, "budget_usd"),
+        ({"budget_usd": -1.0}, "budget-usd"),
+        ({"isolation": "full"}, "isolation"),
+        ({"agent": None}, "agent"),
+        ({"agent": {"max_leafs": 3}}, "max_leafs"),
+        ({"agent": {"temperature": math.nan}}, "temperature"),
+        ({"agent": {"max_leaves": 0}}, "max_leaves"),
+        ({"options": {"broker": {}}}, "broker"),
+    ],
+)
+def test_a_setting_that_is_none_is_one_line_that_names_it(change: dict[str, Any], named: str) -> None:
+    stored = replace(RunSettings()).to_json()
+    with pytest.raises(UsageError, match=named) as refused:
+        RunSettings.from_json(stored | change)
+    assert "\n" not in str(refused.value)
+
+
+def test_settings_that_say_nothing_are_refused() -> None:
+    with pytest.raises(UsageError, match="lack agent"):
+        RunSettings.from_json({})

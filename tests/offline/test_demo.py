@@ -1,0 +1,247 @@
+"""The main job without kernels: tree, leaves, synthesis, and what moves the answer."""
+
+import asyncio
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+
+from tests.offline.embedded import full_rows, visible_rows
+from tests.offline.inprocess import Run, analyst, analyze, ground, grow
+from workbench.agents.base import AgentSettings
+from workbench.models.base import Message, ModelRequest, NodeRef
+from workbench.models.errors import ClaimRefused, ModelRefused, ModelUnavailable
+from workbench.offline.records import read_records
+from workbench.propositions import Polarity
+from workbench.questions.deciding import base_rate
+from workbench.questions.grammar import read_claim
+
+DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+VIX = "VIX above 20 on 2018-12-31"
+LAST = date(2018, 6, 29)
+NAMES = ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "AAA", "BAA")
+
+
+@pytest.fixture(scope="module")
+def demo() -> Run:
+    return asyncio.run(analyze(DEMO, "2018-06-30"))
+
+
+async def test_the_demo(demo: Run) -> None:
+    tree = demo.tree
+    assert len(tree.leaves()) == 9
+    assert {node.count(".") for node in tree.leaves()} == {0, 1}
+    statements = [tree[node].statement for node in tree.ids()]
+    assert len(set(statements)) == len(statements)
+    for inner in tree.inner():
+        references = [
+            child for child in tree[inner].children if tree[child].statement.startswith("Reference class:")
+        ]
+        assert len(references) == 1
+        assert references[0] in tree.leaves()
+        assert set(tree[inner].polarities.values()) == {Polarity.POSITIVE}
+    root = tree.root
+    assert root.belief is not None
+    # measured; the design study had 0.69 against a base rate of 0.68
+    assert root.belief.p == pytest.approx(0.67, abs=0.02)
+    assert read_records(root.belief.report)[-1].base_rate == pytest.approx(0.689, abs=0.001)
+
+
+async def test_every_inner_value_can_be_recomputed_by_hand_and_half_of_it_is_the_reference(demo: Run) -> None:
+    for inner in demo.tree.inner():
+        node = demo.tree[inner]
+        rule = node.rule.to_json()  # type: ignore[union-attr]
+        value = rule["intercept"] + sum(w * demo.tree[child].belief.p for child, w in rule["weights"].items())  # type: ignore[union-attr]
+        assert node.belief is not None
+        assert node.belief.p == pytest.approx(value, abs=1e-9)
+        assert rule["weights"][node.children[0]] == 0.5
+        assert abs(rule["intercept"]) <= 0.1
+        assert all(0 <= weight <= 1 for weight in rule["weights"].values())
+        assert max(rule["intercept"], 0) + sum(rule["weights"].values()) <= 1 + 1e-9
+        for words in ("effective", "Base rate", "Reference class alone", "not cause"):
+            assert words in node.belief.report
+    assert "weighted equally, because only" in demo.tree["P3"].belief.report  # type: ignore[union-attr]
+
+
+async def test_children_come_true_about_as_often_as_their_parent(demo: Run) -> None:
+    rows = {name: visible_rows(name, LAST) for name in NAMES}
+    for inner in demo.tree.inner():
+        parent = base_rate(read_claim(demo.tree[inner].statement), rows, LAST)
+        for child in demo.tree[inner].children:
+            assert abs(base_rate(read_claim(demo.tree[child].statement), rows, LAST) - parent) <= 0.1
+
+
+async def test_a_report_carries_the_record_that_its_notebook_printed(demo: Run) -> None:
+    for node, leaf in demo.leaves.items():
+        (record,) = read_records(leaf.report)
+        assert json.loads(leaf.printed[-1].splitlines()[-1]) == dict(record.data)
+        assert record.p == leaf.p == demo.tree[node].belief.p  # type: ignore[union-attr]
+        assert record.kind == ("reference" if record.statement.startswith("Reference") else "leaf")
+        assert "What is weak" in leaf.report
+
+
+async def test_a_leaf_is_asked_about_alone(demo: Run) -> None:
+    others = {demo.tree[node].statement for node in demo.tree.ids()}
+    for node, leaf in demo.leaves.items():
+        own = demo.tree[node].statement
+        text = "\n".join(leaf.sources) + leaf.report
+        for other in others - {own}:
+            if other not in own and other.lower() not in own.lower():
+                assert other not in text
+
+
+async def test_the_vix_claim_works_the_same_way() -> None:
+    run = await analyze(VIX, "2018-11-01")
+    assert len(run.tree.leaves()) >= 6
+    assert run.tree.depth >= 2
+    # measured; the design study had about 0.25
+    assert run.tree.root.belief.p == pytest.approx(0.20, abs=0.03)  # type: ignore[union-attr]
+
+
+async def test_a_changed_last_close_moves_cell_leaf_and_root(demo: Run) -> None:
+    def nudged(name: str, last_day: date) -> list[dict[str, Any]]:
+        rows = visible_rows(name, last_day)
+        if name == "SP500":
+            rows[-1] = {**rows[-1], "value": rows[-1]["value"] * 0.999}
+        return rows
+
+    run = await analyze(DEMO, "2018-06-30", reader=nudged)
+    for node in ("P1", "P2.1", "P2.2", "P2.3", "P3.1", "P3.2"):
+        before = next(leaf for name, leaf in demo.leaves.items() if name == node)
+        after = run.leaves[node]
+        assert after.printed[-1] != before.printed[-1]
+        assert after.p != before.p
+    assert run.tree.root.belief.p != demo.tree.root.belief.p  # type: ignore[union-attr]
+
+
+async def test_a_changed_row_after_the_cutoff_changes_no_byte(demo: Run) -> None:
+    shifted = {
+        name: [
+            dict(row, value=row["value"] * 3) if row["date"] >= "2018-06-30" else dict(row)
+            for row in full_rows(name)
+        ]
+        for name in NAMES
+    }
+
+    def reader(name: str, last_day: date) -> list[dict[str, Any]]:
+        visible = {row["date"] for row in visible_rows(name, last_day)}
+        return [row for row in shifted[name] if row["date"] in visible]
+
+    run = await analyze(DEMO, "2018-06-30", reader=reader)
+    assert run.tree == demo.tree
+    for node, leaf in run.leaves.items():
+        assert leaf.printed == demo.leaves[node].printed
+        assert leaf.sources == demo.leaves[node].sources
+        assert leaf.report == demo.leaves[node].report
+
+
+async def test_every_leaf_depends_on_the_last_value_of_its_series(demo: Run) -> None:
+    for node in ("P3.3", "P4", "P5"):
+        statement = demo.tree[node].statement
+
+        def nudged(name: str, last_day: date) -> list[dict[str, Any]]:
+            rows = visible_rows(name, last_day)
+            rows[-1] = {**rows[-1], "value": round(rows[-1]["value"] * 1.01, 2)}
+            return rows
+
+        after = await ground(analyst(nudged), NodeRef(id=node, statement=statement), "2018-06-30", nudged)
+        assert after.p != demo.leaves[node].p
+
+
+async def test_few_wanted_leaves_give_a_small_tree() -> None:
+    run = await grow(analyst(), DEMO, "2018-06-30", AgentSettings(max_leaves=2))
+    assert 2 <= len(run.tree.leaves()) <= 4
+    assert run.tree["P1"].statement.startswith("Reference class:")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "The NASDAQ falls at least 5 % from 2018-06-29 to 2018-12-31",
+        "WTI above 80 on 2018-12-31",
+        "The BAA-AAA spread widens by 2018-12-31",
+        "core CPI rises 1 % from May 2018 to November 2018",
+        "S&P 500 closes at or below 2500 at least once through 2018-12-31",
+        "Realised volatility of the NASDAQ from 2018-06-29 to 2018-12-31 is above 18 %",
+        "NASDAQ outperforms the S&P 500 from 2018-06-29 to 2018-12-31",
+        "S&P 500 between 2700 and 3000 on 2018-12-31",
+        "VIX touches 30 by 2018-12-31",
+        "BAA yield above 4.8 on 2018-12-31",
+        "S&P 500 never closes 10 % or more below its 2018-06-29 close through 2018-12-31",
+        "WTI closes below its 200-day average on 2018-12-31",
+        "VIX no higher on 2018-12-31 than on 2018-06-29",
+    ],
+)
+async def test_claims_of_every_kind_grow_trees_whose_leaves_can_be_read(statement: str) -> None:
+    run = await grow(analyst(), statement, "2018-06-30")
+    tree = run.tree
+    assert len(tree.leaves()) >= 5
+    assert tree.depth >= 2
+    assert len(run.rounds) == 2
+    statements = [tree[node].statement for node in tree.ids()]
+    assert len(set(statements)) == len(statements)
+    for node in tree.ids()[1:]:
+        assert read_claim(tree[node].statement).statement == tree[node].statement
+
+
+def _request(statement: str, cutoff: str, stage: str = "analyze", text: str = "") -> ModelRequest:
+    return ModelRequest(
+        messages=(Message(role="user", content=text or statement),),
+        stage=stage,
+        cutoff=cutoff,
+        nodes=(NodeRef(id="P0", statement=statement),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "cutoff", "words"),
+    [
+        ("", "2018-06-30", "empty"),
+        (DEMO, "2018-02-30", "2018-02-30"),
+        (DEMO, "now", "dated cutoff"),
+        (DEMO, "2019-06-30", "already settled"),
+        (DEMO.replace("2018-12-31", "2019-12-31"), "2018-06-30", "end on 2018-12-31"),
+        ("It rains in Paris on 2018-12-31", "2018-06-30", "names no series"),
+        (f"Reference class: {DEMO}", "2018-06-30", "not split further"),
+    ],
+)
+async def test_what_it_cannot_do_is_one_sentence(statement: str, cutoff: str, words: str) -> None:
+    with pytest.raises(ClaimRefused, match=words) as refused:
+        await analyst().complete(_request(statement, cutoff))
+    assert "\n" not in str(refused.value)
+
+
+async def test_other_rules_are_refused_by_name() -> None:
+    with pytest.raises(ClaimRefused, match="--rule linear, vanilla"):
+        await analyst().complete(_request(DEMO, "2018-06-30", stage="logic"))
+
+
+async def test_without_a_result_line_there_is_no_conclusion() -> None:
+    with pytest.raises(ModelRefused, match="no result line"):
+        await analyst().complete(
+            _request(DEMO, "2018-06-30", stage="conclude", text='half {"record": "offline-analyst/1", "p"')
+        )
+
+
+async def test_unreadable_data_is_a_failure_of_the_model_not_of_the_claim() -> None:
+    from proxies.errors import SourceUnavailable
+    from workbench.offline.model import OfflineAnalyst
+
+    async def broken(series_id: str, cutoff: object) -> list[dict[str, Any]]:
+        raise SourceUnavailable("the folder is gone")
+
+    with pytest.raises(ModelUnavailable, match="the folder is gone"):
+        await OfflineAnalyst(broken).complete(_request(DEMO, "2018-06-30"))
+
+
+async def test_the_broker_gives_the_analyst_what_it_gives_a_cell() -> None:
+    """Through the real broker: the same tree as over the plain reader, but for WTI's own publication calendar."""
+    from workbench.models.registry import open_model
+
+    run = await grow(open_model("offline/analyst"), DEMO, "2018-06-30")
+    assert len(run.tree.leaves()) == 9
+    assert (
+        run.tree["P3"].statement
+        == "The S&P 500 never closes 7 % or more below its 2018-06-29 close through 2018-12-31"
+    )

@@ -1,0 +1,132 @@
+"""When a claim can be asked, and how it came out."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from tests.offline.embedded import full_rows, visible_rows
+from workbench.questions.claims import Claim
+from workbench.questions.deciding import appraise, base_rate, check, resolve, settle
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+
+LAST = date(2018, 6, 29)
+FULL = {name: full_rows(name) for name in ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "AAA", "BAA")}
+SEEN = {name: visible_rows(name, LAST) for name in FULL}
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("The S&P 500 closes higher on 2019-12-31 than on 2018-06-29", "end on 2018-12-31"),
+        ("core CPI above 259 on 2018-12-31", "end on 2018-11-30"),
+        ("The BAA yield is above 5 on 2019-01-15", "end on 2018-12-31"),
+        ("The S&P 500 closes higher on 2018-06-29 than on 2018-06-01", "already settled"),
+        (
+            "The S&P 500 closes above 2700 on 2018-06-30",
+            "already settled",
+        ),  # a Saturday: Friday's close counts
+        ("VIX higher on 2018-12-31 than on 2013-06-28", "begin on 2014-01-03"),
+    ],
+)
+def test_a_claim_that_cannot_be_asked_at_the_cutoff_is_refused(statement: str, words: str) -> None:
+    with pytest.raises(ClaimRefused, match=words):
+        check(read_claim(statement), LAST)
+
+
+def test_more_than_two_years_ahead_is_refused() -> None:
+    with pytest.raises(ClaimRefused, match="two years"):
+        check(read_claim("The S&P 500 closes above 2000 on 2012-12-31"), date(2010, 1, 4))
+
+
+@pytest.mark.parametrize(
+    ("statement", "truth"),
+    [
+        # S&P 500: 2718.37 on 2018-06-29, 2913.98 on 2018-09-28, 2506.85 on 2018-12-31; VIX 25.42 on 2018-12-31
+        ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", False),
+        ("The S&P 500 closes higher on 2018-09-28 than on 2018-06-29", True),
+        ("The S&P 500 closes above 2506.86 on 2018-12-31", False),
+        ("The S&P 500 closes at or above 2506.85 on 2018-12-31", True),
+        ("The S&P 500 closes between 2500 and 2510 on 2018-12-31", True),
+        ("The S&P 500 falls at least 7 % from 2018-06-29 to 2018-12-31", True),
+        ("The S&P 500 falls at least 8 % from 2018-06-29 to 2018-12-31", False),
+        ("VIX above 20 on 2018-12-31", True),
+        ("VIX touches 36 before 2018-12-31", True),
+        ("VIX touches 37 before 2018-12-31", False),
+        ("The S&P 500 closes 13 % or more below its 2018-06-29 close at least once through 2018-12-31", True),
+        ("The S&P 500 never closes 13 % or more below its 2018-06-29 close through 2018-12-31", False),
+        ("The S&P 500 closes above its 200-day average on 2018-12-31", False),
+        ("The BAA-AAA spread widens by 2018-12-31", True),
+        ("WTI closes below 50 on 2018-12-31", True),
+    ],
+)
+def test_known_outcomes(statement: str, truth: bool) -> None:
+    assert resolve(read_claim(statement), FULL, LAST) is truth
+
+
+def test_a_claim_and_its_opposite_split_the_outcomes_between_them() -> None:
+    pairs = [
+        ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "The S&P 500 closes no higher on 2018-12-31 than on 2018-06-29"),
+        ("The BAA-AAA spread is wider on 2018-12-31 than on 2018-06-29", "The BAA-AAA spread is no wider on 2018-12-31 than on 2018-06-29"),
+        ("The VIX closes above 20 on 2018-12-31", "The VIX closes at or below 20 on 2018-12-31"),
+        ("WTI never closes 5 % or more below its 2018-06-29 close through 2018-12-31", "WTI closes 5 % or more below its 2018-06-29 close at least once through 2018-12-31"),
+    ]  # fmt: skip
+    for yes, no in pairs:
+        one, other = read_claim(yes), read_claim(no)
+        assert resolve(one, FULL, LAST) != resolve(other, FULL, LAST)
+        assert base_rate(one, SEEN, LAST) + base_rate(other, SEEN, LAST) == pytest.approx(1, abs=1e-12)
+        assert appraise(one, SEEN, LAST).p + appraise(other, SEEN, LAST).p == pytest.approx(1, abs=1e-6)
+
+
+def test_a_past_window_is_counted_as_the_claim_of_that_day_came_out() -> None:
+    """Outcome bits, week by week, against the resolution rule applied to a claim stated on that day."""
+    claim = read_claim("The S&P 500 never closes 5 % or more below its 2018-06-29 close through 2018-09-28")
+    found = appraise(claim, SEEN, LAST, only_base=True)
+    index = [row["date"] for row in FULL["SP500"]]
+    agree = 0
+    for week in range(0, len(found.outcomes), 50):
+        day = found.first + timedelta(days=7 * week)
+        at = max(i for i, text in enumerate(index) if text <= day.isoformat())
+        then = Claim(
+            pattern="drawdown",
+            series="SP500",
+            start=date.fromisoformat(index[at]),
+            end=date.fromisoformat(index[at + found.horizon]),
+            side="below",
+            strict=False,
+            level=-5.0,
+            never=True,
+        )
+        assert resolve(then, FULL, day) == bool(found.outcomes[week])
+        agree += 1
+    assert agree > 15
+
+
+def test_a_value_older_than_five_days_does_not_count() -> None:
+    rows: dict[str, Any] = {
+        "VIX": [row for row in FULL["VIX"] if not "2018-12-20" <= row["date"] <= "2018-12-31"]
+    }
+    with pytest.raises(ClaimRefused, match="nor in the five days before"):
+        resolve(read_claim("VIX above 20 on 2018-12-31"), rows, LAST)
+
+
+def test_nothing_from_after_the_cutoff_bears_on_an_appraisal() -> None:
+    claim = read_claim("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29")
+    changed = {name: [dict(row) for row in rows] for name, rows in FULL.items()}
+    for row in changed["SP500"]:
+        if row["date"] > LAST.isoformat():
+            row["value"] *= 2
+    cut = {"SP500": [row for row in changed["SP500"] if row["date"] <= LAST.isoformat()]}
+    assert appraise(claim, cut, LAST).p == appraise(claim, SEEN, LAST).p
+
+
+def test_a_touched_level_is_reached_from_the_last_visible_value() -> None:
+    assert settle(read_claim("VIX touches 30 by 2018-12-31"), SEEN).side == "above"
+    assert settle(read_claim("VIX touches 10 by 2018-12-31"), SEEN).side == "below"
+
+
+def test_too_little_history_is_refused() -> None:
+    rows = {"VIX": [row for row in FULL["VIX"] if row["date"] < "2014-09-01"]}
+    with pytest.raises(ClaimRefused, match="separate windows"):
+        appraise(read_claim("VIX above 20 on 2015-02-27"), rows, date(2014, 8, 29))

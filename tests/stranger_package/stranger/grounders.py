@@ -1,0 +1,90 @@
+"""Grounders without a notebook: one asks the model, one asks a data source, one asks nobody, one is broken."""
+
+from itertools import pairwise
+
+from stranger.evidence import NoteEvidence
+from workbench.agents.base import Grounding
+from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.registry import no_options
+from workbench.models.base import Message, ModelRequest
+from workbench.propositions import Belief
+
+
+class GuessGrounder:
+    """Takes the model's first words for a probability."""
+
+    def __init__(self, settings, options):
+        no_options("stranger-guess", options)
+
+    async def ground(self, task):
+        request = ModelRequest(
+            messages=(Message(role="user", content=f"How likely: {task.node.statement}"),),
+            stage="stranger-guess",
+            cutoff=task.cutoff.text,
+            nodes=(task.node,),
+        )
+        reply = await task.ask(request, stage="stranger-guess", step=0, retry=0)
+        belief = Belief(p=float(reply.text), key_factor="a guess", report=f"The model said {reply.text}.")
+        return Grounding(belief=belief, evidence=NoteEvidence(reply.text), trace={"steps": 1})
+
+
+class SeriesGrounder:
+    """The share of days on which a series rose, among the last ``days``; its only setting."""
+
+    def __init__(self, settings, options):
+        self.days = int(options.pop("days", 20))
+        no_options("stranger-series", options)
+
+    async def ground(self, task):
+        answer = await task.call_api("embedded/series/observations", {"series_id": "SP500"}, step=0)
+        values = [row["value"] for row in answer.data][-self.days - 1 :]
+        p = sum(later > earlier for earlier, later in pairwise(values)) / self.days
+        steps = (
+            TraceStep(
+                title="Read the index", text=f"{len(values)} closes", answers=(answer.meta["content_hash"],)
+            ),
+            TraceStep(title="Count the days on which it rose", text=f"{p:.0%} of {self.days}", p=p),
+        )
+        return Grounding(
+            belief=Belief(p=p, key_factor="days up", report=f"It rose on {p:.0%} of the days."),
+            evidence=TraceEvidence(steps=steps),
+            trace={"steps": 2},
+        )
+
+
+class ConstantGrounder:
+    """Says ``p``, 0.5 unless set, with a report of ``report_bytes``; asks nobody."""
+
+    def __init__(self, settings, options):
+        self.p = float(options.pop("p", 0.5))
+        self.report_bytes = int(options.pop("report_bytes", 0))
+        no_options("stranger-constant", options)
+
+    async def ground(self, task):
+        report = f"{task.node.id}: always the same. ".ljust(self.report_bytes, ".")
+        evidence = TraceEvidence(steps=(TraceStep(title="Say it", text="No data was read.", p=self.p),))
+        return Grounding(belief=Belief(p=self.p, key_factor="constant", report=report), evidence=evidence)
+
+
+class BrokenGrounder:
+    """Raises what its author did not foresee."""
+
+    def __init__(self, settings, options):
+        no_options("stranger-broken", options)
+
+    async def ground(self, task):
+        raise KeyError("a key that is not there")
+
+
+class NowhereEvidence(NoteEvidence):
+    kind = "stranger-nowhere"
+
+
+class UnreadableGrounder:
+    """Its kind of evidence is registered nowhere."""
+
+    def __init__(self, settings, options):
+        no_options("stranger-unreadable", options)
+
+    async def ground(self, task):
+        return Grounding(belief=Belief(p=0.5), evidence=NowhereEvidence("0.5"))

@@ -1,0 +1,35 @@
+"""``apis`` and ``api-doc``: what the broker can be asked."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, command, emit_json, say
+
+
+@command
+def apis(
+    pattern: Annotated[str | None, typer.Argument(help="Words to look for.")] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """List the endpoints, or those that match some words."""
+    from workbench.engine import documents
+
+    entries = documents.apis(pattern, environ=os.environ)
+    if as_json:
+        emit_json(entries)
+        return
+    for entry in entries:
+        typer.echo(f"{entry['path']}  {entry['description']}")
+    if not entries:
+        say(f"no endpoint matches {pattern!r}: `workbench apis` lists all")
+
+
+@command
+def api_doc(paths: Annotated[list[str], typer.Argument(help="Endpoint paths, 1 to 25.")]) -> None:
+    """Print the documentation of endpoints, with an example that runs."""
+    from proxies.catalogue import api_doc as documentation
+    from workbench.settings import catalogue_of, home_from
+
+    typer.echo(documentation(catalogue_of(home_from(os.environ)), paths))

@@ -1,0 +1,47 @@
+"""``call``: one call through the broker, as a cell makes it."""
+
+import asyncio
+import os
+from typing import Annotated, Any
+
+import typer
+
+from proxies.errors import ProxyError, Refused
+from workbench.cli.common import JSON_OPTION, command, emit_json, exit_code, one_line, open_store, say
+
+
+@command
+def call(
+    path: Annotated[str, typer.Argument(help="Endpoint path, long or short.")],
+    params: Annotated[list[str] | None, typer.Argument(help="key=value ...")] = None,
+    cutoff: Annotated[str, typer.Option(help="Knowledge cutoff; now for none.")] = "now",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
+    ] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Make one call through the broker and print its data and what was done to keep the cutoff."""
+    from workbench.engine import documents
+
+    try:
+        answer = asyncio.run(
+            documents.call(
+                open_store(), path, _params(params or []), cutoff, strict=strict, environ=os.environ
+            )
+        )
+    except ProxyError as error:
+        if as_json:
+            emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error)})
+        say(f"workbench: {one_line(error)}")
+        raise typer.Exit(exit_code(error)) from None
+    emit_json(answer)
+
+
+def _params(pairs: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise Refused(f"{pair!r} is not a parameter: write key=value")
+        values[key] = value
+    return values

@@ -1,0 +1,179 @@
+"""``workbench serve``: Voila on loopback, with a token, for the dashboards of one data folder.
+
+Voila runs in this process, so that the token never stands on a command line where every user of the machine could read it.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from workbench.errors import UsageError
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 8866
+IDLE_SECONDS = 600  # a kernel that no page looks at any more is stopped after this long
+SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the kernel appends to ours
+
+
+def serve(home: Path, run_id: str | None, *, port: int | None, announce: Callable[[str], None]) -> None:
+    """Serve the dashboards of ``home`` until interrupted; ``announce`` gets the full URL once the server answers.
+
+    Parameters
+    ----------
+    home : Path
+        Data folder.
+    run_id : str or None
+        The run to open; None for the list of runs. ``?run=`` in the address opens any other.
+    port : int or None
+        None takes the first free one from 8866 on.
+
+    Raises
+    ------
+    UsageError
+        The port is taken, or the dashboard notebook is not installed.
+    """
+    app = make_app(home, run_id, port=port, token=secrets.token_urlsafe(24))
+    threading.Thread(target=_announce_when_answering, args=(app, announce), daemon=True).start()
+    app.start()
+
+
+def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) -> Any:
+    """Return the Voila application, configured but not started."""
+    from traitlets.config import Config
+
+    notebook = dashboard_notebook()
+    config = Config()
+    config.Voila.ip = HOST
+    config.Voila.port = _checked(port) if port is not None else DEFAULT_PORT
+    config.Voila.port_retries = 0 if port is not None else 100
+    config.Voila.token = token
+    config.Voila.open_browser = False
+    config.Voila.log_level = "ERROR"  # Voila warns that our own notebook carries no signature
+    config.Voila.tornado_settings = {
+        "ws_ping_timeout": 30_000
+    }  # its default is above the interval, which is said aloud
+    config.Voila.notebook_path = str(notebook)
+    config.VoilaConfiguration.allow_template_override = "NO"
+    config.VoilaConfiguration.file_allowlist = []  # the page is complete in itself; nothing beside it is served
+    config.VoilaConfiguration.http_keep_alive_timeout = 30
+    config.MappingKernelManager.cull_idle_timeout = IDLE_SECONDS
+    config.MappingKernelManager.cull_interval = 60
+    config.MappingKernelManager.default_kernel_name = "python3"
+    environment = {"WORKBENCH_HOME": str(home), "WORKBENCH_RUN": run_id or ""}
+    app = _application_class(environment)(config=config)
+    app.initialize([])
+    return app
+
+
+def dashboard_notebook() -> Path:
+    """Return the notebook that is served: the checkout's, else the installed one."""
+    name = "dashboard.ipynb"
+    checkout = Path(__file__).resolve().parents[2] / "notebooks" / name
+    for path in (checkout, Path(sys.prefix) / "share" / "analyst-workbench" / "notebooks" / name):
+        if path.is_file():
+            return path
+    raise UsageError(f"{name} is not installed under {sys.prefix}/share: install analyst-workbench again")
+
+
+def _checked(port: int) -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except (OSError, OverflowError) as error:
+            raise UsageError(f"port {port} cannot be used ({error}): choose another with --port") from None
+        return int(probe.getsockname()[1])
+
+
+def _announce_when_answering(app: Any, announce: Callable[[str], None]) -> None:
+    pause = threading.Event()
+    while not pause.wait(0.1):
+        if _answers(app.port):
+            announce(f"http://{HOST}:{app.port}/?{urlencode({'token': app.token})}")
+            return
+
+
+def _answers(port: int) -> bool:
+    # Voila itself: a stranger that holds the port does not know this path
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"http://{HOST}:{port}/voila/static/voila.js", timeout=2) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
+
+
+def _application_class(environment: dict[str, str]) -> Any:
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from voila.app import Voila
+    from voila.tornado.handler import TornadoVoilaHandler
+
+    class OwnKernel(KernelSpecManager):
+        """Knows one kernel: the Python this process runs on, whatever else is installed under ``python3``."""
+
+        def find_kernel_specs(self) -> dict[str, str]:
+            from ipykernel.kernelspec import RESOURCES
+
+            return {"python3": RESOURCES}
+
+        def get_kernel_spec(self, kernel_name: str) -> Any:
+            from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+            from jupyter_client.kernelspec import NoSuchKernel
+
+            if kernel_name != "python3":
+                raise NoSuchKernel(kernel_name)
+            spec = get_kernel_dict()
+            spec["env"] = environment
+            return KernelSpec(resource_dir=RESOURCES, **spec)
+
+    class Page(TornadoVoilaHandler):  # type: ignore[misc]
+        """Voila's page, with the cookie that its own farewell needs: without it the kernel outlives the page."""
+
+        async def prepare(self) -> None:
+            await super().prepare()
+            assert self.xsrf_token  # asking for it sets the cookie
+
+    class Dashboards(Voila):  # type: ignore[misc]
+        """Voila with a page template of ours, and kernels that need no port."""
+
+        def initialize(self, argv: Any = None) -> None:
+            super().initialize(argv)
+            self.voila_configuration.kernel_spec_manager_class = OwnKernel
+
+        def load_config_file(self, *args: Any, **kwargs: Any) -> None:
+            """Read no configuration from the user's folders: nobody's setting may open the server or change its kernel."""
+
+        def setup_template_dirs(self) -> None:
+            super().setup_template_dirs()
+            self.template_paths.insert(0, str(files("workbench.cli") / "voila"))
+
+        def listen(self) -> None:
+            # a shell that starts us in the background has Ctrl-C ignored, and this would be inherited
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            super().listen()
+
+        def init_handlers(self) -> Any:
+            return [
+                (route, Page if handler is TornadoVoilaHandler else handler, *options)
+                for route, handler, *options in super().init_handlers()
+            ]
+
+        def init_settings(self) -> Any:
+            if (
+                os.name == "posix"
+                and len(self.connection_dir) < SOCKET_PATH_LIMIT - len("/kernel-.json-ipc-1") - 36
+            ):
+                self.config.ConnectionFileMixin.transport = "ipc"
+            return super().init_settings()
+
+    return Dashboards

@@ -1,0 +1,66 @@
+"""``lab``: JupyterLab in the data folder, with the Analyst kernel in its launcher."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import ISOLATION_OPTION, command, leave_current_folder
+from workbench.engine.run.settings import check_level
+from workbench.settings import home_from
+from workbench.store.database import make_home
+
+#: What the kernels' provisioner reads (``sandbox.jupyter.provisioner``, not imported here: it loads Jupyter).
+ISOLATION_VARIABLE = "ANALYST_ISOLATION"
+
+
+@command
+def lab(
+    port: Annotated[
+        int | None, typer.Option(help="Port on 127.0.0.1; JupyterLab chooses unless told.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+) -> None:
+    """Start JupyterLab in the data folder, with the Analyst kernel in its launcher."""
+    if isolation is not None:
+        check_level(isolation)
+    home = home_from(os.environ)
+    make_home(home)
+    arguments = [
+        sys.executable,
+        "-P",
+        "-m",
+        "jupyterlab",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.root_dir={home}",
+    ]
+    # JupyterLab asks the outside for news and updates unless told not to
+    arguments += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    arguments += ["--LabApp.extension_manager=readonly"]
+    arguments += (
+        ["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []
+    )  # a container's only user
+    arguments += [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    arguments += [] if browser else ["--no-browser"]
+    # This process becomes JupyterLab: whoever stops it, by Ctrl-C or a signal, stops JupyterLab and leaves nothing behind.
+    leave_current_folder()
+    os.execve(sys.executable, arguments, {**lab_environment(isolation), "WORKBENCH_HOME": str(home)})
+
+
+def lab_environment(isolation: str | None = None) -> dict[str, str]:
+    """Return this environment with the Analyst kernelspec on Jupyter's path, also in a checkout.
+
+    The level of its kernels is the one asked for here, not one that a ``.env`` file of the current folder brought along.
+    """
+    checkout = Path(__file__).resolve().parents[2]
+    environment = dict(os.environ)
+    environment.pop(ISOLATION_VARIABLE, None)
+    if isolation is not None:
+        environment[ISOLATION_VARIABLE] = isolation
+    if (checkout / "kernels" / "analyst" / "kernel.json").is_file():
+        folders = [path for path in environment.get("JUPYTER_PATH", "").split(os.pathsep) if path]
+        environment["JUPYTER_PATH"] = os.pathsep.join([*folders, str(checkout)])
+    return environment

@@ -1,0 +1,87 @@
+"""``sensitivity``: what each leaf does to the root, and what to ground next."""
+
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store
+
+
+@command
+def sensitivity(
+    run: Annotated[str, RUN],
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Also the reachable range, the root's band, and what to ground next; changes --json.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="For the band where it must be simulated.")] = 0,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
+    from workbench.engine import documents
+    from workbench.engine.run.state import load_state
+
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    full = documents.sensitivity_report(store, state, seed=seed) if report else None
+    rows = documents.sensitivity(state) if full is None else full["tornado"]
+    if as_json:
+        emit_json(rows if full is None else full)
+        return
+    statements = {node.id: node.statement for node in state.tree.propositions()}
+    _show_tornado(rows, statements)
+    if full is not None:
+        _show_report(full, statements)
+
+
+def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> None:
+    from workbench.cli.table import show_table
+    from workbench.engine.wording import percent
+
+    lines = [
+        (
+            row["id"],
+            None if row["path_weight"] is None else f"{row['path_weight']:+.4f}",
+            percent(row["p"]),
+            percent(row["low"]),
+            percent(row["high"]),
+            None if row["contribution"] is None else f"{100 * row['contribution']:+.1f} pts",
+            statements[row["id"]],
+        )
+        for row in rows
+    ]
+    header = ("leaf", "weight", "p", "lowest", "highest", "contribution", "statement")
+    show_table(header, lines)
+
+
+def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
+    from workbench.cli.table import show_table
+    from workbench.engine.wording import percent
+
+    low, high = document["reachable"]
+    typer.echo(
+        f"\nroot {percent(document['root'])}; whatever the leaves turn out, {percent(low)} to {percent(high)}"
+    )
+    band = document["uncertainty"]
+    if band is None:
+        typer.echo("no band from the trials: a leaf needs at least two (analyze --trials 2)")
+    else:
+        typer.echo(
+            f"90% band from the spread of the trials: {percent(band['low'])} to {percent(band['high'])} ({band['method']})"
+        )
+    typer.echo("")
+    lines = [
+        (
+            row["id"],
+            None if row["reground"] is None else f"{row['reground']:.6f}",
+            row["trials"],
+            "unknown" if row["cost"] is None else row["cost"],
+            statements[row["id"]],
+        )
+        for row in document["ground_next"]
+    ]
+    header = ("ground next", "variance cut", "trials", "$ a trial", "statement")
+    show_table(header, lines)

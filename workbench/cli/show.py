@@ -1,0 +1,21 @@
+"""``show``: a run's tree, with the rule of every inner node."""
+
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store
+
+
+@command
+def show(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Print a run's tree, with the rule of every inner node."""
+    from workbench.engine.view import view
+    from workbench.engine.wording import run_lines
+
+    store = open_store()
+    loaded = view(store, store.resolve_run(run))
+    if as_json:
+        emit_json(loaded.document())
+    else:
+        typer.echo("\n".join(run_lines(loaded)))

@@ -1,0 +1,96 @@
+"""The tables of ``workbench.db`` as SQL, and the names of their columns.
+
+A change here is a new version of the database: raise ``SCHEMA_VERSION`` and add a step to ``migrations.MIGRATIONS``.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+#: ``PRAGMA user_version`` of a database that this workbench writes.
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL, at_utc TEXT NOT NULL, kind TEXT NOT NULL,
+    node TEXT, trial INTEGER, v INTEGER NOT NULL, data TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS events_by_run ON events (run_id, seq);
+CREATE TRIGGER IF NOT EXISTS events_keep BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS events_stay BEFORE DELETE ON events
+    BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TABLE IF NOT EXISTS bodies (hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS model_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL, node TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    stage TEXT NOT NULL, step INTEGER NOT NULL, retry INTEGER NOT NULL,
+    at_utc TEXT NOT NULL, request_hash TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL,
+    model TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER,
+    cost_usd REAL, seconds REAL NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS model_calls_at ON model_calls (run_id, node, trial, attempt, stage, step, retry);
+CREATE TABLE IF NOT EXISTS api_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL, node TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    stage TEXT NOT NULL, step INTEGER NOT NULL, retry INTEGER NOT NULL,
+    at_utc TEXT NOT NULL, path TEXT NOT NULL, asked TEXT NOT NULL, sent TEXT NOT NULL, cutoff TEXT NOT NULL,
+    request_hash TEXT NOT NULL, answer TEXT, meta TEXT, refused TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attempt, stage, step, retry);
+"""
+
+_ADDRESS = ("run_id", "node", "trial", "attempt", "stage", "step", "retry", "at_utc")
+#: The columns of each table that holds rows of runs, without the number that SQLite gives; SQL is made of these names only.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "events": ("run_id", "at_utc", "kind", "node", "trial", "v", "data"),
+    "model_calls": (
+        *_ADDRESS, "request_hash", "request", "reply", "model", "input_tokens", "output_tokens", "cached_tokens",
+        "cost_usd", "seconds",
+    ),
+    "api_calls": (
+        *_ADDRESS, "path", "asked", "sent", "cutoff", "request_hash", "answer", "meta", "refused",
+    ),
+}  # fmt: skip
+#: The column of each table that orders its rows.
+ORDER = {"events": "seq", "model_calls": "id", "api_calls": "id"}
+
+SchemaObjects = set[tuple[str, str, str, str | None]]
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """Create the tables, indexes and triggers that are not there yet, as a part of the transaction that is open."""
+    for statement in _statements():
+        db.execute(statement)
+
+
+def _statements() -> Iterator[str]:
+    # executescript would commit the open transaction first: a process killed in between would leave half a schema
+    statement = ""
+    for line in _SCHEMA.strip().splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def insert_row(db: sqlite3.Connection, table: str, values: Sequence[object]) -> int:
+    """Insert a row of one of `COLUMNS`' tables, values in that order, and return the number that it got."""
+    names = COLUMNS[table]
+    marks = ", ".join("?" * len(names))
+    cursor = db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", tuple(values))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def schema_objects(db: sqlite3.Connection) -> SchemaObjects:
+    """Return the tables, indexes, triggers and views of a database, with the SQL that made them."""
+    return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+def own_schema() -> SchemaObjects:
+    """Return `schema_objects` of a new store, for comparison with a stranger's."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        create_tables(db)
+        return schema_objects(db)

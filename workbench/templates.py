@@ -1,0 +1,48 @@
+"""The jinja2 environments of the house: HTML that escapes by default, and plain text that is left as it is.
+
+Only files of our own packages are ever compiled. Text of a run (statements, reports, cells, outputs) goes in as a value,
+and a value is never looked at again: ``{{ 7*7 }}`` from a model comes out as these nine characters. A name without a value
+is an error everywhere. jinja2 is imported at first use (0.05 to 0.2 s), so that ``import workbench`` stays quick.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def html_environment(
+    package: str, folder: str = "templates", **filters: Callable[..., object]
+) -> "Environment":
+    """Return the environment of a package's HTML templates; every value is escaped unless it is ``Markup``.
+
+    The panels, the proof pages and ``report.html`` render through it; each caller keeps its own for the process.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(package, folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(filters)
+    return environment
+
+
+def text_environment(package: str, folder: str = "") -> "Environment":
+    """Return the environment of a package's text templates, where ``&`` and ``<`` mean themselves.
+
+    Prompts and the cells of the offline analyst render through it.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader(package, folder),
+        autoescape=False,
+        undefined=StrictUndefined,
+        auto_reload=False,
+    )
