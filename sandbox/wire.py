@@ -97,8 +97,8 @@ def _check_values(value: Any) -> None:
 
 def _request_id(body: bytes) -> int | None:
     """The id of a request that could not be read otherwise; our own stub puts it first."""
-    found = _ID.match(body)
-    return int(found[1]) if found else None
+    match = _ID.match(body)
+    return int(match[1]) if match else None
 
 
 @dataclass(slots=True)

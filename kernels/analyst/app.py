@@ -141,6 +141,8 @@ class AnalystApp(IPKernelApp):
         """
         self.iopub_socket = context.socket(zmq.XPUB)
         self.iopub_socket.linger = 1000
+        # the reader holds no queue of its own; with the default of 1000 a loop that shows 5000 outputs loses some
+        self.iopub_socket.sndhwm = 20_000
         self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
         self.iopub_thread = IOPubThread(self.iopub_socket, pipe=False, session=self.session)
         self.iopub_thread.start()

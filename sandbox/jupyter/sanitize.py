@@ -227,18 +227,18 @@ def _filter_attribute(tag: str, name: str, value: str) -> str | None:
 
 def _clean_style(style: str) -> str | None:
     """What of a style may be applied, or None when nothing may."""
-    kept: dict[str, str] = {}
+    allowed: dict[str, str] = {}
     for part in style[:2000].split(";"):
         name, _, value = part.partition(":")
         name, value = name.strip().lower(), value.strip()
-        allowed = _STYLES.get(name)
-        if allowed is not None and allowed.fullmatch(value):
-            kept[name] = value
-    colours = kept.get("color"), kept.get("background-color")
+        pattern = _STYLES.get(name)
+        if pattern is not None and pattern.fullmatch(value):
+            allowed[name] = value
+    colours = allowed.get("color"), allowed.get("background-color")
     if not _is_readable(*colours):
-        kept.pop("color", None)
-        kept.pop("background-color", None)
-    return "; ".join(f"{name}: {value}" for name, value in kept.items()) or None
+        allowed.pop("color", None)
+        allowed.pop("background-color", None)
+    return "; ".join(f"{name}: {value}" for name, value in allowed.items()) or None
 
 
 @lru_cache(maxsize=1000)
@@ -253,7 +253,7 @@ def _is_readable(colour: str | None, background: str | None) -> bool:
     if light is None:
         return True
     grounds = (0.0, 1.0) if ground is None else (ground,)
-    return all((max(light, one) + 0.05) / (min(light, one) + 0.05) >= _READABLE for one in grounds)
+    return all((max(light, other) + 0.05) / (min(light, other) + 0.05) >= _READABLE for other in grounds)
 
 
 def _luminance(colour: str | None) -> float | None:
@@ -283,7 +283,7 @@ def _bound(html: str) -> str:
     written: list[str] = []
     stack: list[tuple[str, bool]] = []  # the open elements, and whether they were written
     counts: dict[str, int] = {}
-    depth = formatting = elements = at = 0
+    depth = formatting = elements = position = 0
 
     def close() -> None:
         nonlocal depth, formatting
@@ -294,17 +294,17 @@ def _bound(html: str) -> str:
             formatting -= name in _FORMATTING
             written.append(f"</{name}>")
 
-    while found := _TOKEN.search(html, at):
-        written.append(html[at : found.start()].replace("<", "&lt;"))
-        at = found.end()
-        name = (found["name"] or "").lower()
-        if name in _DROPPED_WHOLE and not found["close"]:
-            end = re.compile(rf"</{name}\b[^>]*>?", re.IGNORECASE).search(html, at)
-            at = end.end() if end else len(html)
+    while token := _TOKEN.search(html, position):
+        written.append(html[position : token.start()].replace("<", "&lt;"))
+        position = token.end()
+        name = (token["name"] or "").lower()
+        if name in _DROPPED_WHOLE and not token["close"]:
+            end = re.compile(rf"</{name}\b[^>]*>?", re.IGNORECASE).search(html, position)
+            position = end.end() if end else len(html)
             continue
         if name not in TAGS:
             continue
-        if found["close"]:
+        if token["close"]:
             while counts.get(name, 0) and stack[-1][0] != name:
                 close()
             if counts.get(name, 0):
@@ -316,13 +316,13 @@ def _bound(html: str) -> str:
         shown = depth < _DEEPEST and elements <= _MOST_ELEMENTS
         shown = shown and not (name in _FORMATTING and formatting >= _MOST_FORMATTING)
         if shown:
-            written.append(f"<{name}{_attributes(found['rest'], name)}>")
+            written.append(f"<{name}{_attributes(token['rest'], name)}>")
         if name not in _VOID:
             stack.append((name, shown))
             counts[name] = counts.get(name, 0) + 1
             depth += shown
             formatting += shown and name in _FORMATTING
-    written.append(html[at:].replace("<", "&lt;"))
+    written.append(html[position:].replace("<", "&lt;"))
     while stack:
         close()
     return "".join(written)

@@ -14,11 +14,13 @@ import orjson
 import pytest
 from jupyter_client.session import Session as Messages
 
-from sandbox import Limits, read_journal
+from sandbox import CellResult, JournalBroken, Limits, read_journal, render_notebook
 from sandbox.kernels.channel import Channel, ChannelEnded
 from sandbox.kernels.client import CellRun
 from sandbox.kernels.decode import Decoded, decode_message
 from sandbox.kernels.outputs import output_from_message
+from sandbox.record.journal import Journal, result_to_json
+from sandbox.record.verify import compare_notebook
 from tests.sandbox.conftest import LEVELS, Opener
 
 _SMALL = Limits(cell_seconds=60, output_bytes=100_000, journal_bytes=100_000)
@@ -332,3 +334,80 @@ def test_what_is_cleared_makes_room_again():
 def test_what_nbformat_has_no_place_for_is_no_output():
     assert output_from_message("display_data", {"data": {"text/x+json": {"a": 1}}}) is None
     assert output_from_message("display_data", {"data": {"application/x+json": {"a": 1}}}) is not None
+
+
+ACTIVE = (
+    SHOW
+    + """
+from IPython.display import HTML, Javascript, Markdown, SVG
+import pandas as pd
+display(HTML('<b>fine</b><script>document.title=1</script><img src=x onerror="document.title=2">'))
+display(Javascript('document.title=3'))
+display(SVG('<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=4"></svg>'))
+display(Markdown('**fine** <script>document.title=5</script>'))
+display({'application/vnd.jupyter.widget-view+json': {'model_id': 'x', 'version_major': 2, 'version_minor': 0}}, raw=True)
+display({'image/png': '"><script>document.title=6</script>', 'text/plain': 'p'}, raw=True)
+display({'text/html': '<p>' * 100_000, 'text/plain': 'large'}, raw=True)
+display(pd.DataFrame({'a': [1.5]}))
+"""
+)
+_RUNS = ("<script", "onerror", "onload", "application/javascript", "widget-view", "document.title=1")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+async def test_a_proof_notebook_is_passive_and_its_journal_keeps_the_raw_forms(
+    level: str, open_session: Opener
+):
+    session = await open_session(level=level)
+    await session.markdown("# fine <script>document.title=0</script> a < b, <https://example.com>")
+    result = await session.execute(ACTIVE)
+    assert result.status == "ok", result.text()
+    await session.execute("import matplotlib.pyplot as plt\nplt.plot([1])\nprint('<b>text</b>')")
+    await session.close()
+    raw = session.spec.journal.read_text()
+    assert all(sign in raw for sign in _RUNS), "the attack is there"
+    notebook = nbformat.read(session.spec.notebook, as_version=4)
+    text, active, plain = notebook.cells
+    assert text.source == "# fine &lt;script>document.title=0&lt;/script> a < b, <https://example.com>"
+    shown = json.dumps(active.outputs).lower()
+    assert not [
+        sign
+        for sign in _RUNS
+        if sign
+        in shown.replace("[left out: application/javascript]", "").replace(
+            "[left out: application/vnd.jupyter.widget-view+json]", ""
+        )
+    ]
+    assert "<b>fine</b>" in shown and "<strong>fine</strong>" in shown and "<td>1.5</td>" in shown
+    assert any("image/png" in output.get("data", {}) for output in plain.outputs)
+    cells = read_journal(session.spec.journal)
+    assert compare_notebook(cells, session.spec.notebook) == []
+    # with the raw form put back it is not the notebook that the journal tells of
+    active.outputs[0].data["text/html"] = cells[1].result.outputs[0]["data"]["text/html"]
+    nbformat.write(notebook, session.spec.notebook)
+    [difference] = compare_notebook(cells, session.spec.notebook)
+    assert difference.what == "outputs were changed"
+
+
+def test_a_session_of_an_earlier_version_is_shown_as_it_was_then(tmp_path: Path):
+    journal = Journal(tmp_path / "j.jsonl")
+    journal.append("markdown", id="a", source="<b>x</b>")
+    journal.append("code", id="b", source="1", fixes=None)
+    output = {"output_type": "display_data", "data": {"text/html": "<script>1</script>"}, "metadata": {}}
+    journal.append(
+        "result", id="b", result=result_to_json(CellResult(cell_id="b", status="ok", outputs=(output,)))
+    )
+    journal.close()
+    cells = read_journal(tmp_path / "j.jsonl")
+    notebook = render_notebook(cells)
+    assert notebook.cells[0].source == "<b>x</b>"
+    assert notebook.cells[1].outputs[0].data == output["data"]
+
+
+@pytest.mark.parametrize("shown", [{"0": {"output_type": "x"}}, {"source": 1}, {"0": 1}, [1]])
+def test_passive_forms_that_are_none_break_the_journal(tmp_path: Path, shown: object):
+    journal = Journal(tmp_path / "j.jsonl")
+    journal.append("markdown", id="a", source="x", shown=shown)
+    journal.close()
+    with pytest.raises(JournalBroken):
+        read_journal(tmp_path / "j.jsonl")
