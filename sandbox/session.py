@@ -17,6 +17,7 @@ from sandbox.limits.disk import DiskWatch
 from sandbox.limits.memory import MemoryWatch, end_children
 from sandbox.record.journal import Journal, fold, read_lines, result_to_json
 from sandbox.record.notebook import render_notebook, write_notebook
+from sandbox.record.passive import passive_outputs, passive_text
 from sandbox.record.results import cell_result, exceeded_afterwards
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
@@ -26,6 +27,10 @@ _FIRST = asyncio.FIRST_COMPLETED
 _LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
 _WATCH_GRACE = 1.0  # seconds from the interrupt to the kill where a watch says too much; memory goes fast
 _BEGINS_IN = 5.0  # seconds until a kernel says that it took up a cell
+_END_GRACE = 0.5  # seconds for a kernel whose channel ended to end by itself, so that we see how it did
+_GUARD_INTERVAL = 0.5  # seconds between two looks at the disk while no cell runs
+_SESSION_FACTOR = 10  # a session may show and hold so many times what a cell may
+_LARGE = 256 << 10  # bytes of output that are written to the journal in a thread
 _RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
 
 #: Starts (or claims) a connected kernel for a session.
@@ -62,11 +67,16 @@ class Session:
         self._memory: MemoryWatch | None = None
         self._watches: list[MemoryWatch | DiskWatch] = []
         self._cut: list[dict[str, Any]] = []
+        self._written = 0  # characters of output in the last result
         self._wire_task: asyncio.Task[None] | None = None
         self._render_task: asyncio.Task[None] | None = None
+        self._guard_task: asyncio.Task[None] | None = None
         self._busy = asyncio.Lock()
         self._closed = False
         self._running: CellRun | None = None
+        limits = spec.limits
+        self._showable = _SESSION_FACTOR * limits.output_bytes
+        self._cuttable = _SESSION_FACTOR * limits.journal_bytes
 
     async def start(self) -> None:
         """Start the kernel; a journal that exists already is taken up where it ended."""
@@ -86,8 +96,11 @@ class Session:
         """Append a text cell."""
         self._check_open()
         async with self._busy:
-            cell = JournalCell(id=self._next_id(), kind="markdown", source=source)
-            self._journal.append("markdown", id=cell.id, source=source)
+            source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
+            passive = passive_text(source)
+            cell = JournalCell(id=self._next_id(), kind="markdown", source=source, shown=passive)
+            shown: dict[str, Any] = {"shown": passive} if passive else {}
+            self._journal.append("markdown", id=cell.id, source=source, **shown)
             self.cells = [*self.cells, cell]
             self._render_soon()
             return cell
@@ -114,8 +127,13 @@ class Session:
             self.cells = [*earlier, cell]
             result = await self._run(cell, index)
             cut: dict[str, Any] = {"rest": self._cut} if self._cut else {}
-            self._journal.append("result", id=cell.id, result=result_to_json(result), **cut)
-            self.cells = [replace(c, result=result) if c.id == cell.id else c for c in self.cells]
+            if self._written < _LARGE:
+                shown = self._record(cell.id, result, **cut)
+            else:
+                shown = await asyncio.to_thread(self._record, cell.id, result, **cut)
+            self.cells = [
+                replace(c, result=result, shown=shown) if c.id == cell.id else c for c in self.cells
+            ]
             self._render_soon()
             wire = self._wire
             if result.status == "died":
@@ -152,7 +170,7 @@ class Session:
         await self._stop_kernel()
         self._journal.append("close")
         self._journal.close()
-        self._render()
+        await asyncio.to_thread(self._render)
 
     @property
     def closed(self) -> bool:
@@ -188,6 +206,7 @@ class Session:
         self._watches = [self._memory]
         if kernel.endpoints.home is not None and self.spec.isolation != "none":
             self._watches.append(DiskWatch(kernel, kernel.endpoints.home, limits.disk_mb, limits.files))
+            self._guard_task = asyncio.create_task(self._guard_disk(kernel), name=f"disk-{self.spec.name}")
         self._wire = WireServer(kernel.api, self._call_api, self.spec.limits)
         self._wire_task = asyncio.create_task(self._wire.run(), name=f"wire-{self.spec.name}")
         self.memory = "watched" if kernel.group is None else f"cgroup v{kernel.group.version}"
@@ -214,7 +233,11 @@ class Session:
 
     async def _stop_kernel(self) -> None:
         client, kernel, wire = self._client, self._kernel, self._wire_task
-        self._client = self._kernel = self._wire_task = None
+        guard = self._guard_task
+        self._client = self._kernel = self._wire_task = self._guard_task = None
+        if guard is not None and guard is not asyncio.current_task():
+            guard.cancel()
+            await asyncio.gather(guard, return_exceptions=True)
         if wire is not None:
             wire.cancel()
             await asyncio.gather(wire, return_exceptions=True)
@@ -230,7 +253,11 @@ class Session:
         wire.begin(index)
         calls = wire.cell
         started = time.perf_counter()
-        run = self._client.start(cell.source, max_shown=limits.output_bytes, max_cut=limits.journal_bytes)
+        run = self._client.start(
+            cell.source,
+            max_shown=min(limits.output_bytes, self._showable),
+            max_cut=min(limits.journal_bytes, self._cuttable),
+        )
         self._running = run
         finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
         exited: asyncio.Future[Any] = asyncio.ensure_future(
@@ -257,6 +284,13 @@ class Session:
             if must_kill:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
+            if run.broken.is_set() and not exited.done():
+                await asyncio.wait({exited}, timeout=_END_GRACE)
+                if exited.done():
+                    run.ended = ""  # it ended by itself, and its exit code says how
+                else:
+                    kernel.process.signal(signal.SIGKILL)
+                    await asyncio.wait({exited})
             code = None
             if exited.done():
                 code = kernel.process.exited.result()
@@ -267,6 +301,9 @@ class Session:
                 task.cancel()
             await asyncio.gather(*either, *watches, return_exceptions=True)
         self._cut = run.cut
+        self._written = min(run.shown, run.max_shown) + run.dropped - run.lost
+        self._showable = max(0, self._showable - run.shown)
+        self._cuttable = max(0, self._cuttable - (run.dropped - run.lost))
         duration = time.perf_counter() - started
         # read after every cell: an event that stayed unread would be blamed on the next one
         stopped = self._memory.enforced()
@@ -281,6 +318,20 @@ class Session:
         assert self._kernel is not None
         await end_children(self._kernel)
         return await watch.recovers(_WATCH_GRACE)
+
+    async def _guard_disk(self, kernel: Kernel) -> None:
+        """Stop what a cell left writing when it had ended: between two cells nobody else looks.
+
+        The cell before is blamed at once, as at the begin of the next one.
+        """
+        watch = self._watches[-1]
+        while kernel.process.alive:
+            await asyncio.sleep(_GUARD_INTERVAL)
+            if self._busy.locked() or not await watch.exceeded():
+                continue  # a cell that runs has a watch of its own
+            async with self._busy:
+                if self._kernel is kernel:
+                    await self._blame_earlier()
 
     async def _blame_earlier(self) -> None:
         """Before a cell starts: if a limit is exceeded now, the cell before is to blame, by what it left running.
@@ -312,10 +363,21 @@ class Session:
         earlier = ran[-1]
         assert earlier.result is not None
         result = exceeded_afterwards(earlier.result, limit, died=died)
-        self._journal.append("result", id=earlier.id, result=result_to_json(result))
-        self.cells = [replace(cell, result=result) if cell.id == earlier.id else cell for cell in self.cells]
+        shown = self._record(earlier.id, result)
+        self.cells = [
+            replace(cell, result=result, shown=shown) if cell.id == earlier.id else cell
+            for cell in self.cells
+        ]
         if died:
             await self._stop_kernel()
+
+    def _record(self, cell_id: str, result: CellResult, **fields: Any) -> dict[str, Any]:
+        """Write a result to the journal and return the passive forms of its outputs, which stand there too."""
+        passive = passive_outputs(result.outputs)
+        if passive:
+            fields["shown"] = passive
+        self._journal.append("result", id=cell_id, result=result_to_json(result), **fields)
+        return passive
 
     def _render_soon(self) -> None:
         if self._render_task is None or self._render_task.done():
@@ -324,7 +386,7 @@ class Session:
     async def _render_later(self) -> None:
         await asyncio.sleep(_RENDER_AFTER)
         try:
-            self._render()
+            await asyncio.to_thread(self._render)
         except OSError as error:  # nothing is lost: the journal has it, and closing renders again and raises
             _log.warning("session %s: its notebook could not be written: %s", self.spec.name, error)
 

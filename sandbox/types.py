@@ -158,7 +158,12 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalCell:
-    """A cell of a session as its journal tells it; `result` is None for text and for a cell that never finished."""
+    """A cell of a session as its journal tells it; `result` is None for text and for a cell that never finished.
+
+    Attributes
+    ----------
+    shown : what the notebook shows in place of what would run in a viewer: ``source`` of a text, outputs by their place
+    """
 
     id: str
     kind: CellKind
@@ -166,6 +171,7 @@ class JournalCell:
     result: CellResult | None = None
     superseded: bool = False
     replayed: bool = False
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

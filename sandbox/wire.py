@@ -1,13 +1,16 @@
 """The trusted end of `CALL_API`: one server per kernel, on a socket that only this kernel holds.
 
 A frame is four bytes of length (big endian) and a JSON object; `kernels/analyst/call_api.py` is the other end. The
-kernel is hostile: everything it sends is validated, unknown fields refuse the request, sizes and counts are capped,
-and a frame that is no request at all ends the connection.
+kernel is hostile: everything it sends is validated, unknown fields refuse the request, sizes and counts are capped.
+A frame that is no request is answered with a refusal and the connection stays: one odd parameter of a cell must not cost
+the session its data. Only a frame that announces more than `_MAX_SKIP` bytes ends it.
 """
 
 import asyncio
 import itertools
 import logging
+import math
+import re
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +29,12 @@ MAX_REPLY = 32 << 20
 _HEAD = 4
 _AT_ONCE = 64 << 10  # bytes of a reply that are joined and sent in one go
 _ENCODING = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+_MAX_SKIP = 16 << 20  # a longer frame is not read to its end to find the next one
 _SLOW_DOWN = 0.05  # seconds per call of a kernel that is over its limit
+_MAX_DEPTH = (
+    32  # lists and objects within each other; orjson writes no more than 254, the ledger must write it too
+)
+_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,15})\s*[,}]')
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +62,7 @@ class DeclareRequest(BaseModel):
 
 
 class BadFrame(ValueError):
-    """What came in is no request; the connection ends."""
+    """What came in is no request; it is answered with a refusal."""
 
 
 def parse_request(body: bytes) -> CallRequest | DeclareRequest:
@@ -63,14 +71,34 @@ def parse_request(body: bytes) -> CallRequest | DeclareRequest:
     Raises
     ------
     BadFrame
-        It is no JSON object, or has fields that no request has.
+        It is no JSON object, has fields that no request has, or values that no source takes.
     """
     try:
         fields = orjson.loads(body)
+        _check_values(fields)
         model = DeclareRequest if isinstance(fields, dict) and "cutoff" in fields else CallRequest
         return model.model_validate(fields)
     except (orjson.JSONDecodeError, ValidationError) as error:
         raise BadFrame(str(error).splitlines()[0]) from error
+
+
+def _check_values(value: Any) -> None:
+    """Raise `BadFrame` for nesting and numbers that cannot be written again as JSON."""
+    level: list[Any] = [value]
+    for _ in range(_MAX_DEPTH):
+        if any(isinstance(item, float) and not math.isfinite(item) for item in level):
+            raise BadFrame("a number is too large")
+        inner = [item for item in level if isinstance(item, dict | list)]
+        if not inner:
+            return
+        level = [value for item in inner for value in (item.values() if isinstance(item, dict) else item)]
+    raise BadFrame(f"more than {_MAX_DEPTH} lists and objects within each other")
+
+
+def _request_id(body: bytes) -> int | None:
+    """The id of a request that could not be read otherwise; our own stub puts it first."""
+    match = _ID.match(body)
+    return int(match[1]) if match else None
 
 
 @dataclass(slots=True)
@@ -95,6 +123,7 @@ class WireServer:
         self._declare = declare
         self._calls = 0
         self._bytes = 0
+        self._bad = 0
         self.cell = CellCalls(index=0)
         self.failure: Exception | None = None
 
@@ -103,18 +132,29 @@ class WireServer:
         self.cell = CellCalls(index=index)
 
     async def run(self) -> None:
-        """Serve until the kernel closes its end or sends what is no request."""
+        """Serve until the kernel closes its end."""
         link = _Link(self._socket)
         try:
             while (body := await link.frame()) is not None:
-                reply = await self._answer(parse_request(body))
+                reply = await self._reply(body)
                 await link.send((struct.pack(">I", sum(map(len, reply))), *reply))
-        except BadFrame as error:
-            log.warning("a kernel sent no request (%s); its connection is closed", error)
         except ConnectionError:
             return
         finally:
             link.close()
+
+    async def _reply(self, body: bytes) -> list[bytes]:
+        try:
+            if not body:
+                raise BadFrame(f"it is empty, or has more than {MAX_REQUEST} bytes")
+            return await self._answer(parse_request(body))
+        except BadFrame as error:
+            if self._bad == 0:  # said once: a hostile cell can send thousands
+                log.warning("a kernel sent no request (%s); it was refused", error)
+            self._bad += 1
+            if self._bad > self._limits.api_calls:
+                await asyncio.sleep(_SLOW_DOWN)
+            return _failed(_request_id(body), "refused", f"this is no request: {error}")
 
     async def _answer(self, request: CallRequest | DeclareRequest) -> list[bytes]:
         try:
@@ -168,13 +208,14 @@ class _Link:
         self._loop = asyncio.get_running_loop()
         self._received = bytearray(_HEAD + MAX_REQUEST)
         self._end = 0
+        self._skip = 0  # bytes still to come of a frame that is longer than a request can be
         self._over = False
         self._waiter: asyncio.Future[None] | None = None
         self._reads = True
         self._loop.add_reader(connection, self._readable)
 
     async def frame(self) -> bytes | None:
-        """The next frame's body; None when the other end is closed."""
+        """The next frame's body, empty for one that was too long to be read; None when the other end is closed."""
         while (body := self._take()) is None:
             if self._over:
                 return None
@@ -190,18 +231,31 @@ class _Link:
 
     def _take(self) -> bytes | None:
         """One frame's body off the front of what was received; None when it is not all there."""
+        if self._skip:
+            dropped = min(self._skip, self._end)
+            self._skip -= dropped
+            self._drop(dropped)
+            return None if self._skip else b""
         if self._end < _HEAD:
             return None
         (length,) = struct.unpack_from(">I", self._received)
+        if length > _MAX_SKIP:
+            log.warning("a kernel announced a request of %d bytes; its connection is closed", length)
+            raise ConnectionError("what follows cannot be told apart any more")
         if length > MAX_REQUEST:
-            raise BadFrame(f"{length} bytes")
+            self._skip = int(length)
+            self._drop(_HEAD)
+            return self._take()
         used = _HEAD + int(length)
         if self._end < used:
             return None
         body = bytes(self._received[_HEAD:used])
-        self._received[: self._end - used] = self._received[used : self._end]
-        self._end -= used
+        self._drop(used)
         return body
+
+    def _drop(self, count: int) -> None:
+        self._received[: self._end - count] = self._received[count : self._end]
+        self._end -= count
 
     def _readable(self) -> None:
         try:
@@ -250,6 +304,6 @@ def _encode(value: Any) -> bytes:
     return orjson.dumps(value, option=_ENCODING, default=str)
 
 
-def _failed(number: int, kind: str, reason: Exception | str) -> list[bytes]:
+def _failed(number: int | None, kind: str, reason: Exception | str) -> list[bytes]:
     line = " ".join(str(reason).split())[:2000] or type(reason).__name__
     return [_encode({"id": number, "error": kind, "message": line})]

@@ -4,6 +4,7 @@
 # mypy: disable-error-code="no-untyped-call"
 
 import atexit
+import json
 import os
 import sys
 import uuid
@@ -21,7 +22,8 @@ from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
 from ipykernel.zmqshell import ZMQInteractiveShell
 from IPython.core.profiledir import ProfileDir
-from jupyter_client.session import new_id
+from jupyter_client.jsonutil import json_default
+from jupyter_client.session import json_packer, new_id
 from matplotlib_inline.backend_inline import configure_inline_support
 from matplotlib_inline.config import InlineBackend
 from streams import BoundHeartbeat, NoChannelThread, Stream
@@ -30,6 +32,16 @@ from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
+
+
+def pack(message: Any) -> bytes:
+    """Return a message's part as JSON; a lone surrogate, which no file can hold, is a question mark."""
+    try:
+        return bytes(json_packer(message))
+    except UnicodeEncodeError:
+        # of a text with such a character jupyter_client would send nothing at all, and show its own traceback instead
+        text = json.dumps(message, default=json_default, ensure_ascii=False)
+        return text.encode("utf-8", "replace")
 
 
 class AnalystShell(ZMQInteractiveShell):
@@ -86,6 +98,7 @@ class AnalystApp(IPKernelApp):
     def prepare(self, shell: Any) -> None:
         """Build all that needs neither socket nor thread."""
         self.profile_dir = shell.profile_dir
+        self.session.pack = pack
         self.kernel = AnalystKernel.instance(
             parent=self, session=self.session, log=self.log, profile_dir=self.profile_dir, user_ns={}
         )
@@ -128,6 +141,8 @@ class AnalystApp(IPKernelApp):
         """
         self.iopub_socket = context.socket(zmq.XPUB)
         self.iopub_socket.linger = 1000
+        # the reader holds no queue of its own; with the default of 1000 a loop that shows 5000 outputs loses some
+        self.iopub_socket.sndhwm = 20_000
         self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
         self.iopub_thread = IOPubThread(self.iopub_socket, pipe=False, session=self.session)
         self.iopub_thread.start()

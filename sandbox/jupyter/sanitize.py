@@ -3,6 +3,9 @@
 By allow-list only: what is not named here is left out. Scripts, styles, forms, frames, event handlers, widget views, ids
 and foreign classes go; nothing that is shown makes the browser ask another machine for anything; SVG is shown as an
 image, in which no script runs; markdown becomes sanitised HTML.
+
+A hostile page is bounded first (`_bound`): a browser's parser, and nh3's, takes time with the square of the nesting, 200,000
+open ``<div>`` kept it busy for minutes. What is left of a style stays within its own box and can be read.
 """
 
 import base64
@@ -10,6 +13,7 @@ import binascii
 import html as htmllib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 _BLOCKS = (
@@ -30,11 +34,38 @@ _ATTRIBUTES = {
     "table": {"border"},
     "*": {"style"},
 }
-_STYLES = (
-    "color background-color text-align vertical-align font-weight font-style font-size text-decoration white-space "
-    "width max-width height padding padding-left padding-right padding-top padding-bottom margin-left margin-top "
-    "margin-bottom border border-top border-bottom border-left border-right border-collapse"
+_COLOUR = r"(?:#[0-9a-f]{3,8}|[a-z]{3,30}|(?:rgb|hsl)a?\([0-9.,%/ ]{1,60}\))"
+_LENGTH = (
+    r"(?:0|\d{1,3}(?:\.\d{1,6})?(?:px|pt)|\d{1,2}(?:\.\d{1,6})?(?:em|rem|ch)|\d{1,2}(?:\.\d{1,6})?%|100%)"
 )
+_SPACE = r"(?:0|\d{1,2}(?:\.\d{1,6})?(?:px|pt)|\d(?:\.\d{1,6})?r?em)"
+_LINE = rf"(?:0|none|\d(?:\.\d{{1,3}})?px(?: (?:solid|dashed|dotted|double|none))?(?: {_COLOUR})?)"
+#: The properties a style may set, and what their values look like. None takes a text out of its box, over another one, or
+#: out of the picture; lengths are bounded, and margins never negative.
+_STYLES = {
+    name: re.compile(value, re.IGNORECASE)
+    for names, value in (
+        ("color background-color", _COLOUR),
+        ("text-align", "left|right|center|justify|start|end"),
+        ("vertical-align", "top|middle|bottom|baseline|sub|super|text-top|text-bottom"),
+        ("font-weight", "normal|bold|bolder|lighter|[1-9]00"),
+        ("font-style", "normal|italic|oblique"),
+        ("font-size", r"(?:[89]|[1-3]\d)(?:\.\d{1,3})?(?:px|pt)|(?:0\.[6-9]\d{0,3}|[12](?:\.\d{1,3})?)r?em"
+         r"|[6-9]\d%|1\d\d%|(?:x-)?small|medium|(?:x-)?large|smaller|larger"),
+        ("text-decoration", "none|underline|line-through"),
+        ("white-space", "normal|nowrap|pre|pre-wrap|pre-line"),
+        ("width max-width height", rf"auto|none|{_LENGTH}"),
+        ("padding", rf"{_SPACE}(?: {_SPACE}){{0,3}}"),
+        ("padding-left padding-right padding-top padding-bottom", _SPACE),
+        ("margin-left margin-top margin-bottom", rf"auto|{_SPACE}"),
+        ("border border-top border-bottom border-left border-right", _LINE),
+        ("border-collapse", "collapse|separate"),
+    )
+    for name in names.split()
+}  # fmt: skip
+_NUMBER = re.compile(r"\d{1,4}%?")
+_NUMBERED = {"width", "height", "colspan", "rowspan", "span", "start", "border"}
+_READABLE = 1.7  # least contrast of a colour with white and with black, where its background is not known
 _CLASSES = {"table": {"dataframe"}}
 _DROPPED_WHOLE = {
     "script",
@@ -50,9 +81,29 @@ _DROPPED_WHOLE = {
 }
 _IMAGE_URL = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*")
 _LINK = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
-# a style value that could fetch or cover something, or hides its letters
-_BAD_STYLE = re.compile(
-    r"url|image|expression|import|var\s*\(|attr\s*\(|fixed|absolute|sticky|[\\<>@{}]", re.IGNORECASE
+_LARGEST_PAGE = 2_000_000  # characters of HTML that are looked at
+_DEEPEST = 48  # elements within each other
+_LARGEST_MARKDOWN = 300_000  # characters that are rendered; mistune takes more than linear time with some
+_MOST_ELEMENTS = 30_000
+_MOST_FORMATTING = (
+    8  # of these within each other: a parser opens each of them anew in every paragraph that follows
+)
+_FORMATTING = frozenset({"a", "b", "code", "em", "i", "s", "small", "strong", "u"})
+_VOID = frozenset({"br", "hr", "img", "col"})
+_CELLS = frozenset({"td", "th"})
+_ROWS = _CELLS | {"tr"}
+#: What ends where such an element begins, though nobody closed it.
+_ENDS = {
+    "p": {"p"}, "li": {"li"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"}, "td": _CELLS, "th": _CELLS, "tr": _ROWS,
+    **dict.fromkeys(("thead", "tbody", "tfoot"), _ROWS | {"thead", "tbody", "tfoot"}),
+}  # fmt: skip
+_TOKEN = re.compile(
+    r"<!--(?:.*?-->|.*)|<[!?][^>]*>?"
+    r"|<(?P<close>/?)(?P<name>[a-z][^\s/>]{0,40}+)(?P<rest>(?:=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[^>])*+)>?",
+    re.IGNORECASE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(
+    r"([a-z][a-z-]{0,20})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))|([a-z]++)", re.IGNORECASE
 )
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -73,13 +124,13 @@ def clean_html(html: str) -> str:
     import nh3
 
     return nh3.clean(
-        html,
+        _bound(html),
         tags=set(TAGS),
         clean_content_tags=set(_DROPPED_WHOLE),
         attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
         allowed_classes={tag: set(names) for tag, names in _CLASSES.items()},
         attribute_filter=_filter_attribute,
-        filter_style_properties=set(_STYLES.split()),
+        filter_style_properties=set(_STYLES),
         url_schemes={"http", "https", "mailto", "data"},
         link_rel="noopener noreferrer nofollow",
         strip_comments=True,
@@ -97,7 +148,12 @@ def clean_markdown(text: str) -> str:
     import mistune
 
     render = mistune.create_markdown(escape=True, plugins=["table", "strikethrough"])
-    return clean_html(str(render(text)))
+    try:
+        if len(text) <= _LARGEST_MARKDOWN:
+            return clean_html(str(render(text)))
+    except RecursionError:  # quotes within quotes, by the thousand
+        pass
+    return f"<pre>{htmllib.escape(text[:_LARGEST_PAGE])}</pre>"
 
 
 def clean_bundle(
@@ -161,9 +217,125 @@ def _filter_attribute(tag: str, name: str, value: str) -> str | None:
     if name == "href":
         return value if _LINK.match(value) else None
     if name == "style":
-        allowed = [part.strip() for part in value.split(";") if part.strip() and not _BAD_STYLE.search(part)]
-        return "; ".join(allowed) or None
+        return _clean_style(value)
+    if name in _NUMBERED and not (tag == "img" or _NUMBER.fullmatch(value)):
+        return None
+    if tag == "img" and name in _NUMBERED:
+        return value if _NUMBER.fullmatch(value) else None
     return value
+
+
+def _clean_style(style: str) -> str | None:
+    """What of a style may be applied, or None when nothing may."""
+    allowed: dict[str, str] = {}
+    for part in style[:2000].split(";"):
+        name, _, value = part.partition(":")
+        name, value = name.strip().lower(), value.strip()
+        pattern = _STYLES.get(name)
+        if pattern is not None and pattern.fullmatch(value):
+            allowed[name] = value
+    colours = allowed.get("color"), allowed.get("background-color")
+    if not _is_readable(*colours):
+        allowed.pop("color", None)
+        allowed.pop("background-color", None)
+    return "; ".join(f"{name}: {value}" for name, value in allowed.items()) or None
+
+
+@lru_cache(maxsize=1000)
+def _is_readable(colour: str | None, background: str | None) -> bool:
+    """Whether a text of this colour can be read: on its own background, else on a white page and on a black one.
+
+    A background alone leaves the text its page's colour; it is taken as light enough for black or dark enough for white.
+    """
+    light, ground = _luminance(colour), _luminance(background)
+    if (colour is not None and light is None) or (background is not None and ground is None):
+        return False
+    if light is None:
+        return True
+    grounds = (0.0, 1.0) if ground is None else (ground,)
+    return all((max(light, other) + 0.05) / (min(light, other) + 0.05) >= _READABLE for other in grounds)
+
+
+def _luminance(colour: str | None) -> float | None:
+    """The relative luminance of a colour as WCAG defines it; None for one that is unknown or not opaque."""
+    if colour is None:
+        return None
+    from PIL import ImageColor
+
+    try:
+        parts = ImageColor.getrgb(colour)
+    except ValueError:
+        return None
+    if len(parts) == 4 and parts[3] < 255:
+        return None
+    linear = [
+        (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for c in (p / 255 for p in parts[:3])
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _bound(html: str) -> str:
+    """The page's allowed elements, closed in order and neither too many nor too deep within each other; the text of others.
+
+    This makes the page cheap to parse, not safe: nh3 cleans what comes out. Takes time in proportion to the page.
+    """
+    html = html[:_LARGEST_PAGE]
+    written: list[str] = []
+    stack: list[tuple[str, bool]] = []  # the open elements, and whether they were written
+    counts: dict[str, int] = {}
+    depth = formatting = elements = position = 0
+
+    def close() -> None:
+        nonlocal depth, formatting
+        name, shown = stack.pop()
+        counts[name] -= 1
+        if shown:
+            depth -= 1
+            formatting -= name in _FORMATTING
+            written.append(f"</{name}>")
+
+    while token := _TOKEN.search(html, position):
+        written.append(html[position : token.start()].replace("<", "&lt;"))
+        position = token.end()
+        name = (token["name"] or "").lower()
+        if name in _DROPPED_WHOLE and not token["close"]:
+            end = re.compile(rf"</{name}\b[^>]*>?", re.IGNORECASE).search(html, position)
+            position = end.end() if end else len(html)
+            continue
+        if name not in TAGS:
+            continue
+        if token["close"]:
+            while counts.get(name, 0) and stack[-1][0] != name:
+                close()
+            if counts.get(name, 0):
+                close()
+            continue
+        while stack and stack[-1][0] in _ENDS.get(name, ()):
+            close()
+        elements += 1
+        shown = depth < _DEEPEST and elements <= _MOST_ELEMENTS
+        shown = shown and not (name in _FORMATTING and formatting >= _MOST_FORMATTING)
+        if shown:
+            written.append(f"<{name}{_attributes(token['rest'], name)}>")
+        if name not in _VOID:
+            stack.append((name, shown))
+            counts[name] = counts.get(name, 0) + 1
+            depth += shown
+            formatting += shown and name in _FORMATTING
+    written.append(html[position:].replace("<", "&lt;"))
+    while stack:
+        close()
+    return "".join(written)
+
+
+def _attributes(text: str, tag: str) -> str:
+    allowed = {*_ATTRIBUTES.get(tag, ()), *_ATTRIBUTES["*"]} | ({"class"} if tag in _CLASSES else set())
+    written = []
+    for name, double, single, bare, alone in _ATTRIBUTE.findall(text):
+        if (name or alone).lower() in allowed:
+            value = (double or single or bare).replace('"', "&quot;").replace("<", "&lt;")
+            written.append(f' {(name or alone).lower()}="{value}"')
+    return "".join(written)
 
 
 def _text(value: Any) -> str | None:

@@ -1,29 +1,38 @@
 """Our connection to one kernel: sends cells, collects their outputs. The kernel is hostile: junk is passed over.
 
-`jupyter_client`'s own client would do the same with a thread per channel and a poll of 100 ms; ours waits for events.
+`jupyter_client`'s own client would do the same with a thread per channel and a poll of 100 ms; ours waits for events,
+and holds no more of what the kernel sends than `CellRun.room`.
 """
 
 import asyncio
 import contextlib
-import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import zmq
-import zmq.asyncio
 from jupyter_client.session import Session as Messages
 
 from sandbox.errors import KernelStartFailed
-from sandbox.kernels.outputs import output_from_message
+from sandbox.kernels.channel import Channel, ChannelEnded
+from sandbox.kernels.decode import Decoded, claimed_request, decode_message
+from sandbox.kernels.outputs import left_out, output_from_message, output_size
 
 _log = logging.getLogger(__name__)
-_MAX_MESSAGE = 64 << 20
+_MAX_MESSAGE = 10 << 20  # bytes of one message that is decoded
+_MIN_MESSAGE = 16 << 10  # bytes of a message that is read whatever was used up: the states of a cell are such
+_MAX_OUTPUTS = 1000  # of one cell
+_OVERHEAD = (
+    16 << 20
+)  # bytes on the wire of one cell beyond its output: headers, and what is cleared and replaced
+_ERROR_HEAD = 10_000  # characters of each part of an error that is shown although nothing more fits
 _OUTPUT_GRACE = 2.0  # seconds to wait for the last output after the reply
 _REPLY_GRACE = 0.5  # seconds after which an interrupted kernel that is idle is not expected to reply
 # Seconds without a greeting until we subscribe once more. ipykernel 7.4 loses the greeting of a subscription that comes
 # at the very moment of an output (none lost in 200 starts); asking again is harmless.
 _RESUBSCRIBE_AFTER = 0.25
+_SUBSCRIBE, _UNSUBSCRIBE = b"\1", b"\0"
+_REPLY_TEXT = 20_000  # characters of the reply's texts; the error among the outputs has them whole
 _OUTPUT_KINDS = frozenset({"stream", "display_data", "execute_result", "error"})
 
 
@@ -34,11 +43,13 @@ class CellRun:
     Attributes
     ----------
     request : message id of the request
-    max_shown : characters of output that are shown; an error is always shown
+    max_shown : characters of output that are shown; an error is always shown, at least its head
     max_cut : characters of the output beyond that which `cut` still holds, for the journal
     outputs : nbformat outputs in order
     shown, dropped, lost : characters in `outputs`, beyond it, and beyond `cut` too
+    received : bytes of all messages of the kernel, whole
     began, idle, replied : set by the kernel's messages in this order
+    broken : set when a channel of the kernel ends, `ended` says how: what it showed since is unknown
     """
 
     request: str
@@ -53,9 +64,24 @@ class CellRun:
     lost: int = 0
     clear_next: bool = False
     interrupted: bool = False
+    received: int = 0
+    late_error: int | None = None
+    ended: str = ""
     began: asyncio.Event = field(default_factory=asyncio.Event)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     replied: asyncio.Event = field(default_factory=asyncio.Event)
+    broken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def room(self) -> int:
+        """Bytes that the next message may have."""
+        left = self.max_shown + self.max_cut + _OVERHEAD - self.received
+        return max(_MIN_MESSAGE, min(_MAX_MESSAGE, left))
+
+    @property
+    def flooded(self) -> bool:
+        """Whether the kernel sent so much that it is read more slowly now."""
+        return self.received > self.max_shown + self.max_cut + _OVERHEAD
 
     def add(self, kind: str, content: dict[str, Any]) -> None:
         """Add one message of the output channel."""
@@ -64,49 +90,91 @@ class CellRun:
             if not content.get("wait"):
                 self._clear()
             return
-        display = (content.get("transient") or {}).get("display_id")
+        transient = content.get("transient")
+        display = transient.get("display_id") if isinstance(transient, dict) else None
+        if not isinstance(display, str):
+            display = None
         if kind == "update_display_data" and display in self.displays:
-            output = output_from_message("display_data", content)
-            if output is not None and self._show(output):
-                self.outputs[self.displays[display]] = output
+            place = self.displays[display]
+            update = output_from_message("display_data", content)
+            output = update or left_out("an update that shows nothing")
+            # the room of what it replaces is free again: a bar of progress costs no more than its last state
+            self.shown -= output_size(self.outputs[place])
+            if self._show(output):
+                self.outputs[place] = output
+            else:
+                self.shown += output_size(self.outputs[place])
             return
-        output = output_from_message(kind, content) if kind in _OUTPUT_KINDS else None
-        if output is None:
+        if kind not in _OUTPUT_KINDS:
             return
+        shown = output_from_message(kind, content)
+        if shown is None and content.get("data") == {}:
+            return
+        output = shown or left_out(f"a {kind} that no notebook can hold")
         if self.clear_next:
             self._clear()
         if not self._show(output):
             return
         last = self.outputs[-1] if self.outputs else {}
-        if kind == "stream" and last.get("output_type") == "stream" and last["name"] == output["name"]:
+        if output["output_type"] == "stream" and self._continues(last, output):
             last["text"] += output["text"]
             return
-        if isinstance(display, str):
+        if display is not None:
             self.displays[display] = len(self.outputs)
         self.outputs.append(output)
+
+    def add_note(self, what: str) -> None:
+        """Add a line for an output that is left out."""
+        output = left_out(what)
+        if self._show(output):
+            self.outputs.append(output)
+
+    def lose(self, size: int) -> None:
+        """Count a message that was too long to be read, or could not be."""
+        self.dropped += size
+        self.lost += size
+
+    @staticmethod
+    def _continues(last: dict[str, Any], output: dict[str, Any]) -> bool:
+        return last.get("output_type") == "stream" and last["name"] == output["name"]
 
     def _clear(self) -> None:
         self.outputs.clear()
         self.displays.clear()
         self.clear_next = False
+        self.shown = 0
+        self.late_error = None
 
     def _show(self, output: dict[str, Any]) -> bool:
-        """Whether the output is shown; one that is too long is cut to what fits."""
-        size = len(output.get("text", "")) + sum(map(len, output.get("traceback", ())))
-        size += sum(
-            len(value) if isinstance(value, str) else 1000 for value in output.get("data", {}).values()
-        )
-        if self.shown + size <= self.max_shown:
+        """Whether the output is to be added to those shown; one that is too long is cut to what fits."""
+        size = output_size(output)
+        kind = output["output_type"]
+        last = self.outputs[-1] if self.outputs else {}
+        counts = len(self.outputs) < _MAX_OUTPUTS or (kind == "stream" and self._continues(last, output))
+        if counts and self.shown + size <= self.max_shown:
             self.shown += size
             return True
         room = self.max_shown - self.shown
-        if output["output_type"] == "stream" and room > 0:
+        if counts and kind == "stream" and room > 0:
             self._cut_off({**output, "text": output["text"][room:]}, size - room)
             output["text"] = output["text"][:room]
             self.shown = self.max_shown
             return True
         self._cut_off(output, size)
-        return bool(output["output_type"] == "error")
+        if kind == "error":
+            self._show_error(output)
+        return False
+
+    def _show_error(self, output: dict[str, Any]) -> None:
+        """Show the head of an error beyond the limit; of several such the last, which is what ended the cell."""
+        head = {part: output[part][:_ERROR_HEAD] for part in ("ename", "evalue")}
+        frames = [line[:_ERROR_HEAD] for line in output["traceback"][-20:]]
+        shown = {**output, **head, "traceback": frames}
+        if self.late_error is None:
+            self.late_error = len(self.outputs)
+            self.outputs.append(shown)
+        else:
+            self.outputs[self.late_error] = shown
 
     def _cut_off(self, output: dict[str, Any], size: int) -> None:
         self.dropped += size
@@ -128,31 +196,25 @@ class KernelClient:
     """A connection to one kernel. `connect` first; one cell at a time."""
 
     def __init__(self, connection: dict[str, Any]) -> None:
-        context = zmq.asyncio.Context.instance()
+        self._key = connection["key"].encode()
         self._messages = Messages(
-            key=connection["key"].encode(), signature_scheme=connection["signature_scheme"], check_pid=False
+            key=self._key, signature_scheme=connection["signature_scheme"], check_pid=False
         )
-        self._shell = self._socket(context, zmq.DEALER, connection, "shell")
-        self._iopub = self._socket(context, zmq.SUB, connection, "iopub")
-        self._iopub.setsockopt(zmq.SUBSCRIBE, b"")
+        self._shell = self._channel(connection, "shell", "DEALER")
+        self._iopub = self._channel(connection, "iopub", "SUB")
+        self._ready = asyncio.Event()
         self._welcome = asyncio.Event()
         self._run: CellRun | None = None
+        self._ended = ""
+        self._open = 0
         self._tasks = [
             asyncio.create_task(self._receive(self._shell, self._on_shell), name="kernel-shell"),
             asyncio.create_task(self._receive(self._iopub, self._on_iopub), name="kernel-iopub"),
         ]
 
     @staticmethod
-    def _socket(
-        context: zmq.asyncio.Context, kind: int, connection: dict[str, Any], channel: str
-    ) -> zmq.asyncio.Socket:
-        socket = context.socket(kind)
-        socket.linger = 0
-        socket.setsockopt(zmq.MAXMSGSIZE, _MAX_MESSAGE)
-        if kind == zmq.SUB:
-            socket.setsockopt(zmq.RCVHWM, 10_000)
-        socket.connect(f"ipc://{connection['ip']}-{connection[f'{channel}_port']}")
-        return socket
+    def _channel(connection: dict[str, Any], name: str, socket_type: str) -> Channel:
+        return Channel(f"{connection['ip']}-{connection[f'{name}_port']}", socket_type)
 
     async def connect(self, timeout: float) -> None:
         """Wait until outputs will reach us. Raises `KernelStartFailed`.
@@ -162,13 +224,15 @@ class KernelClient:
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
-        while loop.time() < end:
+        while loop.time() < end and not self._ended:
             with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ready.wait(), _RESUBSCRIBE_AFTER)
                 await asyncio.wait_for(self._welcome.wait(), _RESUBSCRIBE_AFTER)
                 return
-            self._iopub.setsockopt(zmq.UNSUBSCRIBE, b"")
-            self._iopub.setsockopt(zmq.SUBSCRIBE, b"")
-        raise KernelStartFailed(f"the kernel did not answer in {timeout:g} s")
+            if self._ready.is_set():
+                self._iopub.send([_UNSUBSCRIBE])
+                self._iopub.send([_SUBSCRIBE])
+        raise KernelStartFailed(self._ended or f"the kernel did not answer in {timeout:g} s")
 
     async def warm_up(self, timeout: float) -> None:
         """Run an empty cell that leaves no trace: the pages and code paths that a first cell needs are there then.
@@ -176,9 +240,12 @@ class KernelClient:
         Raises `KernelStartFailed` when it does not end in time.
         """
         try:
-            await asyncio.wait_for(self.finish(self.start("pass", max_shown=0, silent=True)), timeout)
+            run = self.start("pass", max_shown=0, silent=True)
+            await asyncio.wait_for(self.finish(run), timeout)
         except TimeoutError:
             raise KernelStartFailed(f"the kernel did not run an empty cell in {timeout:g} s") from None
+        if run.broken.is_set():
+            raise KernelStartFailed(f"the kernel did not run an empty cell: {run.ended}")
 
     def start(self, source: str, *, max_shown: int, max_cut: int = 0, silent: bool = False) -> CellRun:
         """Send a cell; `finish` waits for its end. A silent one is not counted."""
@@ -192,64 +259,112 @@ class KernelClient:
         }
         message = self._messages.msg("execute_request", content)
         self._run = CellRun(request=message["header"]["msg_id"], max_shown=max_shown, max_cut=max_cut)
-        self._messages.send(self._shell, message)
+        if self._ended:
+            self._break(self._ended)
+        else:
+            self._shell.send(self._messages.serialize(message))
         return self._run
 
     async def finish(self, run: CellRun) -> None:
-        """Wait for the cell's reply and its last output."""
-        while not run.replied.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(run.replied.wait(), _REPLY_GRACE)
+        """Wait for the cell's reply and its last output, or until a channel of the kernel ends."""
+        while not (run.replied.is_set() or run.broken.is_set()):
+            await _either(run.replied, run.broken, _REPLY_GRACE)
             if run.interrupted and run.idle.is_set() and not run.replied.is_set():
                 # the interrupt met ipykernel before or after the cell's own code: then there is never a reply
                 run.reply = {"status": "error", "ename": "KeyboardInterrupt", "evalue": ""}
                 run.replied.set()
-        with contextlib.suppress(TimeoutError):  # an output flood may have cost us the last message
-            await asyncio.wait_for(run.idle.wait(), _OUTPUT_GRACE)
+        # an output flood may have cost us the last message
+        await _either(run.idle, run.broken, _OUTPUT_GRACE)
 
     async def close(self) -> None:
         """Stop listening."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._shell.close()
-        self._iopub.close()
+        await self._shell.close()
+        await self._iopub.close()
 
-    async def _receive(self, socket: zmq.asyncio.Socket, handle: Any) -> None:
-        while True:
-            frames = await socket.recv_multipart()
-            try:
-                _, parts = self._messages.feed_identities(frames)
-                message = self._messages.deserialize(parts)
-                kind, parent = message["header"]["msg_type"], message["parent_header"].get("msg_id")
-                content = message["content"]
-            except (ValueError, KeyError, TypeError, AttributeError, json.JSONDecodeError):
-                continue  # no message of ours: wrong signature, no JSON, missing parts
-            if not isinstance(content, dict):
-                continue
-            try:
-                handle(kind, parent, content)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                # parts of other types than the protocol's; receiving must go on, what follows is shown
-                _log.warning("a kernel sent a message %r that cannot be read: %r", kind, error)
+    async def _receive(self, channel: Channel, handle: Callable[[Decoded], None]) -> None:
+        try:
+            await channel.open()
+            if channel is self._iopub:
+                channel.send([_SUBSCRIBE])
+            self._open += 1
+            if self._open == len(self._tasks):
+                self._ready.set()
+            while True:
+                await self._receive_one(channel, handle)
+        except ChannelEnded as error:
+            self._break(str(error))
+        except Exception:
+            # a mistake of ours; a cell must not be "ok" without the outputs that nobody receives any more
+            _log.exception("the messages of a kernel are received no more")
+            self._break("its messages could not be received")
 
-    def _on_shell(self, kind: str, parent: str | None, content: dict[str, Any]) -> None:
+    async def _receive_one(self, channel: Channel, handle: Callable[[Decoded], None]) -> None:
         run = self._run
-        if run is not None and kind == "execute_reply" and parent == run.request:
-            run.reply = content
-            run.replied.set()
+        message = await channel.receive(_MIN_MESSAGE if run is None else run.room)
+        decoded = None if message.cut else await decode_message(message.frames, self._key)
+        run = self._run  # the one that is running now
+        if run is not None:
+            run.received += message.size
+            channel.slow = run.flooded
+        if message.cut and run is not None and claimed_request(message.frames) in (run.request, None):
+            if channel is self._iopub:
+                run.lose(message.size)
+            else:
+                self._reply(run, {"status": "error", "ename": "Error", "evalue": "its reply was too long"})
+        if decoded is None:
+            return  # no message of the kernel: wrong signature, missing parts
+        try:
+            handle(decoded)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            # parts of other types than the protocol's; receiving must go on, what follows is shown
+            _log.warning("a kernel sent a message %.100r that cannot be read: %r", decoded.kind, error)
 
-    def _on_iopub(self, kind: str, parent: str | None, content: dict[str, Any]) -> None:
-        if kind == "iopub_welcome":
+    def _break(self, why: str) -> None:
+        self._ended = why
+        if self._run is not None:
+            self._run.ended = why
+            self._run.broken.set()
+
+    def _on_shell(self, message: Decoded) -> None:
+        run = self._run
+        if run is not None and message.kind == "execute_reply" and message.parent == run.request:
+            self._reply(run, message.content or {"status": "error"})
+
+    @staticmethod
+    def _reply(run: CellRun, content: dict[str, Any]) -> None:
+        texts = {name: str(content.get(name, "Error"))[:_REPLY_TEXT] for name in ("ename", "evalue")}
+        run.reply = {"status": content.get("status"), **texts}
+        run.replied.set()
+
+    def _on_iopub(self, message: Decoded) -> None:
+        if message.kind == "iopub_welcome":
             self._welcome.set()
             return
         run = self._run
-        if run is None or parent != run.request:
+        if run is None or message.parent != run.request:
             return
-        if kind == "status":
+        content = message.content
+        if content is None:
+            run.add_note(f"a {message.kind[:40]} that cannot be read, or has too many values")
+        elif message.kind == "status":
             if content.get("execution_state") == "idle":
                 run.idle.set()
-            return
-        if kind == "execute_input":
-            run.began.set()
-        run.add(kind, content)
+        else:
+            if message.kind == "execute_input":
+                run.began.set()
+            run.add(message.kind, content)
+
+
+async def _either(event: asyncio.Event, other: asyncio.Event, timeout: float) -> None:
+    """Return when one of the two is set, or after so many seconds."""
+    if event.is_set() or other.is_set():
+        return
+    waits = {asyncio.ensure_future(event.wait()), asyncio.ensure_future(other.wait())}
+    try:
+        await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

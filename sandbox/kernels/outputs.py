@@ -7,6 +7,11 @@ from typing import Any
 import orjson
 
 _MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+")
+_JSON = re.compile(r"application/([A-Za-z0-9.+_-]+\+)?json")  # the only kinds that nbformat lets be no text
+_MAX_DEPTH = (
+    100  # of lists and objects: a journal line with more cannot be written, and JupyterLab shows none such
+)
+_MAX_KINDS = 50  # of one output
 
 
 def output_from_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -30,7 +35,7 @@ def output_from_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any]
         }
     if kind in ("display_data", "execute_result"):
         data, metadata = content.get("data"), content.get("metadata")
-        if not isinstance(data, dict):
+        if not isinstance(data, dict) or len(data) > _MAX_KINDS:
             return None
         bundle = {
             mime: _encodable_text(value) if isinstance(value, str) else value
@@ -53,17 +58,37 @@ def output_from_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any]
 def _is_storable(mime: object, value: object) -> bool:
     if not isinstance(mime, str) or not _MIME.fullmatch(mime):
         return False
-    if mime == "application/json" or mime.endswith("+json"):
+    if _JSON.fullmatch(mime):
         return _encodable(value)
     return isinstance(value, str)
 
 
+def output_size(output: Mapping[str, Any]) -> int:
+    """What an output counts against the limits of a cell: characters of a stream, else bytes as the journal has it."""
+    if output["output_type"] == "stream":
+        return len(output["text"])
+    return len(orjson.dumps(output))
+
+
+def left_out(what: str) -> dict[str, Any]:
+    """The output shown in place of one that is left out."""
+    return {"output_type": "stream", "name": "stderr", "text": f"[left out: {what}]\n"}
+
+
 def _encodable_text(text: object) -> str:
-    # a lone surrogate cannot be written as UTF-8
-    return str(text).encode("utf-8", "replace").decode("utf-8")
+    # a lone surrogate cannot be written as UTF-8; what a text stands for here may be a list of any depth
+    return (text if isinstance(text, str) else type(text).__name__).encode("utf-8", "replace").decode("utf-8")
 
 
 def _encodable(value: object) -> bool:
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        inner = [item for item in level if isinstance(item, dict | list)]
+        if not inner:
+            break
+        level = [each for item in inner for each in (item.values() if isinstance(item, dict) else item)]
+    else:
+        return False
     try:
         orjson.dumps(value)
     except (orjson.JSONEncodeError, RecursionError):

@@ -1,13 +1,13 @@
 """A session's journal: an append-only file of JSON lines, each of which holds the hash of the line before it.
 
 Lines: ``open`` (name, title, metadata), ``kernel`` (a kernel started: level, why), ``markdown``, ``code`` (source, fixes),
-``result``, ``void`` (a code cell that never ended is taken back), ``stamp`` (what a later check found), ``close``.
+``result`` (and in ``shown`` the passive forms of outputs, `sandbox.record.passive`), ``void`` (a code cell that never ended is taken back), ``stamp`` (what a later check found), ``close``.
 Every line carries ``seq``, ``at``, ``prev`` and ``hash`` = SHA-256 of the line without ``hash``, in canonical JSON.
 """
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,13 +122,18 @@ def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
         if kind in ("markdown", "code"):
             _check_texts(line["id"], line["source"])
         if kind == "markdown":
-            cells[line["id"]] = JournalCell(id=line["id"], kind="markdown", source=line["source"])
+            shown = _check_shown(line.get("shown", {}))
+            cells[line["id"]] = JournalCell(
+                id=line["id"], kind="markdown", source=line["source"], shown=shown
+            )
         elif kind == "code":
             cells[line["id"]] = JournalCell(id=line["id"], kind="code", source=line["source"])
             if line.get("fixes") in cells:
                 cells[line["fixes"]] = replace(cells[line["fixes"]], superseded=True)
         elif kind == "result":
-            cells[line["id"]] = replace(cells[line["id"]], result=result_from_json(line["result"]))
+            shown = _check_shown(line.get("shown", {}))
+            result = result_from_json(line["result"])
+            cells[line["id"]] = replace(cells[line["id"]], result=result, shown=shown)
         elif kind == "void":
             cells.pop(line["id"], None)
             if line.get("fixes") in cells:
@@ -172,7 +177,17 @@ def _check_result(fields: Mapping[str, Any]) -> None:
     error = fields.get("error")
     if error is not None:
         _check_texts(error["ename"], error["evalue"], *error.get("traceback", ()))
-    for output in fields["outputs"]:
+    _check_outputs(fields["outputs"])
+
+
+def _check_shown(shown: Mapping[str, Any]) -> Mapping[str, Any]:
+    _check_texts(*([shown["source"]] if "source" in shown else []))
+    _check_outputs([output for place, output in shown.items() if place != "source"])
+    return shown
+
+
+def _check_outputs(outputs: Iterable[Mapping[str, Any]]) -> None:
+    for output in outputs:
         kind = output["output_type"]
         if kind == "stream":
             _check_texts(output["name"], output["text"])

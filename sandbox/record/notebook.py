@@ -43,7 +43,8 @@ def render_notebook(
     count = 0
     for cell in cells:
         if cell.kind == "markdown":
-            notebook.cells.append(v4.new_markdown_cell(cell.source, id=cell.id))
+            source = cell.shown.get("source", cell.source)
+            notebook.cells.append(v4.new_markdown_cell(source, id=cell.id))
             continue
         count += 1
         notebook.cells.append(_code_cell(cell, count))
@@ -75,9 +76,10 @@ def _code_cell(cell: JournalCell, count: int) -> Any:
         metadata |= {"collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
     if result is not None:
         metadata["analyst"] = _facts(result)
-    outputs = [
-        v4.output_from_msg(_as_message(output, count)) for output in (result.outputs if result else ())
+    shown = [
+        cell.shown.get(str(place), output) for place, output in enumerate(result.outputs if result else ())
     ]
+    outputs = [v4.output_from_msg(_as_message(output, count)) for output in shown]
     return v4.new_code_cell(
         cell.source,
         id=cell.id,

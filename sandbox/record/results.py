@@ -58,12 +58,13 @@ def cell_result(
         limit = limit or "output_bytes"
     error = _error(outputs)
     status: CellStatus = "ok"
-    if not run.replied.is_set() or (limit in WATCHED and code is not None):
+    broken = run.broken.is_set()
+    if not run.replied.is_set() or broken or (limit in WATCHED and code is not None):
         status = "timeout" if limit == "cell_seconds" else "died"
         if status == "timeout":
             why = "TimeoutError", "the cell was stopped by the clock, and its kernel with it"
         else:
-            why = "KernelDied", _TOO_MUCH.get(str(limit)) or _death(code)
+            why = "KernelDied", _TOO_MUCH.get(str(limit)) or _death(run, code)
         error = CellError(ename=why[0], evalue=why[1], traceback=(f"{why[0]}: {why[1]}",))
         outputs.append(
             {"output_type": "error", "ename": why[0], "evalue": why[1], "traceback": [f"{why[0]}: {why[1]}"]}
@@ -103,7 +104,9 @@ def _error(outputs: Sequence[dict[str, Any]]) -> CellError | None:
     return None
 
 
-def _death(code: int | None) -> str:
+def _death(run: CellRun, code: int | None) -> str:
+    if run.ended and code in (None, -signal.SIGKILL):
+        return f"the kernel was ended: {run.ended}"
     if code is None:
         return "the kernel is gone"
     if code < 0:

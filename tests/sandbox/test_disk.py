@@ -1,13 +1,14 @@
 """The disk of a kernel that has no private root: watched while a cell runs, and clean at the end."""
 
 import asyncio
+import contextlib
 import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from sandbox import Limits
+from sandbox import Limits, read_journal
 from sandbox.kernels.folders import remove_tree
 from sandbox.limits.disk import walk
 from tests.sandbox.conftest import Opener
@@ -124,6 +125,47 @@ finally:
     assert (result.status, result.limit, result.error.ename) == ("error", "disk", "KeyboardInterrupt")
     assert "take more space, than it may have" in result.text()
     assert result.stopped and session._kernel.process.pid == pid
+
+
+LEFT_WRITING = """
+import threading, time
+def fill():
+    time.sleep(0.5)
+    for number in range(200):
+        with open(f'f{number}', 'wb') as file:
+            file.write(bytes(1 << 20))
+        time.sleep(0.1)
+threading.Thread(target=fill, daemon=True).start()
+"""
+
+
+async def test_what_a_cell_leaves_writing_is_stopped_while_no_cell_runs(
+    open_session: Opener, monkeypatch: pytest.MonkeyPatch
+):
+    session = await open_session(level="landlock", limits=_SMALL)
+    assert (await session.execute("kept = 5")).status == "ok"
+    assert (await session.execute(LEFT_WRITING)).status == "ok"
+    home = session._kernel.endpoints.home
+    most = 0
+    for _ in range(160):
+        await asyncio.sleep(0.1)
+        if not home.exists():
+            break
+        with contextlib.suppress(FileNotFoundError):
+            most = max(most, sum(status.st_blocks * 512 for status in walk(home) if status is not None))
+    assert not home.exists() and most < 60 << 20
+    first, blamed = read_journal(session.spec.journal)
+    assert (blamed.result.status, blamed.result.limit) == ("died", "disk")
+    assert first.result.status == "ok"
+    after = await session.execute("kept + 37")
+    assert (after.status, after.limit, after.text()) == ("ok", None, "42")
+    await session.close()
+    monkeypatch.setattr("sandbox.session._GUARD_INTERVAL", 3600)
+    control = await open_session("P2.1.1", level="landlock", limits=_SMALL)
+    await control.execute(LEFT_WRITING)
+    home = control._kernel.endpoints.home
+    await asyncio.sleep(4)
+    assert sum(status.st_blocks * 512 for status in walk(home) if status is not None) > 8 << 20
 
 
 @pytest.mark.parametrize("level", ["namespaces", "landlock"])

@@ -95,6 +95,9 @@ async def test_a_kernel_whose_greeting_is_lost_is_asked_again_at_once(tmp_path, 
     info = {"ip": str(tmp_path / "s"), "key": "k", "signature_scheme": "hmac-sha256"}
     info |= {"shell_port": 1, "iopub_port": 2}
     outputs.bind(f"ipc://{info['ip']}-2")
+    shell = context.socket(zmq.ROUTER)
+    shell.linger = 0
+    shell.bind(f"ipc://{info['ip']}-1")
     client = KernelClient(info)
 
     async def greet() -> None:
@@ -113,3 +116,4 @@ async def test_a_kernel_whose_greeting_is_lost_is_asked_again_at_once(tmp_path, 
         greeting.cancel()
         await client.close()
         outputs.close()
+        shell.close()

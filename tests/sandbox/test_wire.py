@@ -116,6 +116,10 @@ async def test_an_oversized_answer_is_refused_and_the_wire_goes_on(ends, stub):
         b'{"id": 1, "cutoff": ""}',
         b"\xff\xfe",
         b"[" * 5000,
+        b'{"id": 1, "path": "x", "params": {"q": 1%b}}' % (b"0" * 400),
+        b'{"id": 1, "path": "x", "params": {"q": 1e400}}',
+        b'{"id": 1, "path": "x", "params": {"q": %b%b}}' % (b"[" * 300, b"]" * 300),
+        b'{"id": 1, "path": "x", "params": {"q": %b%b}}' % (b"[" * 33, b"]" * 33),
     ],
 )
 def test_what_is_no_request_is_no_request(body: bytes):
@@ -137,9 +141,9 @@ def test_any_bytes_are_a_request_or_a_bad_frame(body: bytes):
         return
 
 
-@pytest.mark.parametrize("lie", [b"\xff\xff\xff\xff", struct.pack(">I", 10) + b"not json!!", b"\0\0\0\0"])
-async def test_a_lie_ends_the_connection_and_asks_nobody(lie: bytes):
+async def test_a_frame_whose_end_cannot_be_found_ends_the_connection_and_asks_nobody():
     asked = []
+    lie = b"\xff\xff\xff\xff"
 
     async def api(path, params, *, cell, nth):
         asked.append(path)
@@ -151,6 +155,40 @@ async def test_a_lie_ends_the_connection_and_asks_nobody(lie: bytes):
     assert theirs.recv(10) == b"" and asked == []
     theirs.close()
     ours.close()
+
+
+@pytest.mark.parametrize("params", [{"q": 10**400}, {"deep": 300}, {"q": 1}])
+async def test_an_odd_parameter_is_refused_and_the_wire_goes_on(ends, stub, params):
+    if "deep" in params:
+        params = {"q": []}
+        for _ in range(300):
+            params = {"q": [params["q"]]}
+    server, call = ends()
+    if params == {"q": 1}:  # the legitimate neighbour
+        assert (await asyncio.to_thread(call, "x", params))["params"] == params
+    else:
+        with pytest.raises(stub.ApiRefused, match="no request"):
+            await asyncio.to_thread(call, "x", params)
+    assert (await asyncio.to_thread(call, "y", {"n": [[1.5]]}))["path"] == "y"
+    assert server.failure is None
+
+
+@pytest.mark.parametrize(
+    "junk", [b"not json!!", b"", b"{" * 60_000, b"x" * (MAX_REQUEST + 1), b"x" * (3 << 20)]
+)
+async def test_a_bad_frame_is_refused_and_the_next_one_answered(junk: bytes):
+    ours, theirs = socket.socketpair()
+    task = asyncio.create_task(WireServer(ours, echo, Limits()).run())
+    reader, writer = await asyncio.open_connection(sock=theirs)
+    writer.write(framed(junk, b'{"id": 7, "path": "x"}'))
+    replies = []
+    for _ in range(2):
+        (length,) = struct.unpack(">I", await asyncio.wait_for(reader.readexactly(4), 10))
+        replies.append(json.loads(await reader.readexactly(length)))
+    assert replies[0]["error"] == "refused" and replies[0]["id"] is None
+    assert replies[1]["id"] == 7 and replies[1]["data"]["path"] == "x"
+    writer.close()
+    await asyncio.wait_for(task, 5)
 
 
 def framed(*bodies: bytes) -> bytes:

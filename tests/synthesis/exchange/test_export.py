@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 import logging
 import math
@@ -289,3 +291,15 @@ def test_normalising_makes_a_rule_strict_and_the_gap_is_a_bound(
         assert made.weights == pytest.approx(dict(rule.weights)) and math.isclose(
             made.intercept, rule.intercept, abs_tol=1e-9
         )
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'=", "''@"])
+def test_a_text_in_csv_is_no_formula_and_comes_back_as_it_was(start: str) -> None:
+    text = f"{start}HYPERLINK(1)"
+    belief = {"p": 0.5, "report": text, "key_factor": text, "source": "model"}
+    tree = import_tree(json.dumps({"nodes": [{"id": "P0", "statement": f"{start}1+1", "belief": belief}]}))
+    exported = export_tree(tree, "csv").text
+    [row] = csv.DictReader(io.StringIO(exported, newline=""))
+    assert all(row[name][0] == "'" for name in ("report", "key_factor"))
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row.values())
+    assert import_tree(exported) == tree

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,11 @@ from workbench.synthesis.rules.registry import tree_from_json
 from workbench.synthesis.rules.wording import decimal
 
 FORMATS = ("json", "csv", "bif", "problog")
+
+# A spreadsheet runs a cell that begins so as a formula, and statements and reports are a model's words. An apostrophe
+# before it makes it text; a text that has one there already gets another, so that every text comes back as it was.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_TEXTS = ("statement", "key_factor", "report", "causality")
 
 _COLUMNS = (
     "id", "parent", "polarity", "statement", "p", "key_factor", "source", "rule", "causality", "pinned", "stale",
@@ -115,7 +121,9 @@ def _csv(tree: Tree) -> str:
     writer = csv.DictWriter(out, _COLUMNS)  # ends lines with \r\n, so a lone \r in a report is quoted too
     writer.writeheader()
     for node in tree.propositions():
-        writer.writerow(_csv_row(tree, node))
+        row = _csv_row(tree, node)
+        quoted = {name: f"'{row[name]}" for name in _TEXTS if _FORMULA.match(row[name])}
+        writer.writerow({**row, **quoted})
     return out.getvalue()
 
 
@@ -170,6 +178,9 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
         if None in raw or None in raw.values():
             raise TreeFormatError(f"row {line} of the CSV has another number of cells than the header")
         cell = {key: value for key, value in raw.items() if value != ""}
+        for key in _TEXTS:
+            if cell.get(key, "").startswith("'") and _FORMULA.match(cell[key]):
+                cell[key] = cell[key][1:]
         row: dict[str, Any] = {"id": cell.get("id", ""), "statement": cell.get("statement", "")}
         if "parent" in header:
             row["parent"] = cell.get("parent")
