@@ -135,6 +135,7 @@ def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answ
         "as_of": "live" if cutoff.live else cutoff.instant.isoformat().replace("+00:00", "Z"),
         "policy": as_of.policy,
         "clamped": [] if cutoff.live else list(job.plan.clamped),
+        # no counts of dropped rows here: they told agents that a split, a deal or a report was coming
         "undated": len(filtered.undated),
         "residual": "none" if cutoff.live else as_of.residual,
         "source": endpoint.source.name,
@@ -152,6 +153,7 @@ def _with_hint(job: Job, filtered: Filtered) -> Filtered:
     endpoint = job.request.endpoint
     if job.cutoff.live or not gives_rows(endpoint) or any_row(filtered.data, endpoint.rows or ""):
         return filtered
+    # the same words whether there never were rows or all of them are late
     return replace(filtered, notes=(*filtered.notes, "no rows: check the parameters"))
 
 

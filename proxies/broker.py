@@ -31,6 +31,7 @@ from proxies.vendors.registry import check_codecs, open_sources
 __all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
 
 log = logging.getLogger(__name__)
+# only window_end asks again, each time for an earlier end, and each try is one of the plan's searches
 _MOST_AGAIN = 4
 _IN_THREAD = 200_000  # bytes
 
@@ -93,6 +94,7 @@ class Broker:
         """
         request = ApiRequest(endpoint=endpoint, params=dict(params))
         instant = "live" if cutoff.live else cutoff.instant.isoformat()
+        # strict is part of the key: what one session is refused another may have
         key = content_hash([endpoint.path, dict(params), instant, strict])
         return await self._exchanges.run(key, lambda: self._exchange(request, cutoff, strict=strict))
 
@@ -113,6 +115,7 @@ class Broker:
             if cutoff.live or not gives_rows(request.endpoint):
                 raise
             # an empty list and "no such thing" must look alike: the difference can tell what came later
+            # and a time of fetching is set: without one a name that never was differs from one whose rows are all late
             answer = empty(job, self.settings.now(), hint=True)
         return _Exchange(answer=answer, sent=sent)
 
@@ -138,6 +141,7 @@ class Broker:
             try:
                 step: NextPage | Answer
                 if size >= LARGE:
+                    # the worker starts anew from all pages, so what the reader has parsed would only take memory
                     reader = None
                     step = await self._read_large(job, bodies, fetched_at, size)
                 else:
@@ -147,6 +151,7 @@ class Broker:
                         reader.add(bodies[-1])
                     step = reader.step(fetched_at)
             except NotJson:
+                # every answer of the job leaves the cache, lookups too: the worker does not say which of them was broken
                 for request in sent:
                     params = {name: value for name, value in request.items() if name != "endpoint"}
                     await self._raw.discard(self.catalogue.resolve(request["endpoint"]), params)
@@ -165,6 +170,7 @@ class Broker:
         try:
             return await self._worker.run(read_pages, job, bodies, fetched_at, size=size)
         except CannotStart:
+            # a thread still holds the lock while it parses, but a loop that stalls is better than no answer
             return await asyncio.to_thread(read_pages, job, bodies, fetched_at)
 
     async def _look_up(
@@ -174,6 +180,7 @@ class Broker:
         endpoint = self.catalogue.resolve(path)
         try:
             raw = await self._raw.get(endpoint, params, cutoff)
+        # an outage or a used-up plan is raised: taken for "has none" it would be recorded as the answer for good
         except (Refused, SourceRejected) as error:
             log.info("no help from %s: %s", path, error)
             return None
@@ -232,6 +239,7 @@ class BrokerSession:
             Another request is recorded at the address.
         """
         cutoff = self.cutoff
+        # before the check, and of anything that was passed: refusals are recorded and replayed too
         raw_params = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
         instant = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
         request_hash = content_hash([as_json(str(path)), raw_params, instant, self.strict])
@@ -265,6 +273,7 @@ class BrokerSession:
             request_hash=request_hash,
             audit=_audit(answer) if answer else {},
         )
+        # before the answer is returned: a run that dies in between is answered from the ledger, the vendor asked once
         await self._record(row)
         if answer is None:
             assert refused is not None, "a call ends in an answer or a refusal"
@@ -294,6 +303,7 @@ def open_broker(
 
 
 def _order(cutoff: Cutoff) -> float:
+    # live shows everything, so it is the latest cutoff of all: a session can leave it and never come back
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
 

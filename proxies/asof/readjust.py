@@ -24,6 +24,7 @@ ADJUSTED = "fmp/chart/end-of-day/historical-price-eod/light"
 TOTAL = "fmp/chart/end-of-day/historical-price-eod/dividend-adjusted"
 SPLITS = "fmp/calendar/splits/splits"
 CHART = "yfinance/history"
+# the last three bars are enough (`bar_factor`); three weeks hold them over any run of holidays
 _BACK = timedelta(days=21)
 _FAR = "2100-01-01"
 # a vendor may take some days to rescale its prices
@@ -73,6 +74,7 @@ def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
         Lookup(
             name="splits", path=SPLITS, params={"symbol": symbol, "limit": 1000}, unless=("raw", "adjusted")
         ),
+        # past every bar there is: the last one's day says up to when the vendor's prices know of splits
         Lookup(name="newest", path=ADJUSTED, params={**window, "to": _FAR}, unless=("raw", "adjusted")),
     )
 
@@ -164,10 +166,12 @@ def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, *, snap: bool) -> float 
     factor = ratios[-1] if max(ratios) > 1.02 * min(ratios) else median(ratios)
     if not snap:
         return 1.0 if abs(factor - 1) < 1e-6 else factor
+    # prices are rounded to cents: half a percent is rounding, not a split
     if abs(factor - 1) < 0.005:
         return 1.0
     near = Fraction(factor if factor > 1 else 1 / factor).limit_denominator(20)
     simple = float(near) if factor > 1 else 1 / float(near)
+    # no simple ratio lies near (a spin-off counted as a split, say): the measured factor stands
     return simple if abs(simple / factor - 1) < 0.005 else factor
 
 

@@ -151,6 +151,7 @@ def get(row: Any, field: str) -> Any:
     """The value at a dotted field inside a row; the row itself for ``""``; None where absent."""
     if not field:
         return row
+    # a key that holds a dot itself goes before the path
     if isinstance(row, dict) and field in row:
         return row[field]
     for part in field.split("."):

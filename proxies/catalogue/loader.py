@@ -178,6 +178,7 @@ class Catalogue:
             hits = sum(1 for word in terms if _score(word, endpoint))
             if hits == len(terms):
                 scored.append((-score, place, endpoint))
+        # no row has every word: one good hit (path or sentence) or two weak ones are better than nothing
         if not scored:
             for place, endpoint in enumerate(self._by_path.values()):
                 score = sum(_score(word, endpoint) for word in terms)

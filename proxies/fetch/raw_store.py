@@ -49,6 +49,7 @@ class RawStore:
         if source is None:
             raise CutoffRefused(f"the source {endpoint.source.name} is not set up")
         if endpoint.method == "LOCAL":
+            # files on this machine: a copy in the cache would save no request
             return await source.fetch(endpoint, params)
         now = self._settings.now()
 

@@ -123,6 +123,7 @@ class Stretches:
 def _weekday(first: date, end: date) -> bool:
     """Whether a day from Monday to Friday lies between two days, the second not included."""
     length = (end - first).days
+    # three days in a row always hold a weekday
     return length > 2 or any((first + n * _DAY).weekday() < 5 for n in range(length))
 
 

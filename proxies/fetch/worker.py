@@ -98,6 +98,7 @@ class Worker:
                 initializer=_prepare,
                 initargs=(os.getpid(),),
             )
+            # a first job at once: a machine on which no worker can live shows it here, and not in a caller's job
             executor.submit(os.getpid).result(timeout=60)
         except (
             OSError,

@@ -86,6 +86,7 @@ class HttpSource:
             return UNREAD, response.body
         body = response.body if response.body.strip() else self.empty
         payload, broken = _parse(body)
+        # before the body's form: error pages are often HTML, and their status says more than "not JSON"
         problem = self.complaint(endpoint, response, payload)
         if problem is not None:
             raise problem
@@ -110,12 +111,14 @@ class HttpSource:
             param = endpoint.params.get(name)
             place = param.place if param else ("json" if endpoint.method == "POST" else "query")
             if place == "path":
+                # safe="": a slash in a value must not lead to another of the vendor's paths
                 url = url.replace("{" + name + "}", quote(str(value), safe=""))
             elif place == "json":
                 body[name] = value
             else:
                 query[name] = _query_text(value)
         fixed = {**self.info.always, **endpoint.fixed}
+        # the fixed values come last: no parameter of the caller's can take their place
         if endpoint.method == "POST":
             body = {**body, **fixed}
         else:

@@ -23,6 +23,7 @@ class KalshiSource(HttpSource):
         archive = _ARCHIVE.get(endpoint.path)
         try:
             payload, body = await self.exchange(endpoint, self.http_request(endpoint, params))
+            # the live tier answers for a market that was archived with an empty list, or (below) with "not found"
             rows = (
                 payload.get("candlesticks", payload.get("trades", True))
                 if isinstance(payload, dict)
@@ -34,6 +35,7 @@ class KalshiSource(HttpSource):
             if archive is None:
                 raise
             body = b""
+        # the archive's paths have no series
         names = {k: v for k, v in params.items() if k != "series_ticker"}
         try:
             _, old = await self.exchange(endpoint, self.build(endpoint, names, url=archive))

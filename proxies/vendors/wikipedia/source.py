@@ -20,6 +20,7 @@ from proxies.fetch.transport import HttpRequest, HttpResponse
 from proxies.vendors.base import HttpSource
 
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
+# two pages that redirect to each other would lead on for ever
 _MOST_HOPS = 5
 _UTC = ZoneInfo("UTC")
 _REDIRECT = re.compile(r"\s*#REDIRECT\s*:?\s*\[\[\s*:?([^\]|#<>{}\n]{1,255})", re.IGNORECASE)
@@ -33,6 +34,7 @@ class WikipediaSource(HttpSource):
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
         """The request in MediaWiki's own names; a section is cut out here, not there."""
         if endpoint.host != "en":
+            # the other host counts page views: days without hyphens, titles with underscores
             compact = {k: str(v).replace("-", "") if k in ("start", "end") else v for k, v in params.items()}
             return self.build(
                 endpoint, {**compact, "article": str(compact.get("article", "")).replace(" ", "_")}

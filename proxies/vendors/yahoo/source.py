@@ -76,8 +76,10 @@ class YahooSource(HttpSource):
                 HttpRequest(method="GET", url=f"{self.base('query1')}/v1/test/getcrumb", query={})
             )
         except SourceError:
+            # "" and not None: later calls go without a crumb and do not try the handshake again until a 401 resets it
             return ""
         text = response.body.decode("utf-8", "replace").strip()
+        # a page in HTML can come under status 200 too
         return text if response.status == 200 and len(text) < 40 and "<" not in text else ""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
