@@ -84,6 +84,7 @@ class PageReader:
 
     def step(self, fetched_at: datetime | None) -> NextPage | Answer:
         """The page that is needed next, or the answer. ``fetched_at`` is the last page's."""
+        # what is still needed follows from the rows that survived, so paging cannot be planned before a page was filtered
         if self._params is not None:
             return NextPage(params=self._params)
         return answer_of(self._job, _with_hint(self._job, self._pager.result()), fetched_at)

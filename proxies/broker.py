@@ -45,7 +45,7 @@ class _Exchange:
 
 
 class Broker:
-    """What all sessions of a process share.
+    """Fetches and filters for all sessions of a process, so that equal requests of theirs are one. Made by `open_broker`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Broker:
     async def exchange(
         self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, strict: bool
     ) -> _Exchange:
-        """The answer to a checked request as of a cutoff; equal requests at the same time are one. Sessions call this.
+        """The answer to a checked request as of a cutoff. Sessions call this; equal requests at the same time are sent once.
 
         Raises
         ------
@@ -112,6 +112,7 @@ class Broker:
         try:
             answer = await self._windows(job, sent)
         except NoSuch:
+            # an endpoint that gives one thing has no empty form: there "no such thing" is the neutral answer
             if cutoff.live or not gives_rows(request.endpoint):
                 raise
             # an empty list and "no such thing" must look alike: the difference can tell what came later
@@ -176,7 +177,7 @@ class Broker:
     async def _look_up(
         self, path: str, params: Mapping[str, Any], cutoff: Cutoff, sent: list[dict[str, Any]]
     ) -> tuple[str, bytes] | None:
-        """Another endpoint's raw answer, for a policy's eyes only; None if it has none."""
+        """Another endpoint's raw answer, which the policy needs and the caller never sees; None if there is none."""
         endpoint = self.catalogue.resolve(path)
         try:
             raw = await self._raw.get(endpoint, params, cutoff)
@@ -189,7 +190,7 @@ class Broker:
 
 
 class BrokerSession:
-    """One asker's door: a cutoff, a ledger, and `call`.
+    """Answers one caller's requests as of one cutoff and records each in one ledger. Made by `Broker.session`.
 
     Attributes
     ----------

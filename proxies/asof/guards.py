@@ -98,7 +98,7 @@ def speaks_of_later(text: str, cutoff: Cutoff) -> bool:
 
 
 def _days(match: re.Match[str]) -> list[date]:
-    """The earliest days a match can mean; none where it is not a date."""
+    """The earliest day of each reading of a match; none if it is no date of the calendar."""
     parts = match.groupdict()
     try:
         if parts["iso"]:

@@ -89,7 +89,7 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
 
 
 def adjuster(request: ApiRequest, cutoff: Cutoff, context: Context) -> Callable[[Any], Any]:
-    """A function from a row to the row as it read at the cutoff; it refuses rows where the factor cannot be known."""
+    """A function from a row to the row as it read at the cutoff; it refuses rows if the factor cannot be known."""
     kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return unchanged
@@ -118,7 +118,7 @@ def unchanged(row: Any) -> Any:
 
 
 def _refuse(request: ApiRequest) -> Callable[[Any], Any]:
-    """Without a factor no price is told; an answer without rows needs none."""
+    """A function that refuses any row. An answer without rows never calls it, and needs no factor."""
 
     def refuse(row: Any) -> Any:
         raise CutoffRefused(

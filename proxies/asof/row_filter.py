@@ -81,6 +81,7 @@ class RowFilter:
         endpoint = self._endpoint
         if endpoint.rows is None:
             return Filtered(data=payload)
+        # a shortcut for prices and other long lists; anything a row must lose or change takes the path below
         if self._only_judges() and type(payload) is list:
             data: Any = self._filter_list(payload)
         else:

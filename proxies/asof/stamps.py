@@ -72,7 +72,7 @@ def read(value: Any, stamp: Stamp) -> date | datetime | None:
 
 
 def known_from(value: Any, stamp: Stamp) -> datetime | None:
-    """The first instant at which what a stamp marks may be used, or None where that cannot be told."""
+    """The first instant at which a row with this stamp may be used, or None if that cannot be told."""
     moment = read(value, stamp)
     if moment is None:
         return None

@@ -16,7 +16,9 @@ _ARCHIVE = {
 
 
 class KalshiSource(HttpSource):
-    """Kalshi over HTTP. Which tier answers tells whether a market has settled, so the source asks both by itself."""
+    """Kalshi over HTTP. It asks the live tier and then the archive by itself: a caller who saw which of them answers would
+    know whether a market has settled.
+    """
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer of the live tier, else of the archive."""

@@ -113,13 +113,13 @@ def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def pass_rows(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
-    """No row goes."""
+    """A judge that lets every row stay."""
     return Judge(lambda row: None)
 
 
 @lru_cache(maxsize=512)
 def stamp_of(row: StampRow, grain: str) -> Stamp:
-    """The stamp reader's terms for a catalogue row; ``grain`` stands in where the row names a parameter."""
+    """How to read a stamp that the catalogue describes; ``grain`` is the row's own or the caller's bar length."""
     close: tuple[int, int] | None = None
     zone = ZoneInfo(row.zone)
     close_zone = zone

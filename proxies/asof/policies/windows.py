@@ -51,7 +51,7 @@ def clamp(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def _clamp_day(request: ApiRequest, cutoff: Cutoff, name: str) -> Plan:
-    """A single day that may be absent: the last visible one stands in, a later one gives nothing."""
+    """The request for a single day: the last possible one if none was given; a later one makes the answer empty."""
     last = cutoff.last_moment_day.isoformat()
     value = request.params.get(name)
     if value is None:

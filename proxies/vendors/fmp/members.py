@@ -76,7 +76,7 @@ def _day(value: Any) -> date | None:
 
 
 def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
-    """The members of an index, by ticker; those that left are for the policy alone."""
+    """The members of an index, by ticker. Spells that ended are left out: only the policy needs them."""
     rows = [
         {name: row.get(name) for name in ("symbol", "name", "dateAdded")}
         for row in data

@@ -99,7 +99,7 @@ def pack_chart(data: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_actions(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Dividends and splits of Yahoo's chart, by kind and time."""
+    """Dividends and splits out of Yahoo's chart: an object by kind, each an object of events by time."""
     out: dict[str, Any] = {"dividends": {}, "splits": {}}
     if "chart" not in payload:
         return {kind: payload.get(kind) or {} for kind in out}
@@ -141,7 +141,7 @@ def pack_fundamentals(data: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_grades(payload: Any, params: Mapping[str, Any]) -> Any:
-    """The rating changes, wherever the summary holds them."""
+    """The rating changes as rows; the summary holds them at one of two depths."""
     for result in (payload.get("quoteSummary") or {}).get("result") or []:
         payload = result
     payload = payload.get("upgradeDowngradeHistory") or payload
