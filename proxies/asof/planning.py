@@ -23,6 +23,7 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, strict: bool = False) -
     policy = policy_of(request.endpoint)
     try:
         plan = policy.prepare(request, cutoff)
+        # what the catalogue forces is there to hold the cutoff, and a live call has none
         if cutoff.live:
             return plan
         params = {**plan.params, **{k: v for k, v in as_of.force.items() if not k.endswith("_min")}}

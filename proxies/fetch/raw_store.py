@@ -77,6 +77,7 @@ class RawStore:
         put = functools.partial(
             self.cache.put, source=endpoint.source.name, endpoint=endpoint.path, sent=params
         )
+        # stored inside the shared task, so that a caller who asks just after its end finds it in the cache
         await asyncio.to_thread(put, name, raw)
         return raw
 

@@ -227,5 +227,7 @@ def known(day: date, rule: str) -> str:
         end = month_end(day.year, day.month)
         assert end is not None, "a date has a month"
         return (end + timedelta(days=int(term))).isoformat()
+    # the release holds prices through that week's Monday; Thursday's end is taken in every week, so that weeks with a
+    # holiday do not leak
     soonest = day + timedelta(days=3)
     return (soonest + timedelta(days=(3 - soonest.weekday()) % 7)).isoformat()

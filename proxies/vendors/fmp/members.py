@@ -51,6 +51,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
 
     for day, row in known:
         joined, left = row.get("symbol"), row.get("removedTicker")
+        # backwards in time: who joined on this day was not inside before it, and who left was
         if joined and (stay := inside.pop(str(joined), None)) is not None:
             leave(str(joined), stay, day, day)
         if left:

@@ -91,6 +91,7 @@ class WikipediaSource(HttpSource):
             start = {"rvstart": str(wanted)} if wanted else {}
             newest = await self._edit(endpoint, title, rvprop="timestamp|content", rvslots="main", **start)
         saved, text = parse_instant(str(newest.get("timestamp")), _UTC), _content(newest)
+        # checked here too, though rvstart asked for it: what a redirect says is followed before any policy sees a row
         limit = parse_instant(str(wanted), _UTC)
         # a later revision, should one come, must not say where the title led then
         if not isinstance(text, str) or (wanted and (saved is None or limit is None or saved > limit)):
