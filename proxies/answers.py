@@ -84,6 +84,7 @@ class PageReader:
 
     def step(self, fetched_at: datetime | None) -> NextPage | Answer:
         """The page that is needed next, or the answer. ``fetched_at`` is the last page's."""
+        # what is still needed follows from the rows that survived, so paging cannot be planned before a page was filtered
         if self._params is not None:
             return NextPage(params=self._params)
         return answer_of(self._job, _with_hint(self._job, self._pager.result()), fetched_at)
@@ -135,6 +136,7 @@ def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answ
         "as_of": "live" if cutoff.live else cutoff.instant.isoformat().replace("+00:00", "Z"),
         "policy": as_of.policy,
         "clamped": [] if cutoff.live else list(job.plan.clamped),
+        # no counts of dropped rows here: they told agents that a split, a deal or a report was coming
         "undated": len(filtered.undated),
         "residual": "none" if cutoff.live else as_of.residual,
         "source": endpoint.source.name,
@@ -152,6 +154,7 @@ def _with_hint(job: Job, filtered: Filtered) -> Filtered:
     endpoint = job.request.endpoint
     if job.cutoff.live or not gives_rows(endpoint) or any_row(filtered.data, endpoint.rows or ""):
         return filtered
+    # the same words whether there never were rows or all of them are late
     return replace(filtered, notes=(*filtered.notes, "no rows: check the parameters"))
 
 

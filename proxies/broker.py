@@ -31,6 +31,7 @@ from proxies.vendors.registry import check_codecs, open_sources
 __all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
 
 log = logging.getLogger(__name__)
+# only window_end asks again, each time for an earlier end, and each try is one of the plan's searches
 _MOST_AGAIN = 4
 _IN_THREAD = 200_000  # bytes
 
@@ -44,7 +45,7 @@ class _Exchange:
 
 
 class Broker:
-    """What all sessions of a process share.
+    """Fetches and filters for all sessions of a process, so that equal requests of theirs are one. Made by `open_broker`.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ class Broker:
         self.settings = settings
         self._worker = Worker()
         self._raw = RawStore(sources, settings)
+        # answers are shared while they are made and not kept: a memo of them saved less than a second of a run (some hundred
+        # calls) and took 96 MB
         self._exchanges: SingleFlight[_Exchange] = SingleFlight()
 
     def session(self, cutoff: Cutoff | None, ledger: Ledger, *, strict: bool = False) -> "BrokerSession":
@@ -84,7 +87,7 @@ class Broker:
     async def exchange(
         self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, strict: bool
     ) -> _Exchange:
-        """The answer to a checked request as of a cutoff; equal requests at the same time are one. Sessions call this.
+        """The answer to a checked request as of a cutoff. Sessions call this; equal requests at the same time are sent once.
 
         Raises
         ------
@@ -93,6 +96,7 @@ class Broker:
         """
         request = ApiRequest(endpoint=endpoint, params=dict(params))
         instant = "live" if cutoff.live else cutoff.instant.isoformat()
+        # strict is part of the key: what one session is refused another may have
         key = content_hash([endpoint.path, dict(params), instant, strict])
         return await self._exchanges.run(key, lambda: self._exchange(request, cutoff, strict=strict))
 
@@ -110,9 +114,11 @@ class Broker:
         try:
             answer = await self._windows(job, sent)
         except NoSuch:
+            # an endpoint that gives one thing has no empty form: there "no such thing" is the neutral answer
             if cutoff.live or not gives_rows(request.endpoint):
                 raise
             # an empty list and "no such thing" must look alike: the difference can tell what came later
+            # and a time of fetching is set: without one a name that never was differs from one whose rows are all late
             answer = empty(job, self.settings.now(), hint=True)
         return _Exchange(answer=answer, sent=sent)
 
@@ -138,6 +144,7 @@ class Broker:
             try:
                 step: NextPage | Answer
                 if size >= LARGE:
+                    # the worker starts anew from all pages, so what the reader has parsed would only take memory
                     reader = None
                     step = await self._read_large(job, bodies, fetched_at, size)
                 else:
@@ -147,6 +154,7 @@ class Broker:
                         reader.add(bodies[-1])
                     step = reader.step(fetched_at)
             except NotJson:
+                # every answer of the job leaves the cache, lookups too: the worker does not say which of them was broken
                 for request in sent:
                     params = {name: value for name, value in request.items() if name != "endpoint"}
                     await self._raw.discard(self.catalogue.resolve(request["endpoint"]), params)
@@ -165,15 +173,17 @@ class Broker:
         try:
             return await self._worker.run(read_pages, job, bodies, fetched_at, size=size)
         except CannotStart:
+            # a thread still holds the lock while it parses, but a loop that stalls is better than no answer
             return await asyncio.to_thread(read_pages, job, bodies, fetched_at)
 
     async def _look_up(
         self, path: str, params: Mapping[str, Any], cutoff: Cutoff, sent: list[dict[str, Any]]
     ) -> tuple[str, bytes] | None:
-        """Another endpoint's raw answer, for a policy's eyes only; None if it has none."""
+        """Another endpoint's raw answer, which the policy needs and the caller never sees; None if there is none."""
         endpoint = self.catalogue.resolve(path)
         try:
             raw = await self._raw.get(endpoint, params, cutoff)
+        # an outage or a used-up plan is raised: taken for "has none" it would be recorded as the answer for good
         except (Refused, SourceRejected) as error:
             log.info("no help from %s: %s", path, error)
             return None
@@ -182,7 +192,7 @@ class Broker:
 
 
 class BrokerSession:
-    """One asker's door: a cutoff, a ledger, and `call`.
+    """Answers one caller's requests as of one cutoff and records each in one ledger. Made by `Broker.session`.
 
     Attributes
     ----------
@@ -232,6 +242,7 @@ class BrokerSession:
             Another request is recorded at the address.
         """
         cutoff = self.cutoff
+        # before the check, and of anything that was passed: refusals are recorded and replayed too
         raw_params = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
         instant = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
         request_hash = content_hash([as_json(str(path)), raw_params, instant, self.strict])
@@ -265,6 +276,7 @@ class BrokerSession:
             request_hash=request_hash,
             audit=_audit(answer) if answer else {},
         )
+        # before the answer is returned: a run that dies in between is answered from the ledger, the vendor asked once
         await self._record(row)
         if answer is None:
             assert refused is not None, "a call ends in an answer or a refusal"
@@ -294,6 +306,7 @@ def open_broker(
 
 
 def _order(cutoff: Cutoff) -> float:
+    # live shows everything, so it is the latest cutoff of all: a session can leave it and never come back
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
 

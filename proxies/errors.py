@@ -76,7 +76,7 @@ class NoCutoff(Refused):
 
 
 class CutoffRefused(Refused):
-    """The answer cannot be told as of the cutoff, or the cutoff is not one."""
+    """The endpoint cannot be answered as of the cutoff without later knowledge, or the cutoff itself is wrong."""
 
 
 class SourceError(ProxyError):

@@ -41,7 +41,7 @@ UNREAD: Any = _Unread()
 
 
 class Answer:
-    """What the broker lets out: data in the upstream's shape, and what was done to it.
+    """What a caller gets: data in the upstream's shape, and meta that says what was done to it.
 
     Parameters
     ----------

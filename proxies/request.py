@@ -11,6 +11,7 @@ from proxies.catalogue.loader import Endpoint
 from proxies.catalogue.schema import Param
 from proxies.errors import MissingParameter, ParameterInvalid, ParameterNotListed
 
+# ^ and = are in Yahoo's symbols: ^GSPC, CL=F
 PATH_CHARS = r"[A-Za-z0-9._:^=-]{1,80}"
 _MOST_TEXT = 4000
 _MOST_ITEMS = 200
@@ -57,9 +58,13 @@ def as_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (list, tuple)):
         return [as_json(item, depth + 1) for item in value]
     if isinstance(value, str):
+        # orjson refuses a lone half of a surrogate pair
+        # orjson refuses a lone half of a surrogate pair
         return value.encode("utf-8", "backslashreplace").decode()
+    # orjson refuses integers beyond 64 bits: those go on as text
     if value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**63):
         return value
+    # orjson writes NaN and both infinities as null: different requests would get one hash
     if isinstance(value, float) and math.isfinite(value):
         return value
     return as_json(repr(value))
@@ -178,6 +183,7 @@ def _epoch(name: str, value: Any, param: Param) -> int:
         text = _instant(name, value, param)
         return int(datetime.fromisoformat(text).timestamp())
     seconds = _integer(name, value, param)
+    # the last second of the year 9999, where datetime ends
     if abs(seconds) > 253402300799:
         raise ParameterInvalid(f"{name}={value} is not a time in epoch seconds")
     return seconds

@@ -14,6 +14,7 @@ from proxies.errors import CutoffRefused
 
 NEW_YORK = ZoneInfo("America/New_York")
 TICK = timedelta(microseconds=1)
+# \Z and not $, which lets a line break through at the end
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?\Z")
 
@@ -95,6 +96,7 @@ class Cutoff:
 
     def admits(self, known: datetime) -> bool:
         """Whether something known from ``known`` on (that instant included) was known before the cutoff ended."""
+        # not "<": an event's known instant lies one TICK after its stamp (see stamps), an interval's is its end
         return self.live or known <= self.instant
 
 
@@ -158,6 +160,7 @@ def parse_instant(text: str, zone: ZoneInfo | None) -> datetime | None:
 def from_epoch(seconds: float) -> datetime | None:
     """The UTC instant of epoch seconds (or milliseconds, told by their size), else None."""
     try:
+        # 1e11 as seconds is the year 5138, as milliseconds March 1973: no vendor's data lie beyond either
         return datetime.fromtimestamp(seconds / 1000 if abs(seconds) > 1e11 else seconds, tz=UTC)
     except (OverflowError, ValueError, OSError):
         return None

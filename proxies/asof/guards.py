@@ -98,7 +98,7 @@ def speaks_of_later(text: str, cutoff: Cutoff) -> bool:
 
 
 def _days(match: re.Match[str]) -> list[date]:
-    """The earliest days a match can mean; none where it is not a date."""
+    """The earliest day of each reading of a match; none if it is no date of the calendar."""
     parts = match.groupdict()
     try:
         if parts["iso"]:
@@ -112,7 +112,8 @@ def _days(match: re.Match[str]) -> list[date]:
             return [date(int(parts["y3"]), _MONTHS[parts["m3"].lower()], 1)]
         month, day_of = int(parts["n1"]), int(parts["n2"])
         year = int(parts["y4"])
-        # either order may be meant: a later reading of the two is enough to drop
+        # either order may be meant: a later reading of the two is enough to drop. Days after the 28th are not in every
+        # month: such a date counts as the start of its year
         return [
             date(year, a, b) for a, b in ((month, day_of), (day_of, month)) if 1 <= a <= 12 and 1 <= b <= 28
         ] or [date(year, 1, 1)]

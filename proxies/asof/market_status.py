@@ -38,6 +38,7 @@ def market_at(state: State, cutoff: Cutoff) -> Callable[[Any], Any]:
     def changed(row: Any) -> Any:
         if not isinstance(row, dict):
             return row
+        # gone whatever it says: shown only where it lies before the cutoff, its absence would say that the end came later
         out = {name: value for name, value in row.items() if name != state.closes}
         if state.of in row:
             out["status"] = status(row)

@@ -23,9 +23,12 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, strict: bool = False) -
     policy = policy_of(request.endpoint)
     try:
         plan = policy.prepare(request, cutoff)
+        # what the catalogue forces is there to hold the cutoff, and a live call has none
         if cutoff.live:
             return plan
         params = {**plan.params, **{k: v for k, v in as_of.force.items() if not k.endswith("_min")}}
+        # NAME_min is a floor for the parameter NAME: Polymarket keeps fine price points for open markets only, so that a
+        # fine answer would tell whether a market is open today
         for name, value in as_of.force.items():
             if name.endswith("_min"):
                 plain = name.removesuffix("_min")

@@ -24,6 +24,7 @@ ADJUSTED = "fmp/chart/end-of-day/historical-price-eod/light"
 TOTAL = "fmp/chart/end-of-day/historical-price-eod/dividend-adjusted"
 SPLITS = "fmp/calendar/splits/splits"
 CHART = "yfinance/history"
+# the last three bars are enough (`bar_factor`); three weeks hold them over any run of holidays
 _BACK = timedelta(days=21)
 _FAR = "2100-01-01"
 # a vendor may take some days to rescale its prices
@@ -73,6 +74,7 @@ def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
         Lookup(
             name="splits", path=SPLITS, params={"symbol": symbol, "limit": 1000}, unless=("raw", "adjusted")
         ),
+        # past every bar there is: the last one's day says up to when the vendor's prices know of splits
         Lookup(name="newest", path=ADJUSTED, params={**window, "to": _FAR}, unless=("raw", "adjusted")),
     )
 
@@ -87,7 +89,7 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
 
 
 def adjuster(request: ApiRequest, cutoff: Cutoff, context: Context) -> Callable[[Any], Any]:
-    """A function from a row to the row as it read at the cutoff; it refuses rows where the factor cannot be known."""
+    """A function from a row to the row as it read at the cutoff; it refuses rows if the factor cannot be known."""
     kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return unchanged
@@ -116,7 +118,7 @@ def unchanged(row: Any) -> Any:
 
 
 def _refuse(request: ApiRequest) -> Callable[[Any], Any]:
-    """Without a factor no price is told; an answer without rows needs none."""
+    """A function that refuses any row. An answer without rows never calls it, and needs no factor."""
 
     def refuse(row: Any) -> Any:
         raise CutoffRefused(
@@ -164,10 +166,12 @@ def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, *, snap: bool) -> float 
     factor = ratios[-1] if max(ratios) > 1.02 * min(ratios) else median(ratios)
     if not snap:
         return 1.0 if abs(factor - 1) < 1e-6 else factor
+    # prices are rounded to cents: half a percent is rounding, not a split
     if abs(factor - 1) < 0.005:
         return 1.0
     near = Fraction(factor if factor > 1 else 1 / factor).limit_denominator(20)
     simple = float(near) if factor > 1 else 1 / float(near)
+    # no simple ratio lies near (a spin-off counted as a split, say): the measured factor stands
     return simple if abs(simple / factor - 1) < 0.005 else factor
 
 

@@ -81,6 +81,7 @@ class RowFilter:
         endpoint = self._endpoint
         if endpoint.rows is None:
             return Filtered(data=payload)
+        # a shortcut for prices and other long lists; anything a row must lose or change takes the path below
         if self._only_judges() and type(payload) is list:
             data: Any = self._filter_list(payload)
         else:
@@ -130,6 +131,7 @@ class RowFilter:
     def _shown(self, row: Any) -> Any:
         """A row as it may be shown, or DROP."""
         as_of = self._as_of
+        # judged before any field goes: the stamp's own field need not be among those that are shown
         reason = self._judge.reason(row)
         if reason == UNDATED:
             self._undated.append(self._stayed)
@@ -147,6 +149,7 @@ class RowFilter:
         for item, judge in self._nested:
             row = rewrite(row, item.rows, self._inner_filter(item, judge, inside))
         self._dropped.update(inside)
+        # only after the inner rows were filtered: with none left, nothing in this row had begun
         if as_of.alive and not get(row, as_of.alive):
             self._dropped[LIFELESS] += 1
             return DROP

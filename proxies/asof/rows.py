@@ -107,7 +107,7 @@ def _rewrite(value: Any, steps: tuple[Step, ...], depth: int, change: Callable[[
 
 
 def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """Rows across parallel lists; a list of another length cannot be told apart by row and goes."""
+    """Rewrites rows that lie across parallel lists. A list of another length is left out: its values belong to no row."""
     present = [name for name in names if isinstance(value.get(name), list)]
     if not present:
         return {k: v for k, v in value.items() if k not in names}
@@ -148,9 +148,10 @@ def any_row(value: Any, path: str) -> bool:
 
 
 def get(row: Any, field: str) -> Any:
-    """The value at a dotted field inside a row; the row itself for ``""``; None where absent."""
+    """The value at a dotted field inside a row, or None if it is absent; the row itself for ``""``."""
     if not field:
         return row
+    # a key that holds a dot itself goes before the path
     if isinstance(row, dict) and field in row:
         return row[field]
     for part in field.split("."):

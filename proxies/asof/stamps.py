@@ -72,7 +72,7 @@ def read(value: Any, stamp: Stamp) -> date | datetime | None:
 
 
 def known_from(value: Any, stamp: Stamp) -> datetime | None:
-    """The first instant at which what a stamp marks may be used, or None where that cannot be told."""
+    """The first instant at which a row with this stamp may be used, or None if that cannot be told."""
     moment = read(value, stamp)
     if moment is None:
         return None
@@ -86,6 +86,7 @@ def _known_from(moment: date | datetime, stamp: Stamp) -> datetime:
     if not isinstance(moment, datetime):
         return _of_day(moment, stamp)
     if stamp.grain == "instant":
+        # an event is known just after its stamp: one that is stamped exactly at the cutoff stays out
         return moment + TICK
     if stamp.grain == "end":
         return moment
@@ -96,6 +97,7 @@ def _known_from(moment: date | datetime, stamp: Stamp) -> datetime:
 
 def _of_day(day: date, stamp: Stamp) -> datetime:
     if stamp.grain in ("1week", "1wk"):
+        # weekly and monthly bars are stamped with their start and hold later days: known when the last of those is over
         return start_of_day(day + timedelta(days=7), stamp.zone)
     if stamp.grain in ("month", "1month", "1mo"):
         return end_of_day(month_end(day.year, day.month) or day, stamp.zone)

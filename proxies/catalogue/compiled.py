@@ -51,6 +51,7 @@ def parse_yaml(text: str) -> Any:
         No YAML, several documents, a tag that is no plain data, a key that occurs twice in one mapping.
     """
     try:
+        # through JSON and back, so that a text just parsed equals one read from the stored file
         return orjson.loads(orjson.dumps(yaml.load(text, Loader=_Loader)))
     except TypeError as error:
         raise yaml.YAMLError(f"not plain data ({error})") from None
@@ -95,11 +96,13 @@ def _parse(item: NamedText) -> Any:
 def _read_own(path: Path) -> bytes | None:
     """The content of a file that only this user can have written, or None."""
     try:
+        # opened first and examined through the descriptor: between a look at the path and its opening the file could change
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return None
     with os.fdopen(descriptor, "rb") as file:
         state = os.fstat(file.fileno())
+        # Windows has no user ids to compare
         owner = os.geteuid() if hasattr(os, "geteuid") else state.st_uid
         if state.st_uid != owner or not stat.S_ISREG(state.st_mode) or state.st_mode & 0o022:
             log.warning("%s can be written by others and is not read: remove it", path)

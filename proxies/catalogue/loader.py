@@ -153,6 +153,7 @@ class Catalogue:
     def nearest(self, path: str, *, count: int = 3) -> list[str]:
         """The paths that look most like one."""
         names = {**{p: p for p in self._by_path}, **{s: hits[0] for s, hits in self._short.items()}}
+        # twice as many, since a path and its short forms are several names of one endpoint
         close = difflib.get_close_matches(path.lower(), names, n=count * 2, cutoff=0.3)
         out = list(dict.fromkeys(names[name] for name in close))[:count]
         return (
@@ -178,6 +179,7 @@ class Catalogue:
             hits = sum(1 for word in terms if _score(word, endpoint))
             if hits == len(terms):
                 scored.append((-score, place, endpoint))
+        # no row has every word: one good hit (path or sentence) or two weak ones are better than nothing
         if not scored:
             for place, endpoint in enumerate(self._by_path.values()):
                 score = sum(_score(word, endpoint) for word in terms)

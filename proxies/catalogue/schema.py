@@ -54,7 +54,9 @@ class Param:
     default: Any = None
     example: Any = None
     about: str = ""
+    # a pattern that the whole value must match
     chars: str = ""
+    # an optional parameter that the documented example sets
     shown: bool = False
     low: int | None = None
     high: int | None = None
@@ -66,12 +68,15 @@ class StampRow:
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     field: str = ""
+    # the field that is read if ``field`` is absent or empty
     fallback: str = ""
     form: Literal["iso", "epoch", "month", "compact", "year"] = "iso"
     zone: str = "America/New_York"
+    # ``param:NAME``: the bar length that the caller asked for
     grain: str = "instant"
     close: str = ""
     plus_days: int = 0
+    # a row without any stamp stays; elsewhere it goes, since what cannot be dated is not known
     soft: bool = False
 
 
@@ -89,6 +94,7 @@ class Window:
     at: str = ""
     text: str = ""
     unit: Literal["day", "epoch", "instant", "compact"] = "day"
+    # False: a request without an end is sent without one; True: the cutoff is sent
     always: bool = True
 
 
@@ -153,10 +159,13 @@ class AsOf:
     keep: tuple[str, ...] = ()
     nested: tuple[Nested, ...] = ()
     beside: tuple[Nested, ...] = ()
+    # the field of inner rows without which a row goes: with none left, nothing in it had begun before the cutoff
     alive: str = ""
     drop: tuple[str, ...] = ()
+    # parameters that count from the present or undo the cutoff: refused in words of their own
     forbid: tuple[str, ...] = ()
     forbid_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # sent under a cutoff whatever was asked; ``NAME_min`` is a floor for NAME
     force: Mapping[str, Any] = field(default_factory=dict)
     adjust: Literal["", "prices", "total", "drop", "chart", "actions", "state"] = ""
     spell: Spell | None = None
@@ -239,6 +248,7 @@ class SourceRow:
     agent: str = ""
 
 
+# what the loader insists on, so that a policy never meets a row without its arguments
 NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "strip_fields": ("keep",),

@@ -47,8 +47,10 @@ def raw_name(source: str, endpoint: str, sent: Mapping[str, Any], version: int) 
 
 def may_serve(fetched_at: datetime, cutoff: Cutoff, now: datetime, max_age: float) -> bool:
     """Whether an answer fetched then may serve this cutoff now."""
+    # a cutoff that lies ahead is the present; a time of fetching that lies ahead (the clock was set back) serves nobody
     if cutoff.live or cutoff.instant > now:
         return 0 <= (now - fetched_at).total_seconds() <= max_age
+    # what was fetched before the cutoff may lack rows that were known by then
     return fetched_at > cutoff.instant
 
 
@@ -72,10 +74,12 @@ class RawCache:
         if self._db is None:
             if self._path is not None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
+            # autocommit, and one connection for all threads, which take turns under the lock; other processes may write too
             self._db = sqlite3.connect(
                 self._path or ":memory:", check_same_thread=False, isolation_level=None, timeout=30
             )
             self._db.execute("PRAGMA journal_mode=WAL")
+            # power that fails may cost the last answers, which are then fetched again; FULL would sync at every one
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_SCHEMA)
         return self._db
@@ -98,6 +102,7 @@ class RawCache:
     def put(self, name: str, raw: RawAnswer, *, source: str, endpoint: str, sent: Mapping[str, Any]) -> None:
         """Store an answer; the longest unused go when there are too many. Called in a thread."""
         body = zlib.compress(raw.body, 1)
+        # one huge answer must not push out most of the others
         if len(body) > self._most // 4:
             return
         fetched_at = raw.fetched_at.isoformat()
@@ -127,6 +132,7 @@ class RawCache:
 
     def _evict(self, db: sqlite3.Connection, total: int) -> None:
         for name, size in db.execute("SELECT name, size FROM raw ORDER BY used_at").fetchall():
+            # a fifth is cleared at once, so that a full cache does not evict at every write
             if total <= self._most * 0.8:
                 return
             db.execute("DELETE FROM raw WHERE name = ?", (name,))

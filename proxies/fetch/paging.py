@@ -153,5 +153,7 @@ def pager(request: ApiRequest, cutoff: Cutoff, plan: Plan) -> SinglePage | Growi
         first = max(0, int(request.params.get(page.param) or 0))
         skip = first * wanted if page.style == "page" else first
         step = 1 if page.style == "page" else wanted
+        # always from the vendor's first page: rows that are left out move all later ones, so that page n of what may be
+        # shown does not begin where the vendor's page n does
         return Pages(plan.params, page.param, page.size, 0, wanted, skip, step)
     return SinglePage(plan.params)

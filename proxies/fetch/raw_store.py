@@ -49,6 +49,7 @@ class RawStore:
         if source is None:
             raise CutoffRefused(f"the source {endpoint.source.name} is not set up")
         if endpoint.method == "LOCAL":
+            # files on this machine: a copy in the cache would save no request
             return await source.fetch(endpoint, params)
         now = self._settings.now()
 
@@ -76,6 +77,7 @@ class RawStore:
         put = functools.partial(
             self.cache.put, source=endpoint.source.name, endpoint=endpoint.path, sent=params
         )
+        # stored inside the shared task, so that a caller who asks just after its end finds it in the cache
         await asyncio.to_thread(put, name, raw)
         return raw
 

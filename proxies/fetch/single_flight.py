@@ -27,6 +27,7 @@ class SingleFlight(Generic[T]):
         return await asyncio.shield(task)
 
     def _forget(self, key: Hashable, task: asyncio.Task[T]) -> None:
+        # a failure is not remembered either: the next caller asks anew
         self._running.pop(key, None)
         if not task.cancelled():
             task.exception()  # read here, so that asyncio does not complain when every caller was cancelled

@@ -65,7 +65,7 @@ class Stretches:
         return {**self.params, self.start: self._now[0].isoformat(), self.end: self._now[1].isoformat()}
 
     def add(self, payload: Any, filtered: Filtered) -> None:
-        """Add a stretch, and open what it leaves out of its bounds."""
+        """Add a stretch; what it leaves out at either bound becomes a stretch to ask for."""
         assert self._now is not None, "a stretch was asked for"
         first, last = self._now
         stamps = [self._day_of(row) for row in payload] if isinstance(payload, list) else []
@@ -123,6 +123,7 @@ class Stretches:
 def _weekday(first: date, end: date) -> bool:
     """Whether a day from Monday to Friday lies between two days, the second not included."""
     length = (end - first).days
+    # three days in a row always hold a weekday
     return length > 2 or any((first + n * _DAY).weekday() < 5 for n in range(length))
 
 

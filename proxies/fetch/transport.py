@@ -114,6 +114,7 @@ class HttpxTransport:
                 trust_env=False,
             )
         try:
+            # streamed, so that an answer without end is given up at the limit and not when memory is full
             async with self._client.stream(
                 request.method,
                 request.url,
@@ -208,12 +209,14 @@ class RetryingTransport:
                 try:
                     response = await self.transport.exchange(request, self.limits.timeout)
                 except TransportError as error:
+                    # repeated once, not to the last try: each further timeout would cost the caller the whole wait again
                     if last or attempt > 1:
                         raise SourceUnavailable(
                             f"{self.source} cannot be reached ({error}): try again later"
                         ) from None
                     response = None
             if response is not None:
+                # before the question whether to retry: a used-up plan often answers 429 too, and no pause brings it back
                 if self.quota(response):
                     raise QuotaExhausted(
                         f"{self.source} says that the plan's calls are used up: wait, or use another key"
@@ -222,6 +225,7 @@ class RetryingTransport:
                 if not busy:
                     return response
                 wait = retry_after(response.headers)
+                # a vendor that asks for an hour gets no call that sleeps for an hour: the caller is told
                 if last or (wait is not None and wait > self.retry.cap):
                     raise self._spent(response, wait)
             else:
@@ -230,6 +234,7 @@ class RetryingTransport:
                 # jitter, so that many kernels do not come back together
                 pause = min(self.retry.cap, self.retry.base * 2 ** (attempt - 1))
                 wait = pause * (0.5 + random.random() / 2)
+            # outside the gate: a call that pauses takes no place from others
             await self.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
@@ -244,6 +249,7 @@ class RetryingTransport:
 
 def _limiter(limits: Limits) -> AsyncLimiter | None:
     if limits.per_second:
+        # AsyncLimiter lets nothing through a bucket smaller than one: half a call a second is one call in two seconds
         return AsyncLimiter(max(1.0, limits.per_second), max(1.0, limits.per_second) / limits.per_second)
     return AsyncLimiter(limits.per_minute, 60) if limits.per_minute else None
 
@@ -259,4 +265,5 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         except (TypeError, ValueError):
             return None
     first = headers.get("x-ratelimit-reset", "").split(",")[0].strip()
+    # more digits are an instant since 1970, not a number of seconds to wait
     return float(first) if re.fullmatch(r"\d{1,6}", first) else None

@@ -73,6 +73,7 @@ class Worker:
                 if self._executor is None:
                     self._executor = await asyncio.to_thread(self._start)
                 future = await asyncio.to_thread(self._executor.submit, _run, function, args)
+                # a caller that is cancelled leaves the job to its end: to stop it the process would have to be killed
                 return await asyncio.wait_for(asyncio.wrap_future(future), _SECONDS)
             except (BrokenExecutor, TimeoutError) as error:
                 log.warning("the process that reads large answers is gone (%s)", type(error).__name__)
@@ -98,6 +99,7 @@ class Worker:
                 initializer=_prepare,
                 initargs=(os.getpid(),),
             )
+            # a first job at once: a machine on which no worker can live shows it here, and not in a caller's job
             executor.submit(os.getpid).result(timeout=60)
         except (
             OSError,
@@ -129,6 +131,7 @@ def _prepare(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
+    # asked once a second: an orphan gets another parent, and a signal at the parent's death is not to be had everywhere
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(0)

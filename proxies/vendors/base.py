@@ -26,7 +26,7 @@ AGENT = "analyst-workbench/0.1 (research client; contact: set by the operator)"
 
 
 class HttpSource:
-    """A source of JSON over HTTP. Subclasses say how it complains.
+    """A source of JSON over HTTP, enough for most vendors. A subclass overrides what its vendor does otherwise.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class HttpSource:
         return RawAnswer(body=body, fetched_at=self._settings.now())
 
     def require_key(self) -> None:
-        """Raise MissingKey where a key is wanted and none is set."""
+        """Raise MissingKey if the source needs a key and none is set."""
         if self.info.key and not self._secret:
             raise MissingKey(f"{self.name} needs a key: set {self.info.key.variable}")
 
@@ -86,6 +86,7 @@ class HttpSource:
             return UNREAD, response.body
         body = response.body if response.body.strip() else self.empty
         payload, broken = _parse(body)
+        # before the body's form: error pages are often HTML, and their status says more than "not JSON"
         problem = self.complaint(endpoint, response, payload)
         if problem is not None:
             raise problem
@@ -102,7 +103,10 @@ class HttpSource:
         return self.build(endpoint, params)
 
     def build(self, endpoint: Endpoint, params: Mapping[str, Any], *, url: str | None = None) -> HttpRequest:
-        """A request with its parameters in their places; ``url`` stands in for the endpoint's own."""
+        """The HTTP request of some parameters: in the path, the query or the JSON body, as the catalogue places each.
+
+        ``url`` replaces the endpoint's own, for vendors with a second address for the same thing (an archive, say).
+        """
         url = endpoint.url if url is None else url
         query: dict[str, str] = {}
         body: dict[str, Any] = {}
@@ -110,12 +114,14 @@ class HttpSource:
             param = endpoint.params.get(name)
             place = param.place if param else ("json" if endpoint.method == "POST" else "query")
             if place == "path":
+                # safe="": a slash in a value must not lead to another of the vendor's paths
                 url = url.replace("{" + name + "}", quote(str(value), safe=""))
             elif place == "json":
                 body[name] = value
             else:
                 query[name] = _query_text(value)
         fixed = {**self.info.always, **endpoint.fixed}
+        # the fixed values come last: no parameter of the caller's can take their place
         if endpoint.method == "POST":
             body = {**body, **fixed}
         else:
@@ -126,7 +132,10 @@ class HttpSource:
         )
 
     def base(self, host: str) -> str:
-        """The base address of a host, or its stand-in: several hosts share one, by their first label."""
+        """The base address of a host: the vendor's, or the one set in its place.
+
+        If a vendor has several hosts, one address replaces all: each is a folder of it, named by the host's first label.
+        """
         vendor = self.info.hosts[host].rstrip("/")
         override = self._settings.upstreams.get(self.name)
         if override is None:

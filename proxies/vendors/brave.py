@@ -13,10 +13,11 @@ class BraveSource(HttpSource):
 
     def quota(self, response: HttpResponse) -> bool:
         """Whether the month's plan ran out."""
+        # a 429 for the second's rate is worth a retry, and comes with another code
         return response.status == 402 or (response.status == 429 and b"QUOTA_LIMITED" in response.body[:2000])
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """A complaint is an object of type ErrorResponse."""
+        """The error of a complaint, which is an object of type ErrorResponse."""
         if isinstance(payload, dict) and payload.get("type") == "ErrorResponse":
             if response.status == 429:
                 return QuotaExhausted("brave takes no more calls: wait, or use another key")

@@ -17,7 +17,10 @@ from proxies.vendors.yahoo import codec as yahoo
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """The two ways; ``live_too`` says that the catalogue promises the packed shape for live calls too."""
+    """How an answer is turned into rows and back.
+
+    ``live_too`` says that the catalogue promises the packed shape for live calls too.
+    """
 
     unpack: Callable[[Any, Mapping[str, Any]], Any]
     pack: Callable[[Any, Mapping[str, Any]], Any]

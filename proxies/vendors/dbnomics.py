@@ -5,7 +5,7 @@ from typing import Any
 
 
 def unpack_docs(payload: Any, params: Mapping[str, Any]) -> Any:
-    """DBnomics lists come bare or under ``docs``: one form."""
+    """DBnomics' lists under ``docs``, in one form: upstream they come bare, under ``docs``, or as an object of lists."""
     out = {}
     for name, value in payload.items():
         if name in ("datasets", "results", "providers"):

@@ -1,6 +1,6 @@
 """The key-free source: seven real series read from the installed package ``arch``, each with its publication delay.
 
-The files are package without running the package and read directly; frames stay in memory, keyed by file and time of
+The files are found without running the package and read directly; their rows stay in memory, keyed by file and time of
 change. Every row says when it became known, and the as-of policy goes by that alone:
 
 - daily index bars (SP500, NASDAQ, VIX): at that session's close, 16:00 New York (VIX 16:15);
@@ -79,6 +79,7 @@ SERIES: Mapping[str, EmbeddedSeries] = {
     )
 }  # fmt: skip
 
+# by path, time of change, size and series: a package that is upgraded beneath a running broker is read anew
 _FRAMES: dict[tuple[Path, int, int, str], list[dict[str, Any]]] = {}
 
 
@@ -226,5 +227,7 @@ def known(day: date, rule: str) -> str:
         end = month_end(day.year, day.month)
         assert end is not None, "a date has a month"
         return (end + timedelta(days=int(term))).isoformat()
+    # the release holds prices through that week's Monday; Thursday's end is taken in every week, so that weeks with a
+    # holiday do not leak
     soonest = day + timedelta(days=3)
     return (soonest + timedelta(days=(3 - soonest.weekday()) % 7)).isoformat()

@@ -14,7 +14,7 @@ class FredSource(HttpSource):
     also_retry = frozenset({423})
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """FRED says 400 for a bad key, a bad value and a series without an archive for that day."""
+        """The error of a response: 400 means a bad key, a bad value, or a series without an archive for that day."""
         if (
             response.status == 400
             and isinstance(payload, dict)

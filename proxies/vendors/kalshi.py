@@ -16,13 +16,16 @@ _ARCHIVE = {
 
 
 class KalshiSource(HttpSource):
-    """Kalshi over HTTP. Which tier answers tells whether a market has settled, so the source asks both by itself."""
+    """Kalshi over HTTP. It asks the live tier and then the archive by itself: a caller who saw which of them answers would
+    know whether a market has settled.
+    """
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer of the live tier, else of the archive."""
         archive = _ARCHIVE.get(endpoint.path)
         try:
             payload, body = await self.exchange(endpoint, self.http_request(endpoint, params))
+            # the live tier answers for a market that was archived with an empty list, or (below) with "not found"
             rows = (
                 payload.get("candlesticks", payload.get("trades", True))
                 if isinstance(payload, dict)
@@ -34,6 +37,7 @@ class KalshiSource(HttpSource):
             if archive is None:
                 raise
             body = b""
+        # the archive's paths have no series
         names = {k: v for k, v in params.items() if k != "series_ticker"}
         try:
             _, old = await self.exchange(endpoint, self.build(endpoint, names, url=archive))

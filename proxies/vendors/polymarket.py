@@ -27,11 +27,13 @@ class PolymarketSource(HttpSource):
         ):
             return await super().fetch(endpoint, params)
         points: dict[Any, Any] = {}
+        # a very long window gets longer chunks, not more requests
         step = max(_CHUNK, -(-(end - start) // _MOST_CHUNKS))
         for first in range(start, end, step):
             part = {**params, "startTs": first, "endTs": min(first + step, end)}
             payload, _ = await self.exchange(endpoint, self.http_request(endpoint, part))
             for point in (payload.get("history") if isinstance(payload, dict) else None) or []:
+                # the point at the edge of two chunks comes with both
                 points[orjson.dumps(point)] = point
         return RawAnswer(
             body=orjson.dumps({"history": list(points.values())}), fetched_at=self._settings.now()

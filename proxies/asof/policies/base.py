@@ -47,6 +47,7 @@ class Lookup:
 
     def spared_by(self, answers: Mapping[str, tuple[str, bytes] | None]) -> bool:
         """Whether the raw answers so far, (source, body) by name, make this lookup needless."""
+        # bytes are compared and nothing is parsed: a large body is the worker's to read
         bodies = [(answers.get(name) or ("", b""))[1].strip() for name in self.unless]
         return bool(bodies) and all(body not in (b"", b"[]", b"{}", b"null") for body in bodies)
 
@@ -77,6 +78,7 @@ class AskAgain(Exception):
     """The answer cannot be trimmed to the cutoff, but another request can be: the parameters to send instead."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
+        # handed to Exception as well: an exception is pickled by its args, and this one comes back from the worker
         super().__init__(dict(params))
         self.params = dict(params)
 
@@ -111,13 +113,13 @@ def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def pass_rows(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
-    """No row goes."""
+    """A judge that lets every row stay."""
     return Judge(lambda row: None)
 
 
 @lru_cache(maxsize=512)
 def stamp_of(row: StampRow, grain: str) -> Stamp:
-    """The stamp reader's terms for a catalogue row; ``grain`` stands in where the row names a parameter."""
+    """How to read a stamp that the catalogue describes; ``grain`` is the row's own or the caller's bar length."""
     close: tuple[int, int] | None = None
     zone = ZoneInfo(row.zone)
     close_zone = zone
@@ -199,6 +201,7 @@ class StampJudge(Judge):
 
     def _judge_texts(self, texts: Set[str]) -> None:
         """The verdicts on many texts: days are known in order, so one search finds the last known day for all of them."""
+        # the search reads about 18 stamps (the days of 600 years, halved each time): too many for a short list
         last = _last_day(self._stamp, self._cutoff) if self._stamp.form == "iso" and len(texts) > 50 else None
         for text in texts:
             day = parse_day(text) if last else None

@@ -91,6 +91,7 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
             close = [item for item in near if item[0] <= join.nearest_days]
             if not close:
                 return None
+            # of two reports equally near the later one counts: to believe the earlier one could leak
             best = min(item[0] for item in close)
             return max(known for gap, known in close if gap == best)
         key = _key(row, join.on)

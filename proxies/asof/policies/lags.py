@@ -34,6 +34,7 @@ def lag_of(lags: Any, kind: str) -> int | None:
         return int(lags[kind])
     if kind.upper().startswith("Q") and "Q" in lags:
         return int(lags["Q"])
+    # the kind of period is unknown: the longest lag cannot leak
     return max(int(days) for days in lags.values())
 
 

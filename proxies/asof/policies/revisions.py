@@ -10,6 +10,7 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request for the newest revision up to one second before the cutoff."""
     if cutoff.live:
         return Plan(params=dict(request.params))
+    # MediaWiki's stamps have whole seconds and rvstart includes its own
     newest = cutoff.instant - timedelta(seconds=1)
     return Plan(params={**request.params, "rvstart": newest.strftime("%Y-%m-%dT%H:%M:%SZ")})
 

@@ -17,6 +17,7 @@ from proxies.errors import CutoffRefused, ParameterInvalid
 
 _RELATIVE = re.compile(r"(?:now (\d+)-(H|d)|today (\d+)-(d|m|y))\Z")
 _EXPLICIT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T\d{2})? (\d{4}-\d{2}-\d{2})(?:T\d{2})?\Z")
+# Google's data begin here
 _FIRST = date(2004, 1, 1)
 # up to nine months come by day, up to about five years by week, longer by month
 _DAILY, _WEEKLY = 269, 1890

@@ -40,6 +40,7 @@ def as_it_stood(request: ApiRequest, cutoff: Cutoff) -> Plan:
     if wanted_start and wanted_end and wanted_start > wanted_end:
         raise ParameterInvalid(f"{start} ({wanted_start}) lies after {end} ({wanted_end})")
     first_of: str = wanted_end if wanted_end and wanted_end < last else last
+    # both bounds are always sent: FRED puts today in the place of one that is missing
     new_end = first_of
     new_start = min(wanted_start, new_end) if wanted_start else new_end
     params: dict[str, Any] = {**request.params, start: new_start, end: new_end}

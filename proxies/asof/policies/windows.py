@@ -51,11 +51,12 @@ def clamp(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def _clamp_day(request: ApiRequest, cutoff: Cutoff, name: str) -> Plan:
-    """A single day that may be absent: the last visible one stands in, a later one gives nothing."""
+    """The request for a single day: the last possible one if none was given; a later one makes the answer empty."""
     last = cutoff.last_moment_day.isoformat()
     value = request.params.get(name)
     if value is None:
         return Plan(params={**request.params, name: last})
+    # both are checked ISO days, which sort as text
     if value > last:
         return Plan(params=dict(request.params), empty=True, clamped=(f"{name}: lies after the cutoff",))
     return Plan(params=dict(request.params))
@@ -74,6 +75,7 @@ def last_bound(cutoff: Cutoff, window: Window) -> Any:
 def _moment(value: Any, window: Window) -> datetime:
     """A bound as an instant, to compare bounds as times and never as text."""
     if window.unit == "epoch":
+        # 2e11 is in the year 8307: a larger number would overflow, and is as late as that for every comparison
         return datetime.fromtimestamp(min(float(value), 2e11), tz=UTC)
     if window.unit == "compact":
         text = str(value)

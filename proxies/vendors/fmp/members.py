@@ -51,6 +51,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
 
     for day, row in known:
         joined, left = row.get("symbol"), row.get("removedTicker")
+        # backwards in time: who joined on this day was not inside before it, and who left was
         if joined and (stay := inside.pop(str(joined), None)) is not None:
             leave(str(joined), stay, day, day)
         if left:
@@ -76,7 +77,7 @@ def _day(value: Any) -> date | None:
 
 
 def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
-    """The members of an index, by ticker; those that left are for the policy alone."""
+    """The members of an index, by ticker. Spells that ended are left out: only the policy needs them."""
     rows = [
         {name: row.get(name) for name in ("symbol", "name", "dateAdded")}
         for row in data

@@ -28,13 +28,13 @@ class FmpSource(HttpSource):
         return RawAnswer(body=orjson.dumps(spells(members, changes)), fetched_at=self._settings.now())
 
     def quota(self, response: HttpResponse) -> bool:
-        """The daily plan answers 429 with its own words; a rate limit does not."""
+        """Whether the daily plan is used up: that is a 429 with words of its own, which a rate limit's 429 does not have."""
         return response.status == 402 or (
             response.status == 429 and b"limit reach" in response.body[:2000].lower()
         )
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """An object with ``Error Message`` where a list is due is a complaint, also under status 200."""
+        """The error of a complaint: FMP sends an object with ``Error Message`` instead of a list, also under status 200."""
         if isinstance(payload, dict) and {"Error Message", "error", "Error"} & payload.keys():
             words = orjson.dumps(payload).lower()
             if b"limit reach" in words:

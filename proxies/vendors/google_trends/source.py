@@ -25,14 +25,14 @@ class SearchApiSource(HttpSource):
         return await super().fetch(endpoint, params)
 
     def quota(self, response: HttpResponse) -> bool:
-        """A used-up plan answers 429 with its own words; asking again would not help."""
+        """Whether the plan is used up: that is a 429 with words of its own, and asking again would not help."""
         words = response.body[:2000].lower()
         return response.status == 402 or (
             response.status == 429 and (b"run out" in words or b"monthly" in words)
         )
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """Complaints are a text under ``error``; "no results" is one of them."""
+        """The error of a complaint, which is a text under ``error``; "no results" is one of them."""
         if isinstance(payload, dict) and isinstance(payload.get("error"), str):
             words = payload["error"].lower()
             if "any results" in words or "no results" in words:

@@ -30,6 +30,7 @@ def unpack_wiki(payload: Any, params: Mapping[str, Any]) -> Any:
 
 def _pages(payload: Any) -> list[Any]:
     pages = (payload.get("query") or {}).get("pages") or []
+    # an object by page id in MediaWiki's formatversion 1, a list in 2
     return list(pages.values()) if isinstance(pages, dict) else list(pages)
 
 

@@ -20,6 +20,7 @@ from proxies.fetch.transport import HttpRequest, HttpResponse
 from proxies.vendors.base import HttpSource
 
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
+# two pages that redirect to each other would lead on for ever
 _MOST_HOPS = 5
 _UTC = ZoneInfo("UTC")
 _REDIRECT = re.compile(r"\s*#REDIRECT\s*:?\s*\[\[\s*:?([^\]|#<>{}\n]{1,255})", re.IGNORECASE)
@@ -31,8 +32,9 @@ class WikipediaSource(HttpSource):
     """MediaWiki over HTTP."""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The request in MediaWiki's own names; a section is cut out here, not there."""
+        """The request in MediaWiki's own names. ``section`` is not sent: the codec cuts sections out of the whole page."""
         if endpoint.host != "en":
+            # the other host counts page views: days without hyphens, titles with underscores
             compact = {k: str(v).replace("-", "") if k in ("start", "end") else v for k, v in params.items()}
             return self.build(
                 endpoint, {**compact, "article": str(compact.get("article", "")).replace(" ", "_")}
@@ -83,12 +85,13 @@ class WikipediaSource(HttpSource):
     async def _redirect(
         self, endpoint: Endpoint, params: Mapping[str, Any], title: str, newest: Mapping[str, Any]
     ) -> str | None:
-        """Where a page led at the asked time, or None where it was a page of its own."""
+        """The title that a page redirected to at the asked time, or None if it was no redirect."""
         wanted = params.get("rvstart")
         if _content(newest) is None:
             start = {"rvstart": str(wanted)} if wanted else {}
             newest = await self._edit(endpoint, title, rvprop="timestamp|content", rvslots="main", **start)
         saved, text = parse_instant(str(newest.get("timestamp")), _UTC), _content(newest)
+        # checked here too, though rvstart asked for it: what a redirect says is followed before any policy sees a row
         limit = parse_instant(str(wanted), _UTC)
         # a later revision, should one come, must not say where the title led then
         if not isinstance(text, str) or (wanted and (saved is None or limit is None or saved > limit)):
@@ -97,7 +100,7 @@ class WikipediaSource(HttpSource):
         return _spaced(match[1]) if match else None
 
     async def _moved_to(self, endpoint: Endpoint, title: str) -> str | None:
-        """The title a page was moved to, where the move is the first edit under the old one."""
+        """The title that a page was moved to, or None. A move is told from the first edit under the old title."""
         comment = (await self._edit(endpoint, title, rvprop="comment", rvdir="newer")).get("comment")
         match = _MOVE.search(comment) if isinstance(comment, str) else None
         if match is None or _spaced(match[1]).lower() != _spaced(title).lower():
@@ -130,7 +133,7 @@ class WikipediaSource(HttpSource):
         return None
 
     def busy(self, response: HttpResponse) -> bool:
-        """A lagging database says so under status 200, with Retry-After."""
+        """Whether a response asks to come back later: a lagging database says so under status 200, with Retry-After."""
         return (
             response.status == 200
             and "mediawiki-api-error" in response.headers
@@ -138,7 +141,7 @@ class WikipediaSource(HttpSource):
         )
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """Errors come under status 200, with a code."""
+        """The error of a response: MediaWiki sends errors under status 200, with a code."""
         error = payload.get("error") if isinstance(payload, dict) else None
         if isinstance(error, dict):
             code = str(error.get("code"))

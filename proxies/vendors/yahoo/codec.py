@@ -7,10 +7,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proxies.asof.clock import NEW_YORK
 
+# seconds from a bar's start to its end. Where lengths differ it is the longest: a bar may count late, never early
 _BARS = {
     "1m": 60, "2m": 120, "5m": 300, "15m": 900, "30m": 1800, "60m": 3600, "90m": 5400, "1h": 3600,
     "1wk": 7 * 86400, "5d": 7 * 86400, "1mo": 31 * 86400, "3mo": 92 * 86400,
 }  # fmt: skip
+# the rest of the meta is of today: the last price, the year's range, the trading hours
 _META_FIELDS = (
     "currency",
     "symbol",
@@ -97,7 +99,7 @@ def pack_chart(data: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_actions(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Dividends and splits of Yahoo's chart, by kind and time."""
+    """Dividends and splits out of Yahoo's chart: an object by kind, each an object of events by time."""
     out: dict[str, Any] = {"dividends": {}, "splits": {}}
     if "chart" not in payload:
         return {kind: payload.get(kind) or {} for kind in out}
@@ -139,7 +141,7 @@ def pack_fundamentals(data: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_grades(payload: Any, params: Mapping[str, Any]) -> Any:
-    """The rating changes, wherever the summary holds them."""
+    """The rating changes as rows; the summary holds them at one of two depths."""
     for result in (payload.get("quoteSummary") or {}).get("result") or []:
         payload = result
     payload = payload.get("upgradeDowngradeHistory") or payload

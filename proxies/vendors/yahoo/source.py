@@ -65,7 +65,7 @@ class YahooSource(HttpSource):
         return CurlTransport()
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer; the crumb is fetched where one is wanted."""
+        """The raw answer. Paths that want a crumb (a token bound to the cookie) get one first."""
         if endpoint.path in _CRUMBED and self._crumb is None:
             self._crumb = await self._new_crumb()
         return await super().fetch(endpoint, params)
@@ -76,8 +76,10 @@ class YahooSource(HttpSource):
                 HttpRequest(method="GET", url=f"{self.base('query1')}/v1/test/getcrumb", query={})
             )
         except SourceError:
+            # "" and not None: later calls go without a crumb and do not try the handshake again until a 401 resets it
             return ""
         text = response.body.decode("utf-8", "replace").strip()
+        # a page in HTML can come under status 200 too
         return text if response.status == 200 and len(text) < 40 and "<" not in text else ""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
@@ -110,7 +112,7 @@ class YahooSource(HttpSource):
         return request
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """Complaints come under the answer's own name, with a code; what they say may be of today."""
+        """The error of a complaint, found under the answer's own name. Its words may be of today and are not passed on."""
         if response.status == 401:
             self._crumb = None
             return SourceUnavailable("yfinance refuses its crumb: try again later")
