@@ -71,7 +71,7 @@ class Engine:
         await check_claim(statement, cutoff, settings, self._model)
 
     async def work(self, run_id: str, *, plan_only: bool = False) -> RunState:
-        """Bring a run as far as it goes and return its state.
+        """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
 
         Raises
         ------
