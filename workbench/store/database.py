@@ -186,6 +186,7 @@ class Store:
         ``guard`` is called inside the transaction with the run's events so far; what it raises refuses the event, so a
         check and the append that rests on it are one step, whoever else writes.
         """
+        # What has a column of its own is not repeated in the text; the import of a package refuses an event that does.
         data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
         with self.transaction() as db:
             if guard is not None:
@@ -231,6 +232,7 @@ class Store:
         for row in rows:
             if before is not None and row["seq"] >= before:
                 break
+            # The parsed content with sorted keys, not the stored text: an import that renumbers base_seq writes the text anew.
             content = orjson.loads(row["data"])
             holder = content.get("record") if row["kind"] == "scenario.recorded" else content
             if isinstance(holder, dict) and "base_seq" in holder:

@@ -172,6 +172,7 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[Finding]]:
         raise
     except EventUnreadable as error:  # its rows are ours, their order is not
         raise PackageRefused(f"its records do not make a run ({error})") from error
+    # Passed on as it is: the caller tells a package that was altered from one that never was a run.
     except StoreCorrupt:
         raise
     except Exception as error:
@@ -262,6 +263,8 @@ def _journal(path: Path, state: RunState) -> list[Finding]:
     for line in lines:
         _depth(line, path.name)
     name = f"{node}.{trial}.{attempt}"
+    # A chain of hashes holds under any file name: only the first line says whose journal it is. Without this, one
+    # leaf's journal could stand in for another's.
     if not lines or lines[0]["kind"] != "open" or lines[0].get("name") != name:
         return [_altered(f"{path.name}: it is another session's journal", "chain", node, trial)]
     metadata = lines[0].get("metadata")

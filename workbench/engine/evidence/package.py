@@ -106,6 +106,7 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: b
         return import_package(store, path, anyway=anyway)
     try:
         # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
+        # utf-8-sig drops the byte order mark with which spreadsheets begin a CSV file.
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
@@ -254,6 +255,7 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
             if findings and not anyway:
                 raise PackageAltered(path, findings)
             lines = tuple(finding.line() for finding in findings)
+            # The last event before the move: a signature is later checked over the log before it (`signature_fault`).
             own.append(
                 run_id,
                 ev.RunImported(package=digest, anyway=bool(findings), differing=lines, signature=signature),

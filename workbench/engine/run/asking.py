@@ -63,6 +63,7 @@ class ModelGateway:
         self.ledger.record(address, request, digest, reply)
         self.calls += 1
         self.budget.add(reply)
+        # A model that answers without waiting would otherwise never let another leaf run. A cancellation may come here.
         await asyncio.sleep(0)
         return reply
 

@@ -105,6 +105,8 @@ class Engine:
                 )
                 return recorder.state
             await asyncio.sleep(0)
+            # The pauses around this let other tasks run between two stretches of synchronous work on the log: a run of a
+            # thousand leaves must not hold the event loop for long (benchmarks/engine_scale.py measures it).
             level = await self._seal(recorder)
             await asyncio.sleep(0)
             leaves = LeafGrounding(

@@ -137,6 +137,7 @@ class LeafGrounding:
                 # One slot for the attempt and its check, as both may hold a kernel; it is free again between two attempts.
                 outcome = await self._attempt(node, trial, attempt)
                 if isinstance(outcome, Grounding):
+                    # In a thread, as a journal may be long; the session is closed by now, so no cell follows this head.
                     head = await asyncio.to_thread(self._journal_head, node, trial, attempt)
                     self._record_grounding(node, trial, attempt, outcome, head)
                     await self._check(node, trial, outcome.evidence)

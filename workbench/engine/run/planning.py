@@ -74,7 +74,7 @@ class Planning:
 
         state = self._recorder.state
         # The attempt counts the failures of the claim itself: they alone end the planning, and the next sitting asks anew.
-        # Analyses of leaves move to it with them.
+        # Further analyses of leaves use the same number.
         ask = self._gateway.asker(
             run=state.run_id, node=node, trial=0, attempt=1 + len(state.failures.get("P0", ()))
         )

@@ -117,4 +117,5 @@ def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
             pending.extend(reversed(error.exceptions))
         else:
             flat.append(error)
+    # min() returns the first of equals, so among errors of one kind the order raised decides.
     return min(flat, key=lambda error: not isinstance(error, WorkbenchError))
