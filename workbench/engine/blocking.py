@@ -37,11 +37,13 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
     try:
         return outcome.result()
     except KeyboardInterrupt:
+        # Ctrl-C may come before the loop runs: `started` is waited for, since there is no task to cancel until then.
         if not outcome.done():
             loop, task = started.result()
             loop.call_soon_threadsafe(task.cancel)
         raise
     finally:
+        # Also after Ctrl-C: the caller gets control back only when kernels and connections are closed.
         thread.join()
 
 

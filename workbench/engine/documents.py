@@ -46,7 +46,7 @@ def show(store: Store, run_id: str) -> dict[str, Any]:
 
 
 def sensitivity(state: RunState) -> list[dict[str, Any]]:
-    """Return what each leaf does to the root, the widest swing first: ``workbench sensitivity``."""
+    """Return the effect of each leaf on the root, the widest swing first: ``workbench sensitivity``."""
     from workbench.engine.tree_documents import sensitivity_rows
 
     require_grounded(state)
@@ -69,7 +69,7 @@ def scenarios(state: RunState, names: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def coherence(store: Store, runs: Sequence[str], exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
-    """Return what the roots of several runs say against each other: ``workbench coherence``."""
+    """Return where the root probabilities of several runs contradict each other: ``workbench coherence``."""
     from workbench.engine.whatif.coherence import check_runs
 
     return check_runs(store, runs, exclusive)
@@ -81,6 +81,7 @@ def decision(states: Sequence[RunState], threshold: float | None = None) -> dict
     One run stands against its negation. Of two options the first is taken when it is above the threshold (that of the first
     run's preset unless given); of more, the likeliest. Raises ``UsageError`` for a run whose root has no probability.
     """
+    # Imported inside the functions of this file, so that a command loads only what its own document needs.
     from workbench.synthesis.coherence.options import analyzed_options, decide, option_probabilities
 
     for state in states:
@@ -130,7 +131,7 @@ async def refits(
 
 
 def audit(store: Store, run_id: str) -> dict[str, Any]:
-    """Return what a run's own records say of its claims: ``workbench audit``."""
+    """Return the checks of a run against its own records, each ``ok``, ``warn`` or ``bad``: ``workbench audit``."""
     from workbench.engine.evidence.audit import audit_run
 
     return audit_run(store, run_id)
@@ -198,6 +199,7 @@ async def call(
     instant = Cutoff.parse(cutoff)
     broker = open_broker(proxy_settings(environ, store.home))
     ledger = ApiLedger(store)
+    # A new step for each call, so a person always gets a fresh answer and never one from the ledger.
     address = Address(
         run="call", node="-", trial=0, attempt=0, stage="call", step=ledger.count("call"), retry=0
     )

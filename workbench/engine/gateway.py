@@ -7,7 +7,7 @@ from workbench.store import ModelLedger, Store
 
 
 def open_gateway(store: Store, state: RunState) -> ModelGateway:
-    """Return the gateway to the run's own model; raises ``UsageError`` where an imported run names somebody's server."""
+    """Return the gateway to the run's own model; raises ``UsageError`` if an imported run names a server of its sender's."""
     state.require_own_server()
     model = open_model(state.settings.model, api_base=state.settings.api_base)
     ledger = ModelLedger(store)

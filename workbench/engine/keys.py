@@ -40,6 +40,8 @@ def new_key() -> str:
     path = key_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        # O_EXCL never replaces a key, not even one that another process makes at this moment; and the mode is set as the
+        # file is created, so there is no instant at which others can open it.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         raise UsageError(f"there is a signing key already: {path}; move it away to make another") from None
@@ -66,6 +68,7 @@ def signing_key() -> "Ed25519PrivateKey":
     path = key_path()
     try:
         with open(path, "rb") as file:
+            # Of the open file, not of the path: the path may name another file by the time that its mode is asked for.
             status = os.fstat(file.fileno())
             secret = file.read(_LARGEST)
     except FileNotFoundError:
@@ -107,6 +110,7 @@ def public_key_of(key: "Ed25519PrivateKey") -> str:
 
 def check_public_key(text: str) -> str:
     """Return a public key as one line without its comment; raises ``UsageError`` for anything else."""
+    # OpenSSH puts a comment, often user@host, in third place; it belongs neither into a package nor on a screen.
     line = " ".join(text.split()[:2])
     if PUBLIC_KEY.fullmatch(line) is None:
         raise UsageError(

@@ -48,6 +48,7 @@ def sensitivity_report(
     spread = None
     moments = trial_moments(trials or {})
     if moments and tree.root.p is not None:
+        # No distribution on [0, 1] with mean p has a variance above p(1 - p). Trials pooled in logit space can break that.
         usable = {
             leaf: v for leaf, v in moments.items() if (p := tree[leaf].p) is not None and v <= p * (1 - p)
         }

@@ -109,7 +109,7 @@ def load_run(home: Path, run_id: str) -> RunView:
 
 
 def view(store: Store, run_id: str) -> RunView:
-    """Return a run of an open store."""
+    """Return the view of a run from a store that is open already."""
     models = ModelLedger(store)
     return RunView(
         state=load_state(store, run_id),

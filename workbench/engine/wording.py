@@ -32,6 +32,7 @@ def equation_with_values(tree: Tree, node: NodeId) -> str | None:
     rule = tree[node].rule
     if rule is None:
         return None
+    # Whole ids by one pattern: replacing text by text would find P2.1 inside P2.10 too.
     children = set(tree[node].children)
 
     def with_value(match: re.Match[str]) -> str:

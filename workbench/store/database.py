@@ -65,6 +65,8 @@ class Store:
         self._path = home / "workbench.db"
         with ExitStack() as undo:
             with self._clear_errors(opening=True):
+                # isolation_level=None: Python's module would otherwise begin transactions of its own beside those of
+                # transaction(). The thread check is off because the lock above lets only one thread in at a time.
                 self._db = sqlite3.connect(
                     self._path, timeout=30, check_same_thread=False, isolation_level=None
                 )
@@ -81,6 +83,7 @@ class Store:
         with self.transaction() as db:
             empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             runs = self.home / "runs"
+            # The database was lost, its runs' files were not. A new database here would pass for an empty home.
             if empty and runs.is_dir() and any(runs.iterdir()):
                 raise StoreCorrupt(
                     f"{self._path} is empty, but {runs} holds runs: put the database's backup back, or move"
@@ -100,6 +103,7 @@ class Store:
             code = (
                 getattr(error, "sqlite_errorcode", 0) & 0xFF
             )  # the extended codes keep the kind in the low byte
+            # A missing table or column has only SQLite's general error code, so the text has to tell.
             missing = isinstance(error, sqlite3.OperationalError) and str(error).startswith("no such ")
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or missing:
                 raise StoreCorrupt(
@@ -117,12 +121,14 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in one write transaction, committed at its end or not at all.
+        """Run the block in one write transaction: committed at its end, rolled back if it raises.
 
-        A block inside another is a part of it: what it wrote is taken back where it fails, and committed with the outer one.
+        A block inside another is a part of it: its writes are undone if it raises, and committed with the outer block.
         """
         with self._lock:
             part = self._db.in_transaction
+            # IMMEDIATE takes the write lock at once and waits for it up to the timeout. A plain BEGIN that reads first, as
+            # append() with a guard does, fails at its first write without any waiting if another process wrote in between.
             self._db.execute("SAVEPOINT part" if part else "BEGIN IMMEDIATE")
             with ExitStack() as undo:  # Ctrl-C too must not leave half of it
                 undo.callback(self._roll_back, part)
@@ -133,14 +139,16 @@ class Store:
 
     def _roll_back(self, part: bool) -> None:
         if self._db.in_transaction:  # a full disk makes SQLite end it by itself
+            # ROLLBACK TO leaves the savepoint itself open: without the RELEASE the next one would nest inside it.
             for statement in ("ROLLBACK TO part", "RELEASE part") if part else ("ROLLBACK",):
                 self._db.execute(statement)
 
     def query(self, sql: str, parameters: tuple[object, ...] = ()) -> list[sqlite3.Row]:
-        """Return all rows of a read; for the classes of this room, which hold all SQL."""
+        """Return all rows of a SELECT. For the modules beside this one: no other part of ``workbench`` has SQL."""
         with self._lock, self._clear_errors():
             cursor = self._db.execute(sql, parameters)
             cursor.row_factory = sqlite3.Row
+            # Read whole while the lock is held: all threads share this one connection.
             return cursor.fetchall()
 
     # -- bodies
@@ -159,6 +167,7 @@ class Store:
         if not rows:
             raise StoreCorrupt(f"no body is filed under {digest}")
         raw: bytes = rows[0]["data"]
+        # Hashed at every read: the ledgers replay what lies here, and a file on disk can be edited.
         if sha256_of(raw) != digest:
             raise StoreCorrupt(f"the body filed under {digest} was altered")
         return raw
@@ -177,6 +186,7 @@ class Store:
         ``guard`` is called inside the transaction with the run's events so far; what it raises refuses the event, so a
         check and the append that rests on it are one step, whoever else writes.
         """
+        # What has a column of its own is not repeated in the text; the import of a package refuses an event that does.
         data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
         with self.transaction() as db:
             if guard is not None:
@@ -206,6 +216,7 @@ class Store:
         """
         # by number, not by time: the clock of a machine may go back
         rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after))
+        # After a number, no rows means that nothing new has happened; from the start, that the run does not exist.
         if not rows and after == 0:
             raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
         return [_stored_event(row) for row in rows]
@@ -221,6 +232,7 @@ class Store:
         for row in rows:
             if before is not None and row["seq"] >= before:
                 break
+            # The parsed content with sorted keys, not the stored text: an import that renumbers base_seq writes the text anew.
             content = orjson.loads(row["data"])
             holder = content.get("record") if row["kind"] == "scenario.recorded" else content
             if isinstance(holder, dict) and "base_seq" in holder:
@@ -291,6 +303,7 @@ def _stored_event(row: sqlite3.Row) -> StoredEvent:
     name = f"event {row['seq']} of run {row['run_id']}"
     try:
         content = orjson.loads(row["data"])
+        # The columns win: queries select by them, so the text must not be able to say something else.
         data = content | {"kind": row["kind"], "node": row["node"], "trial": row["trial"]}
         event = parse_event(upcast(data, row["v"], name=name))
     except (

@@ -56,6 +56,8 @@ class ModelLedger:
         document["messages"] = [
             self._store.put_body(orjson.dumps(message)) for message in document["messages"]
         ]
+        # Bodies before the row that names them: a process killed in between leaves a body that nobody names, which is
+        # harmless, and never a row without its body.
         request_body = self._store.put_body(orjson.dumps(document))
         reply_body = self._store.put_body(orjson.dumps(reply_to_json(reply)))
         with self._store.transaction() as db:
@@ -83,6 +85,8 @@ class ModelLedger:
         The sensitivity report prices the next trial with it. A leaf with a call of unknown price is left out.
         """
         rows = self._store.query(
+            # count(cost_usd) leaves out unknown prices, and so does sum(): without the comparison of the two counts a part
+            # would pass for the whole. Trial 0 is the synthesizer's and the analyzer's.
             "SELECT node, count(*) AS n, count(cost_usd) AS priced, sum(cost_usd) AS total, count(DISTINCT trial) AS trials"
             " FROM model_calls WHERE run_id = ? AND trial >= 1 GROUP BY node",
             (run_id,),
@@ -175,6 +179,7 @@ class ApiLedger:
         rows = self._store.query(
             "SELECT DISTINCT meta FROM api_calls WHERE run_id = ? AND answer IS NOT NULL", (run_id,)
         )
+        # The hash is in the meta, so a run over large answers writes its manifest without loading one of them.
         notes = (orjson.loads(row["meta"]) for row in rows)
         return {note["content_hash"] for note in notes if "content_hash" in note}
 

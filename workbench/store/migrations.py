@@ -56,6 +56,7 @@ def migrate(db: sqlite3.Connection) -> None:
     version = database_version(db)
     require_known(version)
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    # Version 0 is every other program's default too, so the number alone does not say whose database it is.
     if tables and not tables & {*COLUMNS, "bodies"}:
         raise StoreCorrupt("the database is another program's: it holds no runs")
     if version == SCHEMA_VERSION:

@@ -10,6 +10,8 @@ from contextlib import closing
 #: ``PRAGMA user_version`` of a database that this workbench writes.
 SCHEMA_VERSION = 1
 
+# SQLite keeps the text of each CREATE as it stands here and the import of a package compares it letter by letter
+# (`schema_objects`): after a change of white space alone, every older package would be refused.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,6 +93,7 @@ def schema_objects(db: sqlite3.Connection) -> SchemaObjects:
 
 def own_schema() -> SchemaObjects:
     """Return `schema_objects` of a new store, for comparison with a stranger's."""
+    # Made by SQLite rather than listed: its own tables, such as that of AUTOINCREMENT, are in it too.
     with closing(sqlite3.connect(":memory:")) as db:
         create_tables(db)
         return schema_objects(db)

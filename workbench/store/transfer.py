@@ -38,7 +38,7 @@ _OPTIONAL = {
 }
 _BODIES = ("request", "reply", "answer")
 
-#: Called with a table's name and a row of it before the row is taken; raises ``PackageRefused`` where its meaning is none.
+#: Called with a table's name and a row of it before the row is taken; raises ``PackageRefused`` if it means nothing.
 RowCheck = Callable[[str, dict[str, Any]], None]
 
 
@@ -60,6 +60,8 @@ def copy_foreign_run(source: Path, store: Store, check: RowCheck) -> ForeignRun:
     with open(source, "rb") as file:
         if file.read(16) != b"SQLite format 3\0":
             raise PackageRefused("its run.db is not a database of runs")
+    # immutable: SQLite neither locks the file nor looks for a journal beside it, so only these bytes are read. It also
+    # lets a file in WAL mode be opened read-only where its side files are missing, as they are in a package.
     address = f"file:{quote(str(source))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as db:
@@ -68,11 +70,13 @@ def copy_foreign_run(source: Path, store: Store, check: RowCheck) -> ForeignRun:
             for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
                 db.execute(f"PRAGMA {pragma}")
             try:
+                # The version before the schema: a newer workbench's tables differ too, and its user should hear why.
                 require_known(database_version(db), "its run.db")
             except StoreTooNew as error:
                 raise PackageRefused(str(error)) from None
             if schema_objects(db) != own_schema():
                 raise PackageRefused("its run.db does not have the tables of a run and nothing else")
+            # Only after the schema: the check evaluates constraints and index expressions, which must be ours.
             if db.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
                 raise PackageRefused("its run.db is damaged")
             return _copy_rows(db, store, check)
@@ -102,6 +106,7 @@ def _copy_rows(source: sqlite3.Connection, store: Store, check: RowCheck) -> For
 
     with store.transaction() as db:
         for table, most in _MAX_ROWS.items():
+            # Counted before a row is copied: a table of a billion rows is refused without filling the disk.
             if source.execute(f"SELECT count(*) FROM {table}").fetchone()[0] > most:
                 raise PackageRefused(f"its {table} have more than {most} rows")
             _insert_rows(db, table, checked_rows(table))
@@ -117,6 +122,7 @@ def _check_values(table: str, values: dict[str, Any], run_id: str) -> None:
         if value is None and name in _OPTIONAL[table]:
             continue
         if name in _INTS:
+            # The columns of a database that a stranger made are not trusted to be of their declared type.
             good = type(value) is int and 0 <= value <= _MAX_INT
         elif name in _FLOATS:
             good = isinstance(value, float) and math.isfinite(value) and 0 <= value <= _MAX_FLOAT
@@ -141,6 +147,7 @@ def _copy_bodies(
     pending, seen, whole = [*needed, *mentioned], set(), True
     # a request names the messages it is made of, so what it names is looked up too
     while pending:
+        # A list and not recursion: a chain of bodies that name each other may be as long as a stranger likes.
         digest = pending.pop()
         if digest in seen:
             continue
@@ -188,6 +195,7 @@ def _insert_rows(db: sqlite3.Connection, table: str, rows: Iterator[dict[str, An
         if table == "events":
             values = values | {"data": _renumbered(values, numbers)}
         number = insert_row(db, table, [values[name] for name in COLUMNS[table]])
+        # Rows come in order and an event rests on an earlier one, so its new number is known by then.
         numbers[values[ORDER[table]]] = number
 
 
@@ -207,12 +215,16 @@ def _renumbered(values: dict[str, Any], numbers: dict[object, int]) -> str:
 
 def copy_run_into(store: Store, run_id: str, into: Path) -> Path:
     """Copy one run's rows, and the bodies they name, into a new database; return its path, for a package."""
+    # A new database instead of a copy of the home's file: its schema is today's to the letter, whichever migrations
+    # the home went through (an ALTER TABLE leaves another text), and it holds no other run's rows.
     Store(into).close()
     target = into / "workbench.db"
     with closing(sqlite3.connect(target, isolation_level=None)) as db:
         db.execute("ATTACH ? AS source", (str(store.home / "workbench.db"),))
+        # One transaction reads one snapshot: a run that goes on meanwhile is exported as of one instant.
         db.execute("BEGIN")
         for table, columns in COLUMNS.items():
+            # Events keep their numbers, which base_seq of other events names; nothing names a ledger row's number.
             names = ", ".join(("seq", *columns) if table == "events" else columns)
             db.execute(
                 f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table} WHERE run_id = ?",
@@ -223,6 +235,7 @@ def copy_run_into(store: Store, run_id: str, into: Path) -> Path:
                 f"INSERT OR IGNORE INTO bodies SELECT * FROM source.bodies WHERE hash IN (SELECT {role} FROM {table})"
             )
         mentioned: set[str] = set()
+        # A request names its messages by hash, and an event its tree and reports; replies and answers name no body.
         texts = "SELECT data FROM events UNION ALL SELECT CAST(data AS TEXT) FROM bodies WHERE hash IN (SELECT request FROM model_calls)"
         for (data,) in db.execute(texts):
             mentioned.update(part[: 7 + 64] for part in data.split('"') if part.startswith("sha256:"))
@@ -231,4 +244,5 @@ def copy_run_into(store: Store, run_id: str, into: Path) -> Path:
             [(digest,) for digest in mentioned],
         )
         db.execute("COMMIT")
+    # Closing the last connection has moved the WAL into the file, so the one file is the whole database.
     return target

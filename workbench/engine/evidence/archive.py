@@ -39,6 +39,7 @@ _FOLDERS = ("run/", "run/proofs/", "run/sessions/")
 _LARGEST = {"json": 50_000_000, "html": 500_000_000, "ipynb": 200_000_000, "jsonl": 500_000_000}
 #: What zipfile raises for an archive that is none, or that says one thing and holds another.
 _BROKEN = (
+    # RuntimeError is zipfile's for an encrypted member, NotImplementedError for a way of packing it does not know.
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     OverflowError, KeyError, UnicodeError,
 )  # fmt: skip
@@ -89,6 +90,7 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         shown = repr(name[:80])
+        # zipfile cuts a name at its first NUL byte; other programs that look into the package would see another name.
         if member.orig_filename != name:
             raise PackageRefused(f"the package has a member whose name is cut short: {shown}")
         if name in seen:
@@ -102,6 +104,7 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
             )
         if member.flag_bits & 0x1:
             raise PackageRefused(f"{shown} in the package is encrypted")
+        # The upper half is the Unix mode; its file type is 0 if the member was written from memory or not on Unix.
         kind = stat.S_IFMT(member.external_attr >> 16)
         if kind not in (0, stat.S_IFDIR if name.endswith("/") else stat.S_IFREG):
             raise PackageRefused(f"{shown} in the package is a link or a special file")
@@ -120,6 +123,8 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
     for member in sorted(members, key=lambda member: member.header_offset):
         if member.header_offset < end:
             raise PackageRefused(f"{member.filename!r:.80} overlaps another member of the package")
+        # 30 bytes are the fixed part of a local header. The name and extra field after it are not counted, so the bound is
+        # low: an honest archive never fails here.
         end = member.header_offset + 30 + member.compress_size
 
 
@@ -131,6 +136,7 @@ def _largest(name: str) -> int:
 
 def _extract(package: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> str:
     place.parent.mkdir(parents=True, exist_ok=True)
+    # x: a file that is there already is never written over, and a link never followed.
     with open(place, "xb") as target:
         return _digest(package, member, target)
 

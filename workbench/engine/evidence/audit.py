@@ -82,6 +82,7 @@ def _bodies(store: Store, run_id: str) -> Check:
 
 def _cutoffs(state: RunState, rows: list[LedgerRow]) -> Check:
     pinned = datetime.fromisoformat(state.cutoff_instant.replace("Z", "+00:00"))
+    # A cutoff that cannot be read counts as late: the check must not pass on what it does not understand.
     late = [row for row in rows if _instant(row.cutoff) is None or (_instant(row.cutoff) or pinned) > pinned]
     if late:
         return Check(
@@ -106,6 +107,7 @@ def _dates(state: RunState, rows: list[LedgerRow]) -> Check:
     late: Counter[str] = Counter()
     seen = 0
     for row in rows:
+        # Only a warning below: what was announced before the cutoff may well be dated after it.
         for day in _days(row.answer.data if row.answer else None):
             seen += 1
             if day > last:
@@ -212,6 +214,7 @@ def _proofs(store: Store, state: RunState) -> Check:
     folder = store.folder(state.run_id) / "proofs"
     grounded = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded"]
     missing = [leaf for leaf in grounded if not (folder / f"{leaf}.ipynb").is_file()]
+    # A tree that was imported as JSON or CSV has values without trials: nothing was proved, so nothing is missing.
     if missing and any(key[0] in missing for key in state.trials):
         return Check(name="proof notebooks", verdict="bad", found=f"missing: {', '.join(missing)}")
     return Check(

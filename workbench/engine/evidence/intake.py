@@ -53,6 +53,7 @@ class Finding:
     def line(self) -> str:
         """Return it on one line; what a stranger wrote in it cannot steer a terminal."""
         text = f"{self.node or '-'} {self.check} {self.cell or ''}: {self.what}"
+        # isprintable() is false of control characters and of invisible ones that turn the direction of writing around.
         return "".join(char if char.isprintable() else "?" for char in text)[:300]
 
 
@@ -86,6 +87,8 @@ def _check_row(table: str, values: dict[str, Any]) -> None:
 
 def _event(values: dict[str, Any]) -> None:
     data = _json(values["data"], "an event")
+    # The log keeps these in columns of their own, and the columns win when an event is read: a second value inside the
+    # text would be looked at by nobody.
     if {"kind", "node", "trial"} & data.keys():
         raise PackageRefused("an event says its place twice")
     place = {name: values[name] for name in ("kind", "node", "trial")}
@@ -169,6 +172,7 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[Finding]]:
         raise
     except EventUnreadable as error:  # its rows are ours, their order is not
         raise PackageRefused(f"its records do not make a run ({error})") from error
+    # Passed on as it is: the caller tells a package that was altered from one that never was a run.
     except StoreCorrupt:
         raise
     except Exception as error:
@@ -259,6 +263,8 @@ def _journal(path: Path, state: RunState) -> list[Finding]:
     for line in lines:
         _depth(line, path.name)
     name = f"{node}.{trial}.{attempt}"
+    # A chain of hashes holds under any file name: only the first line says whose journal it is. Without this, one
+    # leaf's journal could stand in for another's.
     if not lines or lines[0]["kind"] != "open" or lines[0].get("name") != name:
         return [_altered(f"{path.name}: it is another session's journal", "chain", node, trial)]
     metadata = lines[0].get("metadata")
@@ -301,6 +307,7 @@ def _json(data: str | bytes, what: str, *, kind: Callable[..., Any] | type = dic
 
 
 def _depth(content: Any, what: str) -> None:
+    # Level by level and not by recursion, which would fail on just the values that this is to refuse.
     level, pending = 0, [content]
     while pending:
         level += 1

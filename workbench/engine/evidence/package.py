@@ -106,6 +106,7 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: b
         return import_package(store, path, anyway=anyway)
     try:
         # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
+        # utf-8-sig drops the byte order mark with which spreadsheets begin a CSV file.
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
@@ -162,6 +163,8 @@ def _notebook(store: Store, state: RunState) -> str:
         title = f"## {leaf}: {state.tree[leaf].statement}"
         book.cells.append(nbformat.v4.new_markdown_cell(title))  # type: ignore[no-untyped-call]
         for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
+            # Ids must differ within a notebook, and cells of two proofs may share theirs. nbformat takes 1 to 64
+            # letters, digits, - and _, so the dots of a proposition's id are replaced.
             cell.id = f"{leaf.replace('.', '-')}-{cell.id}"[:64]
             book.cells.append(cell)
     nbformat.validate(book)
@@ -191,6 +194,7 @@ def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> byte
             if path.is_file() and not path.is_symlink() and is_member(name):
                 add(f"run/{name}", path.read_bytes(), path)
         if key is not None:
+            # Over the rows that are in the package: the home's log may have grown since they were copied.
             with closing(Store(Path(temporary), durable=False)) as packed:
                 package.writestr(SIGNATURE, sign_package(packed, state.run_id, hashes, key))
     return memory.getvalue()
@@ -219,6 +223,7 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
     """
     _sweep(store.home)
     digest = sha256_of_file(path)
+    # In the home, not in /tmp: a rename is one step only within one file system.
     with tempfile.TemporaryDirectory(dir=store.home, prefix=_TEMPORARY) as name:
         temporary = Path(name)
         hashes, member = unpack(path, temporary, "files")
@@ -250,6 +255,7 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
             if findings and not anyway:
                 raise PackageAltered(path, findings)
             lines = tuple(finding.line() for finding in findings)
+            # The last event before the move: a signature is later checked over the log before it (`signature_fault`).
             own.append(
                 run_id,
                 ev.RunImported(package=digest, anyway=bool(findings), differing=lines, signature=signature),
@@ -272,6 +278,8 @@ def _move_in(own: Store, store: Store, run_id: str) -> None:
         with store.transaction():
             if run_id in store.run_ids():  # another process took it in meanwhile
                 raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+            # Rows, then files, then the commit at the end of the block. If the commit fails the rename is undone; a
+            # commit could not be undone if the rename failed after it.
             take_run(store, own)
             source.rename(target)
             undo.callback(target.rename, source)  # until the rows are committed

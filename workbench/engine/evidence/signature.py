@@ -46,7 +46,7 @@ def sign_package(store: Store, run_id: str, members: Mapping[str, str], key: "Ed
 
 
 def read_signature(member: bytes, members: Mapping[str, str]) -> ev.PackageSignature:
-    """Return the signature in a member, not yet checked; raises ``PackageRefused`` for what is none."""
+    """Return the signature in a member, not yet checked; raises ``PackageRefused`` if it is malformed."""
     try:
         read = _Member.model_validate_json(member)
     except ValidationError:
@@ -67,6 +67,7 @@ def signature_fault(
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     signed = _statement(run_id, store.log_head(run_id, before=before), signature.members)
+    # OpenSSH's blob is the type and the key, each after its length: the key itself is the last 32 bytes.
     key = base64.b64decode(signature.key.split()[1])[-32:]
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature.signature), signed)

@@ -169,6 +169,8 @@ async def verify_trial(
             conclusion=conclusion,
             isolation=isolation,
             limits=limits,
+            # With other versions than the run had, what differs in the re-run is advisory. A run without a manifest cannot
+            # claim that, so its differences count in full.
             same_packages=_packages_of(store, state) in (None, packages()),
         )
 
@@ -214,6 +216,7 @@ def _anchored(store: Store, state: RunState, node: NodeId, trial: int) -> bool |
 
 
 def _journal(store: Store, state: RunState, node: NodeId, trial: int) -> Path:
+    # Each attempt has a journal of its own; the newest attempt of a concluded trial is the one that concluded.
     name = journal_name(node, trial, state.trial(node, trial).attempt)
     return store.folder(state.run_id) / "sessions" / name
 

@@ -25,7 +25,7 @@ class Budget:
             raise BudgetStop(f"the budget of ${self.limit:g} is used up (${self.spent:.4f} spent)")
 
     def add(self, reply: ModelReply) -> None:
-        """Count a reply that was paid for."""
+        """Add the price of a reply; raises ``BudgetStop`` if there is a limit and the price is unknown."""
         if reply.cost_usd is not None:
             self.spent += reply.cost_usd
         elif self.limit is not None:
@@ -54,12 +54,16 @@ class ModelGateway:
         recorded = self.ledger.recall(address, digest)
         if recorded is not None:
             return recorded
+        # After the ledger, so a resumed run replays what it paid for even with the budget used up. Leaves side by side may
+        # all pass here before one of them is charged: a limit can be overrun by the requests that are under way.
         self.budget.check()
         reply = await self.model.complete(request)
         # The reply is paid for: no cancellation may come between it and the ledger.
+        # Recorded before it is charged: add() may stop the run, and the reply must be on the ledger by then.
         self.ledger.record(address, request, digest, reply)
         self.calls += 1
         self.budget.add(reply)
+        # A model that answers without waiting would otherwise never let another leaf run. A cancellation may come here.
         await asyncio.sleep(0)
         return reply
 

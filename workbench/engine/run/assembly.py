@@ -42,6 +42,7 @@ async def open_engine(
     model : Model, optional
         Instead of the one ``settings`` name.
     """
+    # Before anything is opened: a part that is missing leaves no broker and no kernels to close.
     settings.require_installed()
     settings_of_broker = replace(
         proxy_settings(environ, store.home),

@@ -71,7 +71,7 @@ class Engine:
         await check_claim(statement, cutoff, settings, self._model)
 
     async def work(self, run_id: str, *, plan_only: bool = False) -> RunState:
-        """Bring a run as far as it goes and return its state.
+        """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
 
         Raises
         ------
@@ -105,6 +105,8 @@ class Engine:
                 )
                 return recorder.state
             await asyncio.sleep(0)
+            # The pauses around this let other tasks run between two stretches of synchronous work on the log: a run of a
+            # thousand leaves must not hold the event loop for long (benchmarks/engine_scale.py measures it).
             level = await self._seal(recorder)
             await asyncio.sleep(0)
             leaves = LeafGrounding(

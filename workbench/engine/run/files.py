@@ -36,6 +36,7 @@ class RunFiles:
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
+        # So the first change is written at once, also by a clock that starts at 0.
         self._written = -_TREE_EVERY
 
     def follow(self, state: RunState, event: ev.Event) -> None:
@@ -58,7 +59,7 @@ def _without_reports(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_manifest(store: Store, state: RunState) -> dict[str, Any]:
-    """Return what ran, with what, at what price."""
+    """Return the manifest of a run: its settings, cutoff, status, calls, cost and the hashes of the data it read."""
     models, data = ModelLedger(store), ApiLedger(store)
     return manifest(
         run_id=state.run_id,

@@ -94,7 +94,10 @@ class LeafGrounding:
         self._slots = asyncio.Semaphore(recorder.state.settings.concurrency)
 
     async def leaf(self, node: NodeId) -> bool:
-        """Bring a leaf to its pooled belief; True when all its trials concluded. Failures are on the log, not raised."""
+        """Run the trials of a leaf and record its pooled belief; called once per leaf by ``TreeGrounding``.
+
+        Returns False if a trial failed for good: the reason is on the log, nothing is raised, other leaves go on.
+        """
         trials = range(1, self._recorder.state.settings.trials + 1)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._trial(node, trial), name=f"{node}.{trial}") for trial in trials]
@@ -125,12 +128,16 @@ class LeafGrounding:
                 evidence = stored_evidence(self._recorder.store, self._recorder.state, node, trial)
                 await self._check(node, trial, evidence)
             return True
+        # An attempt that a kill cut off goes on under its own number: its replies and data calls are found in the ledgers at
+        # the same addresses and are not paid for again. The bound below counts from here, so each sitting has all its tries.
         attempt = begun.attempt if begun.open else begun.attempt + 1
         last = attempt + self._recorder.state.settings.max_proof_retries - 1
         while True:
             async with self._slots:
+                # One slot for the attempt and its check, as both may hold a kernel; it is free again between two attempts.
                 outcome = await self._attempt(node, trial, attempt)
                 if isinstance(outcome, Grounding):
+                    # In a thread, as a journal may be long; the session is closed by now, so no cell follows this head.
                     head = await asyncio.to_thread(self._journal_head, node, trial, attempt)
                     self._record_grounding(node, trial, attempt, outcome, head)
                     await self._check(node, trial, outcome.evidence)
@@ -180,7 +187,7 @@ class LeafGrounding:
         return self._readable(outcome)
 
     def _readable(self, outcome: Grounding | GroundingFailure) -> Grounding | GroundingFailure:
-        """Return the outcome, or a failure where its evidence could not be read back from the log, which is for ever."""
+        """Return the outcome, or a failure if its evidence cannot be read back: on an append-only log it would stay so."""
         if isinstance(outcome, Grounding):
             try:
                 evidence = outcome.evidence
@@ -287,6 +294,7 @@ class _LazyNotebook:
 
     async def open(self) -> Session:
         """Return the session, started at the first call; raises ``KernelStartFailed``."""
+        # A grounder may ask twice at once; without the lock each would start a kernel and one would have no owner.
         async with self._lock:
             if self._session is None:
                 self._session = await self._sandbox.open(self._spec, self._caller.from_cell)
@@ -322,6 +330,7 @@ class _DataCalls:
 
 def pooled(values: list[float]) -> float:
     """Return what trials of a leaf count as: their logit mean; a single trial comes back unchanged, to the last bit."""
+    # The way through the logit and back changes the last bits of most values, and it clips 0 and 1.
     return values[0] if len(values) == 1 else float(pool_logit_mean([values])[0])
 
 

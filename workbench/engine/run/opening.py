@@ -70,6 +70,7 @@ async def check_claim(statement: str, cutoff: Cutoff, settings: RunSettings, mod
     Raises ``UsageError``.
     """
     text = check_statement(statement)
+    # Opened for what it raises as well: an unknown agent or a bad setting must show before the run exists.
     agents = Agents(settings)
     if isinstance(model, Preflight):
         await model.preflight(
@@ -93,6 +94,7 @@ def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings)
     Raises ``UsageError`` for an empty or overlong statement.
     """
     text = check_statement(statement)
+    # The time makes ids sort by age and easy to name by their beginning, the token keeps two of one second apart.
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     store.append(
         run_id,

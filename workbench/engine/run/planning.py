@@ -73,6 +73,8 @@ class Planning:
             await asyncio.sleep(0)
 
         state = self._recorder.state
+        # The attempt counts the failures of the claim itself: they alone end the planning, and the next sitting asks anew.
+        # Further analyses of leaves use the same number.
         ask = self._gateway.asker(
             run=state.run_id, node=node, trial=0, attempt=1 + len(state.failures.get("P0", ()))
         )

@@ -48,10 +48,12 @@ class Recorder:
         draft = self.state.copy()
         with self.store.transaction():
             complete = event() if callable(event) else event
+            # The number is only a guess here: runs of one home share a series. The log gives the real one below.
             apply(self.store, draft, StoredEvent(draft.seq + 1, draft.run_id, utc_now(), complete))
             if draft.missing != self.state.missing:
                 raise UnknownRule(draft.missing[-1])
             draft.seq = self.store.append(draft.run_id, complete)
+        # After the commit, in this order: whatever a listener shows, or a reader finds in a file, is already on disk.
         self.state = draft
         self._files.follow(draft, complete)
         self._listener(draft, StoredEvent(draft.seq, draft.run_id, utc_now(), complete))

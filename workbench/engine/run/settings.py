@@ -63,6 +63,7 @@ class RunSettings:
             raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
         if self.agent.max_leaves < 1:
             raise UsageError(f"max-leaves must be at least 1, not {self.agent.max_leaves}")
+        # Not `<= 0`: every comparison with NaN is false, and a budget of NaN would never be used up.
         if self.budget_usd is not None and not self.budget_usd > 0:
             raise UsageError(f"budget-usd must be above 0, not {self.budget_usd:g}")
         unknown = set(self.options) - {"analyzer", "grounder", "synthesizer"}

@@ -42,7 +42,7 @@ class TrialState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """That a run came out of a package, and how; every screen says so."""
+    """Where an imported run came from: the package, its signer, what differed. Every screen prints its `line`."""
 
     at_utc: str
     package: str
@@ -77,7 +77,7 @@ class Imported:
 
 @dataclass(slots=True)
 class RunState:
-    """A run as its events say. ``tree`` carries the beliefs and rules that are in so far."""
+    """All that is known of a run after its events. ``tree`` carries the beliefs and rules recorded so far."""
 
     run_id: str
     statement: str
@@ -99,7 +99,7 @@ class RunState:
     seq: int = 0
 
     def copy(self) -> "RunState":
-        """Return a state of its own: applying an event to it leaves this one as it is. Its parts are immutable."""
+        """Return a copy: applying an event to it leaves this one as it was. Immutable parts are shared."""
         return replace(
             self,
             trials=dict(self.trials),
@@ -175,12 +175,12 @@ _NOT_BEGUN = TrialState()
 
 
 def load_state(store: Store, run_id: str) -> RunState:
-    """Return the run as its events say; raises ``UnknownRun``."""
+    """Return the state of a stored run, folded from its log; raises ``UnknownRun``."""
     return fold(store, store.events(run_id))
 
 
 def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
-    """Apply events in order; the first must be ``run.started``."""
+    """Return the state after these events, in order; raises ``EventUnreadable`` unless the first is ``run.started``."""
     stream = iter(events)
     first = next(stream)
     if not isinstance(first.event, ev.RunStarted):
@@ -203,10 +203,11 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
 
 
 def apply(store: Store, state: RunState, stored: StoredEvent) -> None:
-    """Move ``state`` on by one event."""
+    """Apply one event to ``state``, in place. ``fold`` calls it for stored events, the ``Recorder`` for new ones."""
     event = stored.event
     state.seq = stored.seq
     match event:
+        # leaf.kept has no case: that leaf was one before, and the reason is for people who read the log.
         case ev.RunResumed():
             state.stopped = None
         case ev.RunSealed():
@@ -309,5 +310,6 @@ def journal_name(node: NodeId, trial: int, attempt: int) -> str:
 
 def _check_numbers(*numbers: object) -> None:
     for number in numbers:
+        # Not isinstance: True is an int to it, and would end up in a file name.
         if type(number) is not int or not 1 <= number <= MAX_NUMBER:
             raise UsageError(f"trials and attempts are numbers from 1 to {MAX_NUMBER}, not {number!r:.40}")

@@ -28,7 +28,7 @@ class TreeGrounding:
         self._gateway = gateway
 
     async def ground(self) -> None:
-        """Bring every node to its belief.
+        """Ground every leaf and combine every inner node that has no belief yet; returns when the root has one.
 
         Raises
         ------
@@ -53,11 +53,13 @@ class TreeGrounding:
             return True
         if not proposition.children:
             return await self._leaves.leaf(node)
+        # One after another is as fast as all at once: the children's tasks run already, this only collects them.
         ready = [await tasks[child] for child in proposition.children]
         return all(ready) and await self._synthesize(node)
 
     async def _synthesize(self, node: NodeId) -> bool:
         state = self._recorder.state
+        # Each failure moves the attempt on, so a resumed run asks anew instead of replaying replies that were no use.
         ask = self._gateway.asker(
             run=state.run_id, node=node, trial=0, attempt=1 + len(state.failures.get(node, ()))
         )
@@ -115,4 +117,5 @@ def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
             pending.extend(reversed(error.exceptions))
         else:
             flat.append(error)
+    # min() returns the first of equals, so among errors of one kind the order raised decides.
     return min(flat, key=lambda error: not isinstance(error, WorkbenchError))

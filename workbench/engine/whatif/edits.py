@@ -41,6 +41,7 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
     if tree.to_json() == state.tree.to_json():
         return False
 
+    # Checked inside the append's transaction: another process may resume the run after it was read above.
     def unchanged(events: list[StoredEvent]) -> None:
         if events[-1].seq != state.seq:
             raise EditConflict(f"run {run_id} went on meanwhile: try again")
@@ -58,6 +59,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[NodeId, float]:
             value = float(text)
         except ValueError:
             value = float("nan")
+        # NaN fails the range check, so text that is no number and a typed "nan" are refused by the same line.
         if not equals or not node.strip() or not 0.0 <= value <= 1.0:
             raise UsageError(
                 f"--set {pair!r}: write NODE=P with a probability between 0 and 1, for example P2.1=0.25"
@@ -129,7 +131,7 @@ def _added(pair: str) -> tuple[NodeId, Polarity | None, str]:
 
 
 def parse_override(author: str, reason: str, expires: str | None, *, now: str) -> Override | None:
-    """Return whose the set values are, why and until when, as of ``now`` (ISO 8601); None where nothing is said of it.
+    """Return author, reason and expiry of values set by hand, as of ``now`` (ISO 8601); None if none of them is given.
 
     ``expires`` is a date (start of that day in New York) or an instant. Raises ``UsageError`` when it is over already, or
     nobody answers for it.
@@ -173,7 +175,7 @@ class WhatIfResult:
 
 
 def without_value(tree: Tree) -> tuple[NodeId, ...]:
-    """Leaves that have no value, or only one of other words."""
+    """Return the leaves without a value, or with one that belongs to an earlier wording."""
     return tuple(leaf for leaf in tree.leaves() if tree[leaf].p is None)
 
 
@@ -193,7 +195,7 @@ def numeric_what_if(state: RunState, edits: Mapping[NodeId, float]) -> WhatIfRes
 
 
 def what_if(state: RunState, edits: Sequence[Edit], *, now: str | None = None) -> WhatIfResult:
-    """Like :func:`numeric_what_if` for edits of any kind; with ``now`` overrides that are over are taken back."""
+    """Like :func:`numeric_what_if` for edits of any kind; with ``now``, expired overrides are undone."""
     require_grounded(state)
     return WhatIfResult(whatif=play_until(state.tree, edits, now), model_calls=0)
 
@@ -231,6 +233,7 @@ async def full_what_if(state: RunState, edits: Sequence[Edit], gateway: ModelGat
         ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=state.seq)
         rule, belief = await synthesizer.synthesize(tree[node], tree.children(node), cutoff=cutoff, ask=ask)
         tree = tree.with_rule(node, rule, belief)
+        # A rule with a function gives its value again from the children; only one without needs the value beside it.
         rules.append(SetRule(node=node, rule=rule.to_json(), p=None if rule.numeric else belief.p))
     named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
     moved = tuple(

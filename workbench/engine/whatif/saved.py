@@ -33,11 +33,11 @@ def save_scenario(
     probability: float | None = None,
     base_seq: int | None = None,
 ) -> int:
-    """Put edits into a scenario, opening it where there is none of that name; returns its last record's number.
+    """Add edits to a scenario, opened if there is none of that name; return the number of its last record.
 
-    All of it is one transaction: the records follow each other on the log at one time, nobody else's slips in between, and
-    where any does not fit none is kept. ``base_seq`` is the record the edits were made on, as ``workbench scenarios
-    --json`` prints it; the scenario as it now stands unless given.
+    All of it is one transaction: no other record comes in between, and if one edit does not fit, none is kept.
+    ``base_seq`` is the record the edits were made on, as ``workbench scenarios --json`` prints it; by default the scenario
+    as it now stands.
 
     Raises
     ------
@@ -76,12 +76,14 @@ def _record_edits(
     """Return the run's scenarios with the edits in; the caller folded ``state`` in the transaction that is open."""
     state.require_installed()
     known = state.scenarios.scenarios.get(name)
+    # Played for what it raises: an edit that does not fit is refused before the first record is made.
     play(state.tree, [*(known.edits if known else ()), *edits])
     if probability is not None:
         _check_share(state.scenarios, name, probability)
     group = _Group(store, state.run_id, state.scenarios, name, author)
     if known is None:
         if base_seq is not None:
+            # Raises for a scenario that does not exist: a base_seq means that the caller has seen one.
             state.scenarios[name]
         seq = group.keep("open", None, rationale=rationale, probability=probability)
     else:
@@ -96,7 +98,7 @@ def _record_edits(
 def change_scenario(
     store: Store, run_id: str, action: Action, name: str, *, author: str = "", base_seq: int | None = None
 ) -> None:
-    """Undo, redo or close a scenario, as it now stands or as of ``base_seq``; raises ``EditConflict`` where it went on."""
+    """Undo, redo or close a scenario, as it now stands or as of ``base_seq``; raises ``EditConflict`` if it changed."""
     with store.transaction():
         book = load_state(store, run_id).scenarios
         seq = book[name].seq if base_seq is None else base_seq
