@@ -135,6 +135,7 @@ def edit_to_json(edit: Edit) -> dict[str, Any]:
     data: dict[str, Any] = {"kind": edit.kind}
     for entry in fields(edit):
         value = getattr(edit, entry.name)
+        # By identity: 0.0 == False, and a p of 0 must be stored.
         if value is None or value is False:
             continue
         data[entry.name] = (
