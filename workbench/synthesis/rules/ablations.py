@@ -124,7 +124,9 @@ def random_rule(
     polarity_aware: bool = False,
 ) -> RandomRule:
     """Weights drawn evenly from all that are positive and sum to 1 (Dirichlet 1), the same for the same seed and children."""
+    # A text seed is hashed by SHA-512, not by hash(), so the draws do not change from process to process.
     source = random.Random(f"{seed}:{','.join(children)}")
+    # Exponentials divided by their sum are Dirichlet(1); uniform numbers divided by theirs would favour even weights.
     drawn = [source.expovariate(1.0) for _ in children]
     total = sum(drawn)
     shares = {child: x / total for child, x in zip(children, drawn, strict=True)}

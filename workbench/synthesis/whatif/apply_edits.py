@@ -46,6 +46,7 @@ def play(tree: Tree, edits: Iterable[Edit]) -> WhatIf:
         step, named = _step(now, edit)
         touched.update(dict.fromkeys(named))
         raw.update(step.raw)
+        # A later edit may bring a node back inside [0, 1].
         saturated = (saturated - step.raw.keys()) | set(step.saturated)
         now = step.tree
     changes = []
@@ -115,6 +116,8 @@ def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
     """:func:`play`, with the overrides taken back that are over at ``now``; None takes none back."""
     applied = list(edits)
     answer = play(base, applied)
+    # Only after all edits is it known which overrides still stand. They are taken back, not left out: a later pin or
+    # report may refer to the value they set.
     over = [] if now is None else expired(answer.tree, now)
     return play(base, [*applied, *(Unpin(node=node) for node in over)]) if over else answer
 
@@ -173,6 +176,8 @@ def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
     due: set[NodeId] = set()
     for edit in edits:
         start: NodeId | None = edit.node
+        # What the analyst said about the node itself stands, so asking begins above it; a new child or an unpinned node is
+        # asked about at the node. Restated and removed ones mark their parents as due for a refit, see below.
         if isinstance(edit, (SetValue, Pin, SetRule, SetReport, Restate, RemoveNode)):
             start = parent_of(edit.node)
         _climb(tree, start, due)
@@ -185,6 +190,7 @@ def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
 def _climb(tree: Tree, start: NodeId | None, due: set[NodeId]) -> None:
     node = start
     while node is not None and node not in due:
+        # A later edit may have removed the node; its ancestors follow from the id and are due all the same.
         if node in tree:
             if tree[node].pinned:
                 return
