@@ -127,7 +127,7 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def edit_to_json(edit: Edit) -> dict[str, Any]:
-    """The edit as a plain JSON object with its kind; what is at its default is left out.
+    """The edit as a plain JSON object with its kind; fields that are None or False are left out.
 
     >>> edit_to_json(SetValue(node="P2.1", p=0.0))
     {'kind': 'set', 'node': 'P2.1', 'p': 0.0}

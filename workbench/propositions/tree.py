@@ -209,8 +209,8 @@ class Tree:
     ) -> Tree:
         """The tree with one more proposition under a node, which keeps its value.
 
-        A rule gives the newcomer no say (weight 0) and is due to be remade; a node without a function turns stale
-        . The id is the next free one unless given.
+        A rule gives the new child no say (weight 0) and is due to be remade; a node without a function turns stale.
+        The id is the next free one unless given.
         """
         above = self[parent]
         if child is None:

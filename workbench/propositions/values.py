@@ -124,7 +124,7 @@ class Proposition:
     model_belief : Belief or None
         The model's own value, kept beside while an analyst's is in effect.
     override : Override or None
-        Who overrode it and why, where that was said.
+        Who overrode it and why, if that was said.
     rule : Rule or None
         How the value follows from the children; None for a leaf.
     pinned : bool
@@ -157,5 +157,5 @@ class Proposition:
 
     @property
     def p(self) -> float | None:
-        """The soft truth value in effect; None where there is none or it is stale."""
+        """The soft truth value in effect; None if there is none or it is stale."""
         return None if self.belief is None or self.stale else self.belief.p

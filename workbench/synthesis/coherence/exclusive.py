@@ -43,7 +43,7 @@ class Band:
 
 
 def read_band(key: str, statement: str) -> tuple[str, Band] | None:
-    """The statement without its range, and the range; None where it names none, or one that may be passed on the way.
+    """The statement without its range, and the range; None if it names none, or one that may be passed on the way.
 
     Negated sentences and those about a whole span ("by", "at least once", "stays") are left alone.
 

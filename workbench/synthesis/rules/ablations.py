@@ -72,7 +72,7 @@ class AverageRule(AffineRule):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``negated`` stands only where there is any."""
+        """JSON object; ``negated`` is left out if it is empty."""
         data: dict[str, Any] = {"name": self.name, "children": list(self.children)}
         return {**data, "negated": list(self.negated)} if self.negated else data
 
@@ -101,7 +101,7 @@ class RandomRule(AffineRule):
         return replace(self, weights={**self.weights, child: 0.0})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``intercept`` stands only where it is not 0."""
+        """JSON object; ``intercept`` is left out if it is 0."""
         data: dict[str, Any] = {"name": self.name, "weights": dict(self.weights), "seed": self.seed}
         return {**data, "intercept": self.intercept} if self.intercept else data
 

@@ -210,7 +210,7 @@ class LinearRule(AffineRule):
         return replace(self, weights={**self.weights, child: 0.0})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``semantics`` stands only where it is strict."""
+        """JSON object; ``semantics`` is left out unless it is strict."""
         data: dict[str, Any] = {"name": self.name, "intercept": self.intercept, "weights": dict(self.weights)}
         return {**data, "semantics": "strict"} if self.semantics == "strict" else data
 

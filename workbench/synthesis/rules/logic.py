@@ -48,7 +48,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class LogicRule(Rule):
-    """A parent that is true where a formula of its children is.
+    """A parent that is true if a formula of its children is.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class LogicRule(Rule):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``norm`` and ``naive`` stand only where they are not the default."""
+        """JSON object; ``norm`` and ``naive`` are left out at their defaults."""
         assumed = self.assumption
         data: dict[str, Any] = {
             "name": self.name,

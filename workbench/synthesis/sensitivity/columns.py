@@ -46,6 +46,7 @@ def root_columns(
             for child in node.children:
                 columns.pop(child, None)
             value = evaluation.values[node_id]
-            # NaN never reaches the root: the root has a value, so a node without one lies below one that does not read its children.
+            # NaN never reaches the root: the root has a value, so a node without one lies below one that does not
+            # read its children.
             columns[node_id] = np.full(length, np.nan if value is None else value)
     return np.broadcast_to(columns[ROOT], (length,)) if len(columns[ROOT]) != length else columns[ROOT]

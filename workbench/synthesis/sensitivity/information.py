@@ -32,9 +32,9 @@ class InformationRow:
     trial_sd : float
         Standard deviation of one trial, blended with what was assumed.
     cost : float or None
-        Dollars of one trial; None where unknown.
+        Dollars of one trial; None if unknown.
     per_dollar : float or None
-        ``reground`` per dollar; None where the cost is unknown, infinite where it is nothing.
+        ``reground`` per dollar; None if the cost is unknown, infinite if it is 0.
     """
 
     id: NodeId

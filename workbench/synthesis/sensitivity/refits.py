@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """One number over K refits; ``flips`` where it was above 0 in one and below in another."""
+    """One number over K refits; ``flips`` is True if it was above 0 in one and below in another."""
 
     mean: float
     sd: float

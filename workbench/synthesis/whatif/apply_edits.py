@@ -108,12 +108,12 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
 
 
 def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> WhatIf:
-    """What the scenario makes of the base tree; with ``now`` (see :func:`expired`) without the overrides that are over."""
+    """The base tree after the scenario's edits; with ``now`` (see :func:`expired`) overrides that have expired are taken back."""
     return play_until(base, scenario.edits, now)
 
 
 def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
-    """:func:`play`, with the overrides taken back that are over at ``now``; None takes none back."""
+    """Apply edits as :func:`play` does, then take back the overrides that have expired at ``now``; None keeps them all."""
     applied = list(edits)
     answer = play(base, applied)
     # Only after all edits is it known which overrides still stand. They are taken back, not left out: a later pin or
@@ -123,7 +123,7 @@ def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
 
 
 def expired(tree: Tree, now: str) -> list[NodeId]:
-    """The nodes whose override is over.
+    """The nodes whose override has expired at ``now``.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def expired(tree: Tree, now: str) -> list[NodeId]:
     Raises
     ------
     TreeFormatError
-        A time that is none, or has no offset.
+        A text that is no time, or a time without an offset.
     """
     instant = _instant(now)
     return [
@@ -169,7 +169,7 @@ class FullPlan:
 
 
 def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
-    """The edited propositions' ancestors up to a pinned one, deepest first; an edited shape or wording asks there too.
+    """Which nodes a full resynthesis asks about: the ancestors of the edited ones up to a pinned node, deepest first.
 
     ``tree`` is the tree after the edits (``play(...).tree``): whatever it marks stale or due for a refit is asked as well.
     """
