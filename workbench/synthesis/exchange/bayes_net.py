@@ -14,7 +14,7 @@ from workbench.synthesis.whatif.evaluation import evaluate, follows_children
 
 OnMisfit = Literal["refuse", "project"]
 
-# 65,536 rows.
+# A table of 65,536 rows; each further parent doubles it.
 TABLE_PARENTS = 16
 
 

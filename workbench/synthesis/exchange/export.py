@@ -285,7 +285,7 @@ def problog(net: BayesNet) -> str:
 
 
 def _clauses(variable: Variable) -> list[str]:
-    # A capital first letter would make it a logic variable.
+    # To ProbLog a name with a capital first letter is a variable.
     head = variable.name.lower()
     if variable.rule is None:
         assert variable.prior is not None

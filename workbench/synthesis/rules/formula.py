@@ -18,7 +18,7 @@ from workbench.synthesis.errors import FormulaError
 ASSUMPTION: NodeId = "PA"
 AND, OR, NOT = "AND", "OR", "NOT"
 
-# A name must end where it seems to: P1x, P1. and P01 are no names with something behind them but mistakes.
+# After a name neither a letter, a digit nor a dot: P1x and "P1." are mistakes, not P1 with something behind it.
 _TOKEN = re.compile(
     r"\s*(?:(?P<var>PA|P[1-9]\d*(?:\.[1-9]\d*)*)(?![\w.])|(?P<word>(?:AND|OR|NOT)\b)|(?P<sign>&&?|\|\|?|[!~∧∨¬()])|(?P<end>$))",
     re.IGNORECASE,

@@ -108,7 +108,7 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
 
 
 def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> WhatIf:
-    """The base tree after the scenario's edits; with ``now`` (see :func:`expired`) overrides that have expired are taken back."""
+    """The base tree after the scenario's edits; with ``now`` (see :func:`expired`) expired overrides are taken back."""
     return play_until(base, scenario.edits, now)
 
 
