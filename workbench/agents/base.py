@@ -37,7 +37,7 @@ class Asker(Protocol):
     """
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        """Return the model's reply, from the ledger where it was asked before."""
+        """Return the model's reply, from the ledger if the same was asked before."""
         ...
 
 
@@ -202,7 +202,7 @@ class Grounding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundingFailure:
-    """A leaf's proof that came to nothing; ``retryable`` says whether a new attempt may fare better."""
+    """Why a leaf got no belief; ``retryable`` says whether a new attempt may succeed."""
 
     reason: str
     retryable: bool

@@ -92,6 +92,7 @@ class Dialogue:
             From the asker.
         """
         self.messages.append(Message(role="user", content=prompt, images=tuple(images)))
+        # Unreadable replies are counted over the whole exchange; `retry`, part of an address, begins again at each step.
         retry = faults = interrupts = 0
         while True:
             reply = await self._send(stage, retry)
@@ -126,6 +127,7 @@ class Dialogue:
             temperature=self._settings.temperature,
         )
         reply = await self._ask(request, stage=stage, step=self._step, retry=retry)
+        # Before it is read: an unreadable reply stays in the dialogue, because the complaint that follows speaks of it.
         self.messages.append(Message(role="assistant", content=reply.text, tool_calls=reply.tool_calls))
         return reply
 
@@ -137,6 +139,7 @@ class Dialogue:
         return self._tools.specs if stage != "conclude" or used else ()
 
     def _serve(self, reply: ModelReply, *, left: int) -> None:
+        # Every call gets its answer, even if the reply is refused below: providers take no dialogue with an open tool call.
         for call in reply.tool_calls:
             if self._tools is None:
                 answer = "There is no such tool here."
@@ -144,6 +147,7 @@ class Dialogue:
                 answer = "Not answered: you have used up the documentation requests of this turn."
             else:
                 answer = self._tools.answer(call)
+            # Said once, with the last call.
             if "_cell>" in reply.text and call is reply.tool_calls[-1]:
                 answer += "\n\nThe cells that came with this call were not run. Send them again if you still want them."
             self.messages.append(Message(role="tool", content=answer, tool_call_id=call.id))

@@ -20,6 +20,7 @@ from workbench.propositions import NodeId, Polarity
 
 END_OF_ANALYSIS = "<END_OF_ANALYSIS>"
 
+# The JSON may begin on the line of its opening fence.
 _FENCE = re.compile(r"^[ \t]*```[ \t]*json[ \t]*(?=[\n\[{]|$)", re.IGNORECASE | re.MULTILINE)
 _FENCE_END = re.compile(r"^[ \t]*```[ \t]*$", re.MULTILINE)
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
@@ -110,6 +111,7 @@ def parse_analysis(text: str, *, require_polarity: bool = True) -> Analysis:
         Neither a readable block nor the end tag; a child without a clear polarity; an empty statement.
     """
     text = _clean(text)
+    # The end tag counts only in a reply without a block; beside one it is ignored and reported as such.
     if not _FENCE.search(text):
         if END_OF_ANALYSIS in text:
             return Analysis(end=True)
@@ -229,6 +231,7 @@ def parse_logic(text: str) -> LogicReply:
 
 
 class _Shape(BaseModel):
+    # Strict takes an integer for a float, but neither a text nor true.
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
@@ -335,6 +338,7 @@ def _fenced(text: str) -> tuple[Any, str]:
 
 
 def _inline_end(text: str, start: int) -> tuple[int, int]:
+    # No closing fence stands on a line of its own. The last one, because a text in the JSON may hold backticks.
     end = text.rfind("```", start)
     if end == -1:
         raise MalformedReply("the ```json block is not closed; end it with ``` on a line of its own")
@@ -343,12 +347,14 @@ def _inline_end(text: str, start: int) -> tuple[int, int]:
 
 def _loads(source: str) -> Any:
     try:
+        # By default json.loads takes NaN and Infinity, and the last of equal keys.
         return json.loads(source, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
         raise MalformedReply(f"the JSON cannot be read: {error.msg} at {place} of the block") from error
     except RecursionError as error:
         raise MalformedReply("the JSON is nested too deeply") from error
+    # It is a ValueError too, so it must pass before the next clause.
     except MalformedReply:
         raise
     except ValueError as error:  # an integer of thousands of digits

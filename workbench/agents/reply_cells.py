@@ -63,6 +63,7 @@ def find_cells(text: str) -> ReplyCells:
         cells.append(Cell(kind=kind, source=source))
         position = after
     prose.append(text[position:])
+    # By line ends, so that what stood before and behind a cell cannot run together into a tag.
     outside = "\n".join(prose)
     # in backticks it may be only spoken of, unless there is nothing else the reply could be for
     said = TERMINATE in outside if not cells else bool(_TERMINATE_IN_PROSE.search(outside))
@@ -96,6 +97,8 @@ def _closing(text: str, opening: re.Match[str]) -> tuple[int, int]:
         )
         if chosen != ends[0]:
             return chosen, chosen + len(tag)
+    # Another cell opens before the closing tag, which is then that cell's; unless this source is Python as it stands,
+    # so that the opening tag is inside one of its strings.
     if _OPENING_ON_OWN_LINE.search(text, opening.end(), chosen) and not (
         opening[1] == "python" and _is_python(_tidy(text[opening.end() : chosen], code=True))
     ):
@@ -108,6 +111,7 @@ def _is_python(source: str) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in a string is a warning here and the author's business
             ast.parse(source)
+    # ValueError: a null byte. The last two: source that is nested too deeply for the parser.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -121,5 +125,6 @@ def _tidy(source: str, *, code: bool) -> str:
         lines.pop()
     tidy = "\n".join(lines).rstrip()
     if code and (top := _FENCE_TOP.match(tidy)) and tidy.endswith("\n```"):
+        # 4: the line end and the closing fence.
         return tidy[top.end() : -4]
     return tidy

@@ -51,6 +51,8 @@ def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
             require_id(start)
         if parent is not None and parent not in parents:
             raise OrphanNode(f"{start} hangs under {parent}, which is not in the tree")
+    # Cycles before ids: no cycle has ids that fit, so the check below would call every cycle a mere mismatch. Nodes on a
+    # finished trail are not walked again, which keeps a long chain linear.
     cleared: set[NodeId] = set()
     for start in parents:
         trail: dict[NodeId, None] = {}
@@ -97,6 +99,7 @@ def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
         stray = proposition.polarities.keys() - set(proposition.children)
         if stray:
             raise IdMismatch(f"{node} has a polarity for {', '.join(sorted(stray))}, not its child")
+    # Every listed child lies under its parent and none twice, so a smaller count can only mean that some are not listed.
     if counted != len(nodes) - 1:
         listed = {child for proposition in nodes.values() for child in proposition.children}
         lost = natural_order(nodes.keys() - listed - {ROOT})

@@ -31,6 +31,7 @@ def proposition_to_json(node: Proposition) -> dict[str, Any]:
         "refit_due": node.refit_due,
     }
     if node.model_belief is not None:
+        # Absent rather than null: most nodes were never overridden.
         data["model_belief"] = node.model_belief.to_json()
     if node.override is not None:
         data["override"] = node.override.to_json()
@@ -60,6 +61,7 @@ def rows_from_json(data: object, rule_from_json: RuleReader | None) -> list[Prop
         if node in parents:
             raise DuplicateId(f"{node} is in the tree twice")
         parents[node] = parent
+    # Before the propositions are made: a stated parent is not a field of Proposition, so this is its only check.
     check_parents(parents)
     listed: dict[NodeId, list[NodeId]] = {}
     for node, parent in parents.items():

@@ -127,7 +127,7 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def edit_to_json(edit: Edit) -> dict[str, Any]:
-    """The edit as a plain JSON object with its kind; what is at its default is left out.
+    """The edit as a plain JSON object with its kind; fields that are None or False are left out.
 
     >>> edit_to_json(SetValue(node="P2.1", p=0.0))
     {'kind': 'set', 'node': 'P2.1', 'p': 0.0}
@@ -135,6 +135,7 @@ def edit_to_json(edit: Edit) -> dict[str, Any]:
     data: dict[str, Any] = {"kind": edit.kind}
     for entry in fields(edit):
         value = getattr(edit, entry.name)
+        # By identity: 0.0 == False, and a p of 0 must be stored.
         if value is None or value is False:
             continue
         data[entry.name] = (

@@ -54,6 +54,7 @@ def trim(tree: Tree, most: int, last: Collection[NodeId]) -> Tree:
     for node in reversed(tree.in_order(last)):
         if len(tree.leaves()) <= most:
             break
+        # Children come after their parents in tree order, so reversed they go first and their parent may become a leaf.
         parent = tree.parent(node) if node in tree else None
         if parent is not None and tree[node].is_leaf and len(tree[parent].children) > 1:
             tree = _without(tree, node)
@@ -68,6 +69,7 @@ def _without(tree: Tree, node: NodeId) -> Tree:
     from dataclasses import replace
 
     parent = tree.parent(node) or ROOT
+    # remove_node always asks for a refit, but a parent that was never synthesized has nothing to remake.
     fresh = tree[parent].rule is None and not tree[parent].refit_due
     cut = tree.remove_node(node)
     return cut.with_propositions([replace(cut[parent], refit_due=False)]) if fresh else cut

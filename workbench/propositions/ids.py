@@ -16,6 +16,7 @@ NodeId = str
 ROOT: NodeId = "P0"
 
 _NUMBER = re.compile(r"[1-9][0-9]*")
+# [0-9] and not \d, which also takes the digits of other scripts.
 _ID = re.compile(r"P0|P[1-9][0-9]*(?:\.[1-9][0-9]*)*")
 
 

@@ -108,6 +108,8 @@ class Rule(ABC):
         slopes = {}
         for child in self.named_children():
             x = p[child]
+            # A straight line's slope is exact over the whole interval, and a small step would lose digits. Near 0 and 1
+            # the step is one-sided, since a rule need not be defined outside.
             low, high = (0.0, 1.0) if self.multilinear else (max(0.0, x - 1e-6), min(1.0, x + 1e-6))
             rise = self.evaluate({**p, child: high}) - self.evaluate({**p, child: low})
             slopes[child] = rise / (high - low)
@@ -128,6 +130,7 @@ class Rule(ABC):
 
     def columns(self, p: Mapping[NodeId, Column]) -> Column:
         """Raw values for many assignments at once, from one column per child; by default one row after the other."""
+        # zip() of no columns gives no row at all, but the rule still has one value.
         rows = zip(*p.values(), strict=True) if p else [()]
         return [self.evaluate(dict(zip(p, row, strict=True))) for row in rows]
 

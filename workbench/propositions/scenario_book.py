@@ -146,6 +146,7 @@ class ScenarioBook:
             )
             return ScenarioBook({**self.scenarios, name: opened})
         old = self[name]
+        # Two people may edit at once: undo takes off the last edit, so it must be the one its author saw.
         if record.base_seq != old.seq:
             raise EditConflict(
                 f"scenario {name!r} has changed: this {record.action} was made on record {record.base_seq}, "
@@ -159,6 +160,7 @@ class ScenarioBook:
 def _after(old: Scenario, record: ScenarioRecord) -> Scenario:
     if record.action == "edit":
         assert record.edit is not None
+        # A new edit ends redo: the edits undone were made for a tree that is no longer this one.
         return replace(old, edits=(*old.edits, record.edit), undone=())
     if record.action == "weigh":
         return replace(old, probability=record.probability)

@@ -35,6 +35,7 @@ class ReadBy:
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         from pydantic_core import core_schema
 
+        # A plain validator: pydantic must not look into a type that it cannot know, such as the classes of installed rules.
         return core_schema.with_info_plain_validator_function(
             lambda value, info: self._reader(value, info.context)
         )
@@ -98,10 +99,12 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _complaint(error: ValidationError, what: str) -> UsageError:
     """The first of pydantic's errors as one line, as the error the dataclass raised if it was that."""
     first = error.errors(include_url=False)[0]
+    # pydantic puts "[key]" into the place when a mapping's key is at fault.
     place = ".".join(str(part)[:60] for part in first["loc"] if part != "[key]")
     of = f"{place} of {what}" if place else what
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UsageError):
+        # The same error object with the place in front: a fresh one may need other arguments than a line of text.
         cause.args = (_one_line(f"{of}: {cause}"),)
         return cause
     value = first["input"]

@@ -64,6 +64,7 @@ class Tree:
                 raise DuplicateId(f"{proposition.id} is in the tree twice")
             checks.check_statement(proposition.id, proposition.statement)
             if len(proposition.children) > 1:
+                # Whatever order rows come in, ids() must be in natural order: in_order's two ways give the same only then.
                 ordered = tuple(sorted(map(require_id, proposition.children), key=_sibling_order))
                 if ordered != proposition.children:
                     proposition = replace(proposition, children=ordered)
@@ -81,6 +82,7 @@ class Tree:
     def _from(cls, nodes: dict[NodeId, Proposition], like: Tree, *, same_shape: bool) -> Tree:
         tree = cls.__new__(cls)
         tree._nodes = nodes
+        # Propositions are shared, and so are order and index while ids and words stay; else they are made when first asked.
         tree._order = like._order if same_shape else None
         tree._statements = like._statements if same_shape else None
         return tree
@@ -105,6 +107,7 @@ class Tree:
     def __eq__(self, other: object) -> bool:
         return self._nodes == other._nodes if isinstance(other, Tree) else NotImplemented
 
+    # Compared by content, but the propositions hold mappings, which have no hash.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -206,8 +209,8 @@ class Tree:
     ) -> Tree:
         """The tree with one more proposition under a node, which keeps its value.
 
-        A rule gives the newcomer no say (weight 0) and is due to be remade; a node without a function turns stale
-        . The id is the next free one unless given.
+        A rule gives the new child no say (weight 0) and is due to be remade; a node without a function turns stale.
+        The id is the next free one unless given.
         """
         above = self[parent]
         if child is None:
@@ -215,6 +218,7 @@ class Tree:
         stated = {} if polarity is None else {child: polarity}
         tree = self._hang(above, {child: statement}, stated, causality=above.causality)
         rule = above.rule and above.rule.with_child(child)
+        # A weight of 0 leaves a computed value right. A value that was stated for the old children has no such weight.
         voiceless = rule is not None and not rule.numeric
         return tree._with(replace(tree[parent], rule=rule, refit_due=True, stale=above.stale or voiceless))
 
@@ -305,6 +309,7 @@ class Tree:
             raise NotExpandable(
                 f"graft the analysis of {node} before it is synthesized: its rules name its local ids"
             )
+        # The branch is in tree order, so its first proposition is its P0, the leaf itself.
         top, *rest = [
             replace(
                 proposition,
@@ -328,6 +333,7 @@ class Tree:
         index = dict(
             self._statements if self._statements is not None else checks.statement_index(self._nodes)
         )
+        # Its own old words do not count as a repetition: a restatement may differ in case alone.
         index.pop(checks.normal_statement(old.statement), None)
         checks.add_statement(index, node, statement)
         other_sense = not keep_belief
@@ -351,6 +357,7 @@ class Tree:
     def with_belief(self, node: NodeId, belief: Belief) -> Tree:
         """The tree with a grounding's value at a node; an analyst's value in effect stays in effect."""
         old = self[node]
+        # A model's later answer must not undo an override; it waits beside it for unpin.
         if belief.source == "model" and old.belief is not None and old.belief.source == "analyst":
             return self._with(replace(old, model_belief=belief))
         return self._with(replace(old, belief=belief, stale=False))
@@ -365,9 +372,11 @@ class Tree:
     def set_p(self, node: NodeId, p: float, *, override: Override | None = None) -> Tree:
         """The tree with an analyst's value at a node, the model's kept beside; an inner node is pinned."""
         old = self[node]
+        # A second override keeps the value under the first one, not the first one: unpin goes back to the model's.
         model_belief = (
             old.model_belief if old.belief is None or old.belief.source == "analyst" else old.belief
         )
+        # Report and key factor stay readable under the new number; the p here is replaced on the next line.
         words = model_belief if model_belief is not None else Belief(p=0.0)
         belief = replace(words, p=p, source="analyst")
         return self._with(
@@ -430,4 +439,5 @@ class Tree:
 
 
 def _sibling_order(node: NodeId) -> tuple[int, NodeId]:
+    # The root has no number. It can stand among children only in a tree that is about to be refused as a cycle.
     return (0, node) if node == ROOT else (child_number(node), node)

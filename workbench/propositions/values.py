@@ -30,6 +30,7 @@ def check_probability(value: object, *, of: str = "p") -> float:
     ProbabilityOutOfRange
         Not a number, not finite, or outside [0, 1].
     """
+    # bool is an int in Python, and "p": true in foreign JSON is a mistake rather than 1.0.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ProbabilityOutOfRange(f"{of} must be a number in [0, 1], not {value!r}")
     number = float(value)
@@ -99,6 +100,7 @@ class Override:
 def _read_rule(data: Any, rule_from_json: Any) -> Rule | None:
     if data is None:
         return None
+    # The reader comes in as an argument because this room may not import synthesis, which builds on it.
     if rule_from_json is None:
         raise TreeFormatError("a tree with rules is read with workbench.synthesis.tree_from_json")
     rule: Rule = rule_from_json(data)
@@ -122,7 +124,7 @@ class Proposition:
     model_belief : Belief or None
         The model's own value, kept beside while an analyst's is in effect.
     override : Override or None
-        Who overrode it and why, where that was said.
+        Who overrode it and why, if that was said.
     rule : Rule or None
         How the value follows from the children; None for a leaf.
     pinned : bool
@@ -155,5 +157,5 @@ class Proposition:
 
     @property
     def p(self) -> float | None:
-        """The soft truth value in effect; None where there is none or it is stale."""
+        """The soft truth value in effect; None if there is none or it is stale."""
         return None if self.belief is None or self.stale else self.belief.p

@@ -85,6 +85,8 @@ class RoundsAnalyzer:
         for _ in range(settings.max_analyzer_rounds):
             before = tree
 
+            # A default, because a closure would see the name as it is later. Trees do not change, so each ask of a round
+            # grows the same one and a refused block leaves nothing behind.
             def read(text: str, before: Tree = before) -> tuple[Analysis, Tree]:
                 analysis = parse_analysis(text, require_polarity=self.require_polarity)
                 return analysis, self._grow(before, analysis)

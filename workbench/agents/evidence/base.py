@@ -91,7 +91,7 @@ class Evidence(Protocol):
         ...
 
     def render(self, proof: ProofContext) -> Any | None:
-        """Return the proof notebook (an ``nbformat`` node), or None where the session has written it already.
+        """Return the proof notebook (an ``nbformat`` node), or None if the session has written it already.
 
         Called once, when the leaf concludes.
         """

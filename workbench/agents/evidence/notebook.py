@@ -23,7 +23,7 @@ class NotebookEvidence:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the evidence; raises ``ValueError`` where something is stored with it."""
+        """Return the evidence; raises ``ValueError`` if anything is stored with it."""
         if data:
             raise ValueError(f"unknown keys {', '.join(sorted(data))}")
         return cls()
@@ -61,4 +61,5 @@ def _conclusion_fault(proof: ProofContext) -> str | None:
         p = parse_conclusion(reply.text).p
     except MalformedReply as error:
         return f"the recorded conclusion cannot be read: {error.reason}"
+    # Equal to the last digit: the log's number was read from this very reply.
     return None if p == proof.belief.p else f"the conclusion says {p!r}, the log {proof.belief.p!r}"

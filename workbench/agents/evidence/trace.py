@@ -103,6 +103,7 @@ class TraceEvidence:
                         faults.append(
                             ("ledger", f"trace-{number + 1:03d}", f"no data call gave the answer {answer}")
                         )
+            # Only with a sound ledger: rendering the notebook to compare with reads the data calls again.
             faults.extend(self._notebook_faults(proof))
         return Verification(
             cells=len(self.steps),
@@ -127,4 +128,5 @@ class TraceEvidence:
         ]
 
 
+# Not strict, because stored JSON has lists for tuples.
 _STEPS = TypeAdapter(tuple[TraceStep, ...], config=ConfigDict(extra="forbid", allow_inf_nan=False))

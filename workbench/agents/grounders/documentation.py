@@ -28,6 +28,7 @@ _SPEC = ToolSpec(
     parameters={
         "type": "object",
         "properties": {
+            # A leaf that searches twice and reads three pages costs a third of one with the full directory in its prompt.
             "search": {
                 "type": "string",
                 "maxLength": MAX_WORDS,

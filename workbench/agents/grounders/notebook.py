@@ -133,6 +133,7 @@ class _Proof:
                 else:
                     await self._run_cell(cell.source, shown)
             if step.end:
+                # An end comes without Python cells, so there are no outputs left to show.
                 return await self._conclude("You ended the notebook. ", shown)
             self.steps += 1
             if step.end_ignored:
@@ -141,6 +142,7 @@ class _Proof:
                     "The cells were run and the request was ignored."
                 )
             if self.steps >= self.settings.max_proof_steps:
+                # Unlike at an end, the outputs of this last step have not been shown yet.
                 opening = (
                     f"{shown.preface()}Your cells have run. Their outputs:\n\n{shown.text()}\n\n"
                     f"The limit of {self.settings.max_proof_steps} steps is reached. "
@@ -195,6 +197,7 @@ class _Proof:
         if corrections:
             shown.notes.append(f"Python cell {first} failed; its correction, cell {number}, works.")
             if self.settings.truncate_debug:
+                # The corrected source goes with the episode, so the note repeats it.
                 self.dialogue.cut(before)
                 shown.notes[-1] += (
                     f" The last error was {fault}. The source that works:\n\n```python\n{source}\n```"

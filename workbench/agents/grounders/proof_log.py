@@ -47,11 +47,13 @@ class ProofLog:
         ProofLogMismatch
             Another cell is on record at this place.
         """
+        # Recalled cells count as well: prompts name cells by number and must be rebuilt as they were.
         self.code_cells += 1
         cell = self._recall("code", source)
         if cell is not None and cell.result is None and self._past and self._past[0].source == source:
             # its second run was journalled behind it by an earlier resume
             cell = self._recall("code", source)
+        # A cell on record without a result: the process ended while it ran.
         if cell is None or cell.result is None:
             return await self._session.execute(source, fixes=fixes)
         return replace(cell.result, cell_id=cell.id)

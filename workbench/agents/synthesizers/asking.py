@@ -153,6 +153,7 @@ class RuleSynthesizer(ABC):
         return stated.rule, Belief(p=value, key_factor=stated.key_factor, report=stated.report)
 
     def _agree(self, stated: float, computed: float) -> None:
+        # The tolerance is inclusive; 1e-9 keeps rounding out of it.
         if abs(stated - computed) > self.settings.stated_p_tolerance + 1e-9:
             raise MalformedReply(
                 f'"p_true" is stated as {stated:.4g}, but your own numbers give {computed:.4g}; '

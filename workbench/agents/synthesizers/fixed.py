@@ -48,6 +48,7 @@ class AverageSynthesizer:
             raise ValueError(f"{node.id} cannot be synthesized before all its children have a probability")
         rule = self.rule(node, list(p))
         words = self.words(rule)
+        # The sum of the weights is 1 but for rounding, hence the bounds.
         return rule, Belief(p=min(1.0, max(0.0, rule.evaluate(known))), key_factor=words, report=words)
 
     def rule(self, node: Proposition, children: Sequence[str]) -> Rule:
@@ -55,7 +56,7 @@ class AverageSynthesizer:
         return average_rule(children, node.polarities)
 
     def words(self, rule: Rule) -> str:
-        """What stands where a model's key factor would."""
+        """Key factor and report of the belief, in place of a model's."""
         return "Plain mean of the propositions below; no model weighed them."
 
 
@@ -69,5 +70,5 @@ class RandomSynthesizer(AverageSynthesizer):
         return random_rule(children, node.polarities, seed=self.settings.rule_seed)
 
     def words(self, rule: Rule) -> str:
-        """What stands where a model's key factor would."""
+        """Key factor and report of the belief, in place of a model's."""
         return f"Random weights, seed {self.settings.rule_seed}; no model weighed them."

@@ -15,6 +15,7 @@ from math import inf
 from workbench.propositions.checks import normal_statement
 from workbench.synthesis.coherence.findings import TOLERANCE, Finding, check_exclusive, check_forecasts
 
+# The number must end as one: not the year of 2018-12-31, the 20 of "20bp" or the 1.2 of 1.2.3.
 _LEVEL = r"[$€£]?\s*(-?\d+(?:,\d{3})*(?:\.\d+)?)(?![\w-])(?!\.\d)"
 _BETWEEN = re.compile(rf"\b(?:between|from)\s+{_LEVEL}\s*(%|points?|dollars?)?\s+(?:and|to)\s+{_LEVEL}")
 _SIDES = (
@@ -42,7 +43,7 @@ class Band:
 
 
 def read_band(key: str, statement: str) -> tuple[str, Band] | None:
-    """The statement without its range, and the range; None where it names none, or one that may be passed on the way.
+    """The statement without its range, and the range; None if it names none, or one that may be passed on the way.
 
     Negated sentences and those about a whole span ("by", "at least once", "stays") are left alone.
 
@@ -50,6 +51,7 @@ def read_band(key: str, statement: str) -> tuple[str, Band] | None:
     ('the vix closes § on 2018-12-31', Band(key='a', low=-inf, high=20.0, holds_low=False, holds_high=True))
     """
     plain = normal_statement(statement)
+    # In these two comparisons "no" negates nothing.
     if _NOT.search(plain.replace("no less than", "").replace("no more than", "")):
         return None
     between = _BETWEEN.search(plain)
@@ -111,6 +113,7 @@ def forecast_findings(
     ``workbench coherence`` calls this. Statements show nested thresholds and deadlines, ranges of one quantity, repeated and contrary statements.
     """
     findings = check_forecasts(p, statements, exclusive=exclusive)
+    # A group that the analyst has named is not reported again as a range.
     stated = {frozenset(finding.ids) for finding in findings}
     return findings + [each for each in check_ranges(p, statements) if frozenset(each.ids) not in stated]
 
@@ -137,6 +140,7 @@ def _chains(bands: Sequence[Band]) -> list[list[Band]]:
 
 def _apart(lower: Band, upper: Band) -> bool:
     """Whether the first lies wholly before the second."""
+    # An unknown bound (None) is read so that neighbours meet: no overlap here, no gap in _covers.
     both_hold = lower.holds_high is True and upper.holds_low is True
     return lower.high < upper.low or (lower.high == upper.low and not both_hold)
 

@@ -143,11 +143,13 @@ def find_nested(statements: Mapping[str, str]) -> list[Nested]:
             template = plain[: match.start()] + "§" + plain[match.end() :]
             if _BY.search(template) and not (_NOT.search(template) or _LASTS.search(template)):
                 groups.setdefault((template, "date"), []).append((float(match[0].replace("-", "")), key))
+        # A date's digits are no thresholds; masked at equal length, places in the mask are places in the text.
         masked = _DATE.sub(lambda m: "d" * len(m[0]), plain)
         for match in _NUMBER.finditer(masked):
             template = plain[: match.start()] + "§" + plain[match.end() :]
             above, below = _ABOVE.search(template), _BELOW.search(template)
             if bool(above) != bool(below) and not _NOT.search(template):
+                # Sorted, the narrowest claim comes first: the highest of "above", the lowest of "below".
                 level = float(match[0].replace(",", ""))
                 groups.setdefault((template, "threshold"), []).append((-level if above else level, key))
     return [
@@ -207,6 +209,7 @@ def check_statements(statements: Mapping[str, str]) -> list[Finding]:
     for place, first in enumerate(keys):
         for second in keys[place + 1 :]:
             (first_words, first_negated), (second_words, second_negated) = bags[first], bags[second]
+            # Word by word, so that order counts; -1 stands for texts of different length, which are never one swap apart.
             swaps = (
                 sum(a != b for a, b in zip(first_words, second_words, strict=False))
                 if len(first_words) == len(second_words)
@@ -232,6 +235,7 @@ def check_statements(statements: Mapping[str, str]) -> list[Finding]:
 
 def _words(text: str) -> tuple[list[str], bool]:
     """The content words in order, without plural and verb endings, and whether the sentence is negated."""
+    # The pattern for "n't" has the plain apostrophe. Two negations cancel.
     plain = normal_statement(text).replace("’", "'")
     negated = len(_NOT.findall(plain)) % 2 == 1
     tokens = re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*|[%$€£]", _NOT.sub(" ", plain))

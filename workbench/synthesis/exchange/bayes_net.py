@@ -14,6 +14,7 @@ from workbench.synthesis.whatif.evaluation import evaluate, follows_children
 
 OnMisfit = Literal["refuse", "project"]
 
+# A table of 65,536 rows; each further parent doubles it.
 TABLE_PARENTS = 16
 
 
@@ -90,6 +91,7 @@ class BayesNet:
                 assert variable.prior is not None
                 marginals[variable.id] = variable.prior
             else:
+                # Multilinear and independent parents: the expected row is the rule at the parents' marginals.
                 marginals[variable.id] = _unit(variable.rule.evaluate(marginals))
         return marginals
 

@@ -84,6 +84,7 @@ def import_tree(text: str, form: str | None = None) -> Tree:
     ------
     TreeFormatError, TreeError, RuleError
     """
+    # Spreadsheets put a byte order mark before the CSV they save.
     text = text.removeprefix("\ufeff")
     kind = form or ("json" if text.lstrip().startswith("{") else "csv")
     if kind == "csv":
@@ -137,6 +138,7 @@ def _csv_row(tree: Tree, node: Proposition) -> dict[str, str]:
         "parent": above or "",
         "polarity": polarity or "",
         "statement": node.statement,
+        # repr: the shortest text that reads back as the same float.
         "p": "" if belief is None else repr(belief.p),
         "key_factor": belief.key_factor if belief else "",
         "source": belief.source if belief else "",
@@ -175,6 +177,7 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
     polarities: dict[str, dict[str, str]] = {}
     rows: list[dict[str, Any]] = []
     for line, raw in enumerate(lines, start=2):
+        # DictReader keeps surplus cells under the key None and gives None for absent ones.
         if None in raw or None in raw.values():
             raise TreeFormatError(f"row {line} of the CSV has another number of cells than the header")
         cell = {key: value for key, value in raw.items() if value != ""}
@@ -282,6 +285,7 @@ def problog(net: BayesNet) -> str:
 
 
 def _clauses(variable: Variable) -> list[str]:
+    # To ProbLog a name with a capital first letter is a variable.
     head = variable.name.lower()
     if variable.rule is None:
         assert variable.prior is not None

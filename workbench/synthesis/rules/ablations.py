@@ -72,7 +72,7 @@ class AverageRule(AffineRule):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``negated`` stands only where there is any."""
+        """JSON object; ``negated`` is left out if it is empty."""
         data: dict[str, Any] = {"name": self.name, "children": list(self.children)}
         return {**data, "negated": list(self.negated)} if self.negated else data
 
@@ -101,7 +101,7 @@ class RandomRule(AffineRule):
         return replace(self, weights={**self.weights, child: 0.0})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``intercept`` stands only where it is not 0."""
+        """JSON object; ``intercept`` is left out if it is 0."""
         data: dict[str, Any] = {"name": self.name, "weights": dict(self.weights), "seed": self.seed}
         return {**data, "intercept": self.intercept} if self.intercept else data
 
@@ -124,7 +124,9 @@ def random_rule(
     polarity_aware: bool = False,
 ) -> RandomRule:
     """Weights drawn evenly from all that are positive and sum to 1 (Dirichlet 1), the same for the same seed and children."""
+    # A text seed is hashed by SHA-512, not by hash(), so the draws do not change from process to process.
     source = random.Random(f"{seed}:{','.join(children)}")
+    # Exponentials divided by their sum are Dirichlet(1); uniform numbers divided by theirs would favour even weights.
     drawn = [source.expovariate(1.0) for _ in children]
     total = sum(drawn)
     shares = {child: x / total for child, x in zip(children, drawn, strict=True)}

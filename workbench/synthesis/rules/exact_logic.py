@@ -43,6 +43,7 @@ def gradient(program: Program, p: Mapping[NodeId, float]) -> dict[NodeId, float]
     levels, rests = expand(program)
     values = _values(levels, rests, p)
     slopes = dict.fromkeys((token for token in program if token not in (AND, OR, NOT)), 0.0)
+    # One pass up (values) and one down (weights) give all slopes; two evaluations per variable would cost far more.
     weights = [1.0]  # of each rest: the chance that the variables so far lead to it
     for place, (name, edges) in enumerate(levels):
         below, following = values[place + 1], [0.0] * len(values[place + 1])

@@ -18,6 +18,7 @@ from workbench.synthesis.errors import FormulaError
 ASSUMPTION: NodeId = "PA"
 AND, OR, NOT = "AND", "OR", "NOT"
 
+# After a name neither a letter, a digit nor a dot: P1x and "P1." are mistakes, not P1 with something behind it.
 _TOKEN = re.compile(
     r"\s*(?:(?P<var>PA|P[1-9]\d*(?:\.[1-9]\d*)*)(?![\w.])|(?P<word>(?:AND|OR|NOT)\b)|(?P<sign>&&?|\|\|?|[!~∧∨¬()])|(?P<end>$))",
     re.IGNORECASE,
@@ -55,6 +56,7 @@ class Formula:
         return sum(token not in _BINDS for token in self.program) > len(self.variables)
 
 
+# A rule stores the text alone and asks for the parsed formula at every evaluation.
 @lru_cache(maxsize=4096)
 def parse_formula(text: str) -> Formula:
     """Parse a formula.
@@ -83,6 +85,7 @@ def parse_formula(text: str) -> Formula:
         if is_operand != want_operand:
             wanted = "a proposition, NOT or (" if want_operand else "AND, OR or )"
             raise _error(text, start, f"here {wanted} should stand, not {token!r}")
+        # Both stand before what they apply to, so unlike AND and OR they settle nothing on the stack.
         if token in ("(", NOT):
             operators.append((token, start))
         elif token == ")":

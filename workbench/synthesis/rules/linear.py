@@ -89,10 +89,12 @@ class AffineRule(Rule):
 
         form = self.literals()
         parts = [form.leak, *form.shares.values()]
+        # The numbers decide, not the rule's semantics: a free rule that could be strict is drawn as strict.
         rest = 1.0 - fsum(parts)
         if form.leak >= -TOLERANCE and rest >= -TOLERANCE:
             means = np.array([*parts, rest]).clip(0.0)
             drawn = np.zeros((rows, len(means)))
+            # A share of 0 is certain and stays 0; a Dirichlet's parameters are positive.
             drawn[:, means > 0] = draws.dirichlet(means[means > 0] * size, rows)
 
             def strict_columns(p: Mapping[NodeId, Column]) -> Column:
@@ -103,6 +105,7 @@ class AffineRule(Rule):
 
             return strict_columns
         weights = {
+            # Stored weights are not held to [-1, 1], and a Beta has no mean above 1.
             child: beta_draws(min(1.0, abs(weight)), size, rows, draws) * (-1 if weight < 0 else 1)
             for child, weight in self.weights.items()
         }
@@ -207,7 +210,7 @@ class LinearRule(AffineRule):
         return replace(self, weights={**self.weights, child: 0.0})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``semantics`` stands only where it is strict."""
+        """JSON object; ``semantics`` is left out unless it is strict."""
         data: dict[str, Any] = {"name": self.name, "intercept": self.intercept, "weights": dict(self.weights)}
         return {**data, "semantics": "strict"} if self.semantics == "strict" else data
 
@@ -229,6 +232,7 @@ class LinearRule(AffineRule):
         limits = limits or RuleLimits()
         check_cover(self.weights, children)
         for child, weight in self.weights.items():
+            # "not <=" instead of ">", here and below, so that NaN is refused as well.
             if not abs(weight) <= 1.0:
                 raise WeightOutOfRange(f"the weight of {child} is {weight:g}; weights lie in [-1, 1]")
         if not abs(self.intercept) <= limits.intercept_max + 1e-12:
@@ -255,6 +259,7 @@ def strict(rule: AffineRule, how: Normaliser = "scale") -> LinearRule:
 
 def greatest_gap(rule: AffineRule, other: AffineRule) -> float:
     """Greatest difference between two linear rules over all children's values in [0, 1]."""
+    # The difference is affine too, so it is greatest where all rising terms are at 1, or all falling ones.
     steps = [other.weights.get(child, 0.0) - weight for child, weight in rule.weights.items()]
     base = other.intercept - rule.intercept
     return max(

@@ -48,7 +48,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class LogicRule(Rule):
-    """A parent that is true where a formula of its children is.
+    """A parent that is true if a formula of its children is.
 
     Parameters
     ----------
@@ -128,6 +128,7 @@ class LogicRule(Rule):
     def evaluate(self, p: Mapping[NodeId, float]) -> float:
         """Value in [0, 1]."""
         if self._expands:
+            # Sums of rounded products can pass the bounds by a last digit.
             return min(1.0, max(0.0, float(exact_logic.probability(self.parsed.program, self._variables(p)))))
         value: float = value_of(self.parsed.program, self._variables(p), self.norm)
         return value
@@ -139,6 +140,7 @@ class LogicRule(Rule):
             return exact_logic.probability(self.parsed.program, values)
         if self.norm == "product":
             return value_of(self.parsed.program, values)
+        # np.minimum and np.maximum: Python's min and max cannot order two arrays.
         import numpy as np
 
         return fold(
@@ -163,6 +165,7 @@ class LogicRule(Rule):
                 "an uncertain assumption needs an exact logic rule (product, copies counted once)"
             )
         assumed = beta_draws(self.assumption.probability, size, rows, draws)
+        # An exact value is affine in PA as in a child, so its two ends give the value of every draw.
         false, true = (
             replace(self, assumption=replace(self.assumption, probability=end)) for end in (0.0, 1.0)
         )
@@ -202,6 +205,7 @@ class LogicRule(Rule):
         spans = {child: (box or {}).get(child, (0.0, 1.0)) for child in self.children}
         signs = occurrences(self.parsed.program)
         mixed = [child for child in spans if len(signs[child]) > 1]
+        # A rule that is not exact may peak inside the interval (XOR by naive copies), so the ends say nothing there.
         if len(mixed) > _MIXED_LIMIT or not (self.exact or not mixed):
             return self._interval(spans)
         ends = []
@@ -253,6 +257,7 @@ class LogicRule(Rule):
         """Exact logic on the same formula, and the greatest difference found."""
         exact = LogicRule(self.formula, self.assumption)
         # the rules agree at 0 and 1 (but for a soft assumption), so look in between too
+        # 3^8 = 6,561 evaluations are the most; with more children only the middle is looked at.
         levels = (0.0, 0.5, 1.0) if len(self.children) <= 8 else (0.5,)
         points = (
             dict(zip(self.children, x, strict=True)) for x in product(levels, repeat=len(self.children))
@@ -296,7 +301,7 @@ class LogicRule(Rule):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object; ``norm`` and ``naive`` stand only where they are not the default."""
+        """JSON object; ``norm`` and ``naive`` are left out at their defaults."""
         assumed = self.assumption
         data: dict[str, Any] = {
             "name": self.name,

@@ -107,6 +107,7 @@ class NoisyOrRule(Rule):
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
         """Least and greatest value."""
         spans = {child: (box or {}).get(child, (0.0, 1.0)) for child in (*self.weights, *self.inhibitors)}
+        # A bool is the index: the value is least with causes at their lower ends and inhibitors at their upper ones.
         low = {child: span[child in self.inhibitors] for child, span in spans.items()}
         high = {child: span[child in self.weights] for child, span in spans.items()}
         return self.evaluate(low), self.evaluate(high)
@@ -155,6 +156,7 @@ class NoisyOrRule(Rule):
                 f"a coefficient for {', '.join(stray)}; the children are {', '.join(children)}"
             )
         for child, polarity in (polarities or {}).items():
+            # A coefficient of 0 fits either polarity.
             if named.get(child) and (polarity is Polarity.POSITIVE) != (child in self.weights):
                 role = "a cause" if child in self.weights else "an inhibitor"
                 raise PolarityConflict(f"{child} is stated as {polarity} but stands as {role}")

@@ -70,6 +70,7 @@ def normalised(free: Literals, how: Normaliser = "scale") -> Literals:
         return replace(free, leak=leak, shares={c: (1.0 - leak) * x / total for c, x in raised.items()})
     if how == "min-max" and shares:
         low, high = min(shares.values()), max(shares.values())
+        # Equal shares have no range to stretch.
         if high > low:
             shares = {child: (share - low) / (high - low) for child, share in shares.items()}
     total = fsum([leak, *shares.values()])

@@ -57,6 +57,7 @@ def gradient_of(program: Program, p: Mapping[NodeId, float], norm: Norm = "produ
         elif token in (AND, OR):
             a, b = values[below[0]], values[below[1]]
             if norm == "minmax":
+                # At a tie one side takes the whole slope; both would count one change twice.
                 slopes[below[0] if (a <= b) == (token == AND) else below[1]] += slope
             else:
                 slopes[below[0]] += slope * (b if token == AND else 1.0 - b)

@@ -25,6 +25,7 @@ from workbench.propositions import NodeId, Polarity, Rule, RuleLimits, Tree, Tre
 from workbench.synthesis.errors import RuleFormatError, UnknownChild, UnknownRule
 from workbench.synthesis.rules.linear import INTERCEPT_MAX, check_unit
 
+# A stored package name ends up in a command that people paste, so nothing but a package's name may pass.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 
 # Loading an entry point reads the metadata of every installed package (20 ms), reading a tree asks for thousands of rules.
@@ -186,6 +187,7 @@ def checked_value(
         Of the kind that fits.
     """
     rule.validate(children, polarities, RuleLimits(intercept_max=intercept_max, require_pa=require_pa))
+    # For every rule, because the default validate() of another package's rule checks nothing.
     unknown = [child for child in rule.named_children() if child not in children]
     if unknown:
         raise UnknownChild(f"the rule names {', '.join(unknown)}; the children are {', '.join(children)}")

@@ -37,6 +37,7 @@ def root_columns(
             columns[node_id] = leaves[node_id]
         elif follows_children(node):
             assert node.rule is not None
+            # pop: a child's column is read once, so only the columns not yet used are held in memory.
             below = {child: columns.pop(child) for child in node.children}
             compute = rules[node_id] if rules and node_id in rules else node.rule.columns
             raw = np.asarray(compute(below), dtype=np.float64)
@@ -45,5 +46,7 @@ def root_columns(
             for child in node.children:
                 columns.pop(child, None)
             value = evaluation.values[node_id]
+            # NaN never reaches the root: the root has a value, so a node without one lies below one that does not
+            # read its children.
             columns[node_id] = np.full(length, np.nan if value is None else value)
     return np.broadcast_to(columns[ROOT], (length,)) if len(columns[ROOT]) != length else columns[ROOT]

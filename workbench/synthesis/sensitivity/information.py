@@ -32,9 +32,9 @@ class InformationRow:
     trial_sd : float
         Standard deviation of one trial, blended with what was assumed.
     cost : float or None
-        Dollars of one trial; None where unknown.
+        Dollars of one trial; None if unknown.
     per_dollar : float or None
-        ``reground`` per dollar; None where the cost is unknown, infinite where it is nothing.
+        ``reground`` per dollar; None if the cost is unknown, infinite if it is 0.
     """
 
     id: NodeId
@@ -99,6 +99,7 @@ def value_of_information(
     rows = []
     for leaf in tree.leaves():
         p, weight, swing = evaluation.values[leaf], weights[leaf], maps[leaf]
+        # A value with no trials on record counts as one trial.
         seen = list((trials or {}).get(leaf, () if p is None else (p,)))
         cost = (costs or {}).get(leaf)
         if cost is not None and not cost >= 0:
@@ -106,6 +107,7 @@ def value_of_information(
         variance = _trial_variance(leaf, seen, assumed_sd, assumed_weight)
         resolve = reground = None
         if p is not None and swing is not None and weight is not None:
+            # Otherwise the swing is a tangent at the present value and says nothing about 0 and 1.
             if swing.exact:
                 ends: tuple[float | None, float | None] = swing(1.0), swing(0.0)
             else:
@@ -113,6 +115,7 @@ def value_of_information(
             assert ends[0] is not None and ends[1] is not None
             resolve = p * (1 - p) * (ends[0] - ends[1]) ** 2
             count = max(1, len(seen))
+            # The mean of n trials has variance v / n, so this is what the further ones take away.
             reground = weight**2 * variance * (1 / count - 1 / (count + more))
         per_dollar = None
         if reground is not None and cost is not None:
@@ -138,6 +141,7 @@ def ground_next(rows: Sequence[InformationRow]) -> list[InformationRow]:
 
     Leaves that cost nothing are ranked among themselves by the cut alone.
     """
+    # One unknown price, and cuts per dollar would be compared with plain cuts.
     priced = all(row.cost is not None for row in rows if row.p is not None)
 
     def rank(row: InformationRow) -> tuple[float, float]:
@@ -154,4 +158,5 @@ def _trial_variance(leaf: NodeId, seen: Sequence[float], assumed_sd: float, assu
         check_probability(value, of=f"a trial of {leaf}")
     mean = fsum(seen) / len(seen) if seen else 0.0
     squares = fsum((value - mean) ** 2 for value in seen)
+    # The assumed spread counts as so many more degrees of freedom; it fades as trials come in.
     return (squares + assumed_weight * assumed_sd**2) / (max(0, len(seen) - 1) + assumed_weight)

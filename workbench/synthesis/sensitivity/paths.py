@@ -86,6 +86,7 @@ def path_weights(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[No
         above = weights[node_id]
         local = _local(tree, node_id, evaluation)
         for child in node.children:
+            # 0 before None: what hangs below a pinned node moves nothing, whether or not it could be computed.
             if node.pinned or above == 0.0:
                 weights[child] = 0.0
             elif above is None or local is None:
@@ -114,6 +115,7 @@ def swings(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, 
             else:
                 slope = local.get(child, 0.0)
                 offset = evaluation.raw[node_id] - slope * value
+                # This node's value is held in [0, 1], so the root goes no further than it does at these two.
                 ends = above(0.0), above(1.0)
                 swing_of[child] = Swing(
                     above.slope * slope,
@@ -159,6 +161,7 @@ def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = No
         rows.append(
             TornadoRow(id=leaf, path_weight=weight, p=p, low=low, high=high, contribution=contribution)
         )
+    # Widths negated lie in [-1, 0]: 1.0 puts the leaves without a swing last.
     return sorted(rows, key=lambda row: 1.0 if row.low is None or row.high is None else row.low - row.high)
 
 

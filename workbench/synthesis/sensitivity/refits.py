@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """One number over K refits; ``flips`` where it was above 0 in one and below in another."""
+    """One number over K refits; ``flips`` is True if it was above 0 in one and below in another."""
 
     mean: float
     sd: float
@@ -94,6 +94,7 @@ def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSprea
         raise SensitivityError("refits of one node need at least one rule, all of one kind with a function")
     rows = [rule.coefficients(p) for rule in rules]
     names = list(dict.fromkeys(name for row in rows for name in row))
+    # A refit that leaves a child out gives it no say, which is 0 and not a missing value.
     spreads = {name: spread_of([row.get(name, 0.0) for row in rows]) for name in names}
     formulas = Counter(form for rule in rules if (form := rule.structure()) is not None)
     warnings = [
@@ -165,6 +166,7 @@ def weight_uncertainty(
         sampled[node_id] = node.rule.sample(worth, samples, draws)
     leaves = dict(variances or {})
     means = {leaf: evaluation.values[leaf] for leaf in leaves}
+    # Another seed than the coefficients', or leaves and weights would come from the same random numbers.
     columns = beta_columns(means, leaves, {}, samples=samples, seed=seed + 1)  # type: ignore[arg-type]
     if not columns:  # one constant column gives the length
         first = next(leaf for leaf in tree.leaves() if evaluation.values[leaf] is not None)

@@ -53,6 +53,8 @@ def beta_columns(
     for pair, rho in pairs.items():
         first, second = pair
         matrix[place[first], place[second]] = matrix[place[second], place[first]] = rho
+    # Not Cholesky: leaves with the very same sources correlate by 1, and that matrix is singular. Its eigenvalues of 0
+    # may come out slightly negative, hence the tolerance and the clip.
     values, vectors = np.linalg.eigh(matrix)
     if leaves and values.min() < -1e-9:
         raise SensitivityError("these correlations cannot all hold at once")

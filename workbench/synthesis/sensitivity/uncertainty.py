@@ -142,6 +142,7 @@ def root_uncertainty(
     pairs = _checked(tree, variances, correlation or {}, evaluation.values)
     weights = path_weights(tree, evaluation=evaluation)
     shares = _shares(variances, pairs, weights)
+    # Errors that cancel (correlation -1) may leave a rounded sum below 0.
     variance = max(0.0, fsum(shares.values()))
     linear = is_linear(tree)
     if method == "exact" and not linear:
@@ -149,6 +150,7 @@ def root_uncertainty(
             "the variance is exact only where every rule is linear and stays in [0, 1]; use monte-carlo"
         )
     if method == "first-order" or (linear and method != "monte-carlo"):
+        # 1.6448... below is the 95 % point of the standard normal distribution: 5 % are left out on each side.
         sd = sqrt(variance)
         return RootUncertainty(
             mean=evaluation.root,
@@ -192,6 +194,7 @@ def is_linear(tree: Tree) -> bool:
 def _shares(
     variances: Mapping[NodeId, float], pairs: Mapping[Pair, float], weights: Mapping[NodeId, float | None]
 ) -> dict[NodeId, float]:
+    # No weight (below a node without a function): the error does not reach the root until the model is asked again.
     effect = {leaf: (weights[leaf] or 0.0) * sqrt(variance) for leaf, variance in variances.items()}
     shares = {leaf: value**2 for leaf, value in effect.items()}
     for pair, rho in pairs.items():
@@ -221,4 +224,5 @@ def _checked(
             raise SensitivityError(
                 f"a correlation needs two leaves and a number in [-1, 1], not {set(pair)}: {rho:g}"
             )
+    # A leaf without a variance has no error that could correlate.
     return {pair: rho for pair, rho in correlation.items() if pair <= variances.keys()}

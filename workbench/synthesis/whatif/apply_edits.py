@@ -46,6 +46,7 @@ def play(tree: Tree, edits: Iterable[Edit]) -> WhatIf:
         step, named = _step(now, edit)
         touched.update(dict.fromkeys(named))
         raw.update(step.raw)
+        # A later edit may bring a node back inside [0, 1].
         saturated = (saturated - step.raw.keys()) | set(step.saturated)
         now = step.tree
     changes = []
@@ -107,20 +108,22 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
 
 
 def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> WhatIf:
-    """What the scenario makes of the base tree; with ``now`` (see :func:`expired`) without the overrides that are over."""
+    """The base tree after the scenario's edits; with ``now`` (see :func:`expired`) expired overrides are taken back."""
     return play_until(base, scenario.edits, now)
 
 
 def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
-    """:func:`play`, with the overrides taken back that are over at ``now``; None takes none back."""
+    """Apply edits as :func:`play` does, then take back the overrides that have expired at ``now``; None keeps them all."""
     applied = list(edits)
     answer = play(base, applied)
+    # Only after all edits is it known which overrides still stand. They are taken back, not left out: a later pin or
+    # report may refer to the value they set.
     over = [] if now is None else expired(answer.tree, now)
     return play(base, [*applied, *(Unpin(node=node) for node in over)]) if over else answer
 
 
 def expired(tree: Tree, now: str) -> list[NodeId]:
-    """The nodes whose override is over.
+    """The nodes whose override has expired at ``now``.
 
     Parameters
     ----------
@@ -131,7 +134,7 @@ def expired(tree: Tree, now: str) -> list[NodeId]:
     Raises
     ------
     TreeFormatError
-        A time that is none, or has no offset.
+        A text that is no time, or a time without an offset.
     """
     instant = _instant(now)
     return [
@@ -166,13 +169,15 @@ class FullPlan:
 
 
 def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
-    """The edited propositions' ancestors up to a pinned one, deepest first; an edited shape or wording asks there too.
+    """Which nodes a full resynthesis asks about: the ancestors of the edited ones up to a pinned node, deepest first.
 
     ``tree`` is the tree after the edits (``play(...).tree``): whatever it marks stale or due for a refit is asked as well.
     """
     due: set[NodeId] = set()
     for edit in edits:
         start: NodeId | None = edit.node
+        # What the analyst said about the node itself stands, so asking begins above it; a new child or an unpinned node is
+        # asked about at the node. Restated and removed ones mark their parents as due for a refit, see below.
         if isinstance(edit, (SetValue, Pin, SetRule, SetReport, Restate, RemoveNode)):
             start = parent_of(edit.node)
         _climb(tree, start, due)
@@ -185,6 +190,7 @@ def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
 def _climb(tree: Tree, start: NodeId | None, due: set[NodeId]) -> None:
     node = start
     while node is not None and node not in due:
+        # A later edit may have removed the node; its ancestors follow from the id and are due all the same.
         if node in tree:
             if tree[node].pinned:
                 return

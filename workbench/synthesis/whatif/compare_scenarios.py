@@ -15,7 +15,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedNode:
-    """One proposition in the base and in every scenario; None where it has no value, or is not there."""
+    """One proposition in the base and in every scenario; None if it has no value there, or does not exist."""
 
     id: NodeId
     statement: str

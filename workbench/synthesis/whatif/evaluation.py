@@ -70,6 +70,7 @@ def evaluate(tree: Tree, p: Mapping[NodeId, float] | None = None) -> Evaluation:
             assert node.rule is not None
             raw[node_id] = value = node.rule.evaluate(below)  # type: ignore[arg-type]
             values[node_id] = clamp(value)
+            # Rounding past the bound is not saturation.
             if value < -1e-12 or value > 1 + 1e-12:
                 saturated.append(node_id)
         else:

@@ -41,6 +41,7 @@ def reachable_ranges(
             held = values[node_id]
             span = (0.0, 1.0) if held is None else (held, held)
         shown[node_id] = span
+        # A parent reads values that are held in [0, 1], also if the raw ranges are asked for.
         spans[node_id] = clamp(span[0]), clamp(span[1])
     chosen = shown if raw else spans
     return {node: chosen[node] for node in tree.ids()}

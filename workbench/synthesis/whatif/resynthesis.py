@@ -109,6 +109,7 @@ def refresh(before: Tree, after: Tree, touched: Iterable[NodeId]) -> WhatIf:
         for child in node.children:
             below[child] = (fresh[child] if child in fresh else after[child]).p
         if not follows_children(node):
+            # An edited node is exempt: the edit itself gave it its value, or marked it stale.
             moved = any(child not in before or before[child].p != p for child, p in below.items())
             if node.belief is not None and (node.stale or (moved and node_id not in edited)):
                 fresh[node_id] = replace(node, stale=True)
