@@ -65,6 +65,7 @@ def pool_median(trials: ArrayLike) -> FloatArray:
     matrix = np.sort(as_trials(trials), axis=1)  # nan sorts last
     count = np.isfinite(matrix).sum(axis=1)
     rows = np.arange(len(matrix))
+    # An event without trials has count 0: the indices only have to stay legal, its result is replaced by nan below.
     low = matrix[rows, np.maximum((count - 1) // 2, 0)]
     high = matrix[rows, np.maximum(count // 2, 0) % matrix.shape[1]]
     return np.where(count > 0, 0.5 * (low + high), np.nan)
@@ -165,6 +166,7 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
     pooled = np.full(len(matrix), np.nan)
     exists = np.isfinite(matrix)
     counts = exists.sum(axis=1)
+    # Events with equally many trials form a rectangle without gaps, so a loop over the few counts replaces one over events.
     for count in np.unique(counts[counts > 0]).tolist():
         rows = counts == count
         present = matrix[rows][exists[rows]].reshape(-1, count)
