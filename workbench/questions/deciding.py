@@ -200,7 +200,7 @@ def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
 def value_on(name: str, series: pd.Series, day: date) -> float | None:
     """Return a series' value on a date: the last one on or before it, at most five days old; monthly: that month's.
 
-    None where there is no such value.
+    None if there is no such value.
     """
     if SERIES[name].monthly:
         month = pd.Timestamp(day).replace(day=1)

@@ -124,7 +124,7 @@ class Exam:
 
     @classmethod
     def from_json(cls, document: Any) -> "Exam":
-        """The exam behind a document; its digest must fit its list.
+        """The exam that a JSON document describes; its digest must fit its list of events.
 
         Raises
         ------

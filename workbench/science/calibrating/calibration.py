@@ -128,7 +128,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, document: Any) -> "Calibration":
-        """The model behind a JSON document, or one line on what is wrong with it.
+        """The model that a JSON document describes; `load_calibration` calls this after parsing the file.
 
         Raises
         ------

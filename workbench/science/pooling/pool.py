@@ -23,12 +23,13 @@ from workbench.science.errors import TooFewError, UnknownName
 
 def _row_mean(matrix: FloatArray) -> FloatArray:
     count = np.isfinite(matrix).sum(axis=1)
+    # Not `np.nanmean`, which warns about every event without a trial.
     total = np.nansum(matrix, axis=1)
     return np.asarray(np.divide(total, count, out=np.full(len(matrix), np.nan), where=count > 0))
 
 
 def pool_mean(trials: ArrayLike) -> FloatArray:
-    """Arithmetic mean of each event's trials, in [0, 1]; what goes in and comes out is said at the top of this module.
+    """Arithmetic mean of each event's trials, in [0, 1]; ``nan`` without any trial.
 
     By Jensen, its Brier score is at most the mean of the trials' scores. Source: BLF, App. C.8, eq. 3.
 
