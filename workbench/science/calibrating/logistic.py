@@ -159,7 +159,7 @@ def leave_out_logistic(
             step = np.linalg.solve(curvature[active], gradient[..., None])[..., 0]
             theta[active] -= step
             moving = np.abs(step).max(axis=1)
-            # A fold whose step is 5 or more has run away: it drops out of the loop here.
+            # A fold whose step is 5 or more has run away: it takes no more chord steps.
             active = active[(moving > 1e-9) & (moving < 5.0)]
             if not len(active):
                 break

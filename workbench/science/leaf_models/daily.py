@@ -208,7 +208,7 @@ class DailyModels:
         state = self._state()
         usable = np.isfinite(state[self.windows])
         seen = state[self.windows][usable]
-        # A constant state has no spread, and every window is then alike.
+        # A constant state has no spread, and a width of 0 would divide by 0.
         width = 0.5 * float(np.std(seen)) or 1e-9
         weights = np.exp(-0.5 * ((seen - state[self.now]) / width) ** 2)
         if not weights.sum() > 0:
