@@ -23,7 +23,9 @@ from workbench.science.leaf_models.daily import AVERAGE_DAYS
 
 Rows = Sequence[Mapping[str, Any]]
 
+# Two years, one of them a leap year.
 LONGEST_DAYS = 731
+# A weekend lengthened by a holiday leaves at most four days without a close; an older value means missing data.
 FRESH = timedelta(days=5)
 
 
@@ -65,6 +67,7 @@ def check(claim: Claim, last_day: date) -> None:
 def _open(claim: Claim, last_day: date) -> bool:
     if claim.about.monthly:
         return claim.end > last_day
+    # From a Friday to its Sunday no session is left, so the outcome is already in the last visible close.
     return claim.end > last_day and trading_days(last_day, claim.end) > 0
 
 
@@ -77,6 +80,8 @@ def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Ser
 def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
     """Return the values of one known series by day, oldest first, gaps left out."""
     parts = [_column(rows[source]) for source in SERIES[name].sources]
+    # Rounded, because a difference of two decimal yields carries binary noise (5.15 - 4.2 is not 0.95): a claim about
+    # equality with a level would turn on it.
     series = parts[0] if len(parts) == 1 else (parts[0] - parts[1]).dropna().round(4)
     if series.empty:
         raise ClaimRefused(
@@ -95,6 +100,7 @@ def spec_of(claim: Claim, last_day: date) -> LeafSpec:
     method = _method(claim)
     logs = not (claim.about.monthly and claim.about.kind == "yield")
     low, high = _interval(claim)
+    # A spread may also be negative, so its lower bound is not 0.
     if not logs:  # differences, not ratios: no change is 0, and nothing bounds a fall
         low, high = (0.0, np.inf) if claim.pattern == "compare" and claim.side == "above" else (low, high)
         low, high = (-np.inf, 0.0) if claim.pattern == "compare" and claim.side == "below" else (low, high)
@@ -194,7 +200,7 @@ def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
 def value_on(name: str, series: pd.Series, day: date) -> float | None:
     """Return a series' value on a date: the last one on or before it, at most five days old; monthly: that month's.
 
-    None where there is no such value.
+    None if there is no such value.
     """
     if SERIES[name].monthly:
         month = pd.Timestamp(day).replace(day=1)
@@ -217,6 +223,7 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
         name: [row for row in part if date.fromisoformat(str(row["date"])[:10]) <= last_day]
         for name, part in rows.items()
     }
+    # Only with what was visible at the cutoff: the later values would choose the side that they then decide.
     claim = settle(claim, visible_rows)
     series, other = series_of(claim, rows)
     end = _needed(claim.series, series, claim.end)
@@ -225,13 +232,16 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
     if claim.pattern == "level":
         return _beyond(claim, end, amount(claim))
     if claim.pattern == "average":
+        # The average holds the end day's own close, as the models' windows do.
         past = series[: pd.Timestamp(claim.end)].iloc[-AVERAGE_DAYS:]
         offset = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
         return _beyond(claim, end, float(past.mean()) * offset)
     if claim.pattern == "touch":
+        # A touch before the cutoff was known then and decides nothing: the path begins on the day after it.
         return _path(claim, series[pd.Timestamp(last_day) + pd.Timedelta(days=1) :], amount(claim))
     visible = series[: pd.Timestamp(last_day)]
     since = claim.start or visible.index[-1].date()
+    # Without a start the models measure from the last visible value however old it is, so no freshness is asked of it here.
     start = float(visible.iloc[-1]) if claim.start is None else _needed(claim.series, series, claim.start)
     if claim.pattern == "compare":
         return _beyond(claim, end, start)
@@ -242,6 +252,7 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
             claim, series[pd.Timestamp(since) + pd.Timedelta(days=1) :], start * (1 + amount(claim) / 100)
         )
     if claim.pattern == "volatility":
+        # The mean is not taken off: the models too take squared returns as they are.
         window = np.log(series[pd.Timestamp(since) : pd.Timestamp(claim.end)]).diff().dropna()
         return _beyond(claim, float(np.sqrt(252 * np.mean(window**2))), amount(claim) / 100)
     if other is None or claim.other is None:

@@ -124,7 +124,7 @@ class Exam:
 
     @classmethod
     def from_json(cls, document: Any) -> "Exam":
-        """The exam behind a document; its digest must fit its list.
+        """The exam that a JSON document describes; its digest must fit its list of events.
 
         Raises
         ------
@@ -145,6 +145,7 @@ class Exam:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ExamError(f"an exam with a broken field: {error}") from error
+        # Documents of scores cite the digest; a list edited by hand would pass for the original.
         if document.get("digest") != exam.digest:
             raise ExamError(
                 f"exam {exam.rules.name!r}: its list of events does not fit its digest; build it again"
@@ -221,6 +222,7 @@ def _days(events: Events, column: str) -> Any:
     try:
         return text.astype("datetime64[D]")
     except ValueError as error:
+        # numpy's error names no row; only a column that failed is read again value by value to find it.
         for row, value in enumerate(text):
             try:
                 np.datetime64(str(value), "D")
@@ -244,6 +246,7 @@ def _within(events: Events, column: str, low: str | None, high: str | None) -> A
 
 
 def _rank(seed: int, question: str) -> bytes:
+    # The separator keeps seed 1 with question "2x" apart from seed 12 with question "x".
     return hashlib.sha256(f"{seed}\x1f{question}".encode()).digest()
 
 
@@ -259,6 +262,7 @@ def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
         raise ExamError(
             f"{rules.size} questions were asked for, {sum(left.values())} are left after the filters"
         )
+    # Shares come from the sizes before the offset, so that exams at offsets 0 and k have the same mix.
     exact = {name: rules.size * size / total for name, size in sizes.items()}
     wanted = {name: min(int(value), left[name]) for name, value in exact.items()}
     while sum(wanted.values()) < rules.size:  # largest remainder first, among strata that still have some
@@ -304,6 +308,7 @@ def build_exam(events: Events, rules: ExamRules) -> Exam:
     if rules.model is not None or rules.model_cutoff is not None:
         cutoff = training_cutoff(rules.model or "", rules.model_cutoff)
         if cutoff is not None:
+            # The cutoff day itself may be in the training data, so a forecast has to be due after it.
             limit = np.datetime64(cutoff + timedelta(days=rules.margin_days))
             safe &= _days(events, "forecast_due_date") > limit
     unsafe = len(np.unique(events.question[keep])) - len(np.unique(events.question[safe]))
@@ -336,6 +341,7 @@ def _chosen(events: Events, rows: IntArray, rules: ExamRules) -> IntArray:
     strata = events.text(rules.stratify) if rules.stratify else np.full(len(events), "all")
     home: dict[str, str] = {}
     for row in rows:
+        # A question belongs to the stratum of its first row: its dates are never split over strata.
         home.setdefault(str(events.question[row]), str(strata[row]))
     members: dict[str, list[str]] = {}
     for question, stratum in home.items():

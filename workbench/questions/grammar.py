@@ -60,6 +60,7 @@ _V = r"(?:(?:closes?|ends?|finishes|finish|settles?|is|be|stands?|trades?|remain
 _NOT = r"(?P<neg>does not |is not |not |never )?"
 _ON = r"(?:on|in|at|for|as of)"
 _BY = r"(?P<by>before|by|through|until|up to)"
+# A group name may occur once per expression, so the second form of the end date is ``end2``; `_day` reads either.
 _SPAN = (
     rf"(?:(?:from|between) {_D0} (?:to|and|until|through) {_D}|(?:by|through) {_D.replace('end', 'end2')})"
 )
@@ -168,6 +169,7 @@ def _dates(text: str) -> str:
     named = _MONTH.replace("(", "(?P<m>", 1)
     year = r"(?P<y>\d{4})"
     text = re.sub(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b", iso, text)
+    # Days before months: "december 2018" is also the tail of "31 december 2018".
     text = re.sub(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{named},? {year}\b", day_month, text)
     text = re.sub(rf"\b{named} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {year}\b", day_month, text)
     text = re.sub(rf"\b(?:the )?(?:end of )?{named} {year}\b", month, text)
@@ -192,6 +194,7 @@ def _end(match: _Match) -> date:
     day = _day(match, "end")
     if day is None:
         raise ValueError(f"pattern without an end date: {match.re.pattern}")
+    # "before" excludes its day, the other words include it; claims carry an inclusive end only.
     return day - timedelta(days=1) if match.groupdict().get("by") == "before" else day
 
 
@@ -202,6 +205,7 @@ def _value(match: _Match, name: str = "level") -> float:
 def _flip(side: Side, strict: bool, negated: bool) -> tuple[Side, bool]:
     if not negated:
         return side, strict
+    # The negation of "above" is "at or below": equality changes sides too.
     return ("below" if side == "above" else "above"), not strict
 
 
@@ -217,6 +221,7 @@ def _series(match: _Match, pattern: Pattern, **fields: object) -> Claim:
 
 def _compare(match: _Match) -> Claim:
     side, strict = ("above", True) if match["word"] in ("higher", "wider", "up") else ("below", True)
+    # "does not close no lower" holds two negations, which cancel.
     side, strict = _flip(side, strict, bool(match["neg"]) != bool(match["no"]))  # type: ignore[arg-type]
     return _series(match, "compare", start=_day(match, "start"), side=side, strict=strict)
 
@@ -234,6 +239,7 @@ def _level(match: _Match) -> Claim:
 def _average(match: _Match) -> Claim:
     side, _ = _relation(match)
     level = float(match["level"]) if match["level"] else None
+    # "not 5 % above" also holds at 3 % above and at 5 % below; flipping the side would read it as "5 % below".
     if level and match["neg"]:
         raise ClaimRefused(f"say it without the negation, as N % above or below the average; {CAN_DO}")
     return _series(match, "average", side=side, strict=not level, level=level)
@@ -246,6 +252,7 @@ def _range(match: _Match) -> Claim:
 
 def _change(match: _Match) -> Claim:
     up = re.fullmatch(_UP, match["verb"]) is not None
+    # "rises 5 %" is true at exactly 5 %, so "does not rise 5 %" leaves equality out.
     side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
     level = _value(match) * (1 if up else -1)
     return _series(match, "change", start=_day(match, "start"), level=level, side=side, strict=strict)

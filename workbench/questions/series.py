@@ -33,6 +33,7 @@ class Series:
     wide: bool = False
 
 
+# The order matters: `replace_names` goes through it, and the spread names both yields, so it has to come before them.
 SERIES: dict[str, Series] = {
     series.id: series
     for series in (
@@ -72,6 +73,7 @@ SERIES: dict[str, Series] = {
             sources=("NASDAQ",),
             first=date(1999, 1, 4),
             last=date(2018, 12, 31),
+            # The NASDAQ-100 is another index, so its name must not be read as the Composite.
             pattern=r"\bnasdaq(?: composite)?(?: index)?(?!-?\s?100)\b|\^ixic",
         ),
         Series(

@@ -69,6 +69,7 @@ def as_probabilities(p: ArrayLike, *, name: str = "forecast", missing: bool = Fa
     array = np.asarray(p, dtype=np.float64)
     if array.size == 0:
         raise DomainError(f"{name}: empty input")
+    # Negated, because every comparison with nan is false: so nan is bad as well.
     bad = ~((array >= 0.0) & (array <= 1.0))
     if missing:
         bad &= ~np.isnan(array)

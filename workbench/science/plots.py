@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
     from matplotlib.figure import Figure
 
+    # `Figure` and not pyplot, which keeps every figure in global state and may choose a backend that opens windows.
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
 
@@ -56,6 +57,7 @@ def reliability_plot(
     for name, (p, o) in forecasts.items():
         curve = reliability(p, o, bins=bins, how=how)
         error = calibration_error(p, o, bins=bins, how=how)
+        # Rounding may put an end of the interval past a share of 0 or 1, and matplotlib refuses negative error bars.
         spread = np.maximum([curve.observed - curve.low, curve.high - curve.observed], 0.0)
         axes.errorbar(
             curve.forecast,
@@ -141,6 +143,7 @@ def bars_plot(
     axes.axvline(baseline, color="0.3", linewidth=1)
     axes.set(xlabel=f"{label} (bars from {baseline:g})")
     axes.margins(x=0.08)
+    # Horizontal bars grow upward; the given order reads from the top.
     axes.invert_yaxis()
     return figure
 
@@ -233,6 +236,7 @@ def frontier_plot(
     x, y = np.array([point for settings in points.values() for point in settings]).T
     best = np.flatnonzero(efficient(x, y) > 0)
     best = best[np.argsort(x[best])]
+    # Steps, because between two settings only the cheaper one can be had: no mixture lies on a slope.
     axes.plot(
         x[best], y[best], color="0.2", drawstyle="steps-post", linestyle="--", linewidth=1, label="frontier"
     )

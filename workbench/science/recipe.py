@@ -127,6 +127,7 @@ def _nested(
     folds = _folds(events, rows, recipe.loo)
     choice, cells, totals = choose_leave_out(logits, prior, events.outcome[rows], folds)
     p = np.empty(len(rows))
+    # A calibration per chosen cell and not per fold: few cells win, and folds with the same cell share one run.
     for index in np.unique(choice):
         calibrated, _ = _calibrated(_cell_forecast(logits, prior, cells[index]), events, rows, recipe)
         p[choice == index] = calibrated[choice == index]
@@ -191,6 +192,7 @@ def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
         raise DomainError("no event has a forecast")
     fitted: dict[str, Any] = {}
     nested = False
+    # After `rows` was taken: an event whose trials are all dead has no row and is not filled up to 0.5.
     if recipe.dead == "impute" and values.ndim == 2:
         values = np.where(np.isnan(values), 0.5, values)
     if values.ndim == 1:
@@ -198,6 +200,7 @@ def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
     elif recipe.pool in SHRINKAGES:
         p, shrinkage, logits, prior = _shrunk(values[rows], events, rows, recipe)
         fitted["shrinkage"] = shrinkage
+        # Nested only if both leave the same fold out; with different units no single fold is unseen by both.
         leaves = {"loo-question": "question", "loo-event": "event"}.get(recipe.tune)
         nested = recipe.calibrate != "none" and recipe.pool != "shrink-alpha" and leaves == recipe.loo
         if nested:
@@ -206,6 +209,7 @@ def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
         p = pool(values[rows], recipe.pool)
     if recipe.calibrate != "none" and not nested:
         p, fitted["calibration"] = _calibrated(p, events, rows, recipe)
+    # Last, so that the clip bounds what is scored and does not change what is fitted.
     if recipe.clip:
         p = np.clip(p, recipe.clip, 1.0 - recipe.clip)
     return Prepared(p=p, rows=rows, fitted=fitted)

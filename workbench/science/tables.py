@@ -27,6 +27,7 @@ def _raw(path: Path) -> pd.DataFrame:
     """All cells as they stand: text from CSV, typed values from parquet."""
     try:
         with path.open("rb") as stream:
+            # By content, not by name: gzip and parquet are read whatever the file is called.
             magic = stream.read(4)
     except OSError as error:
         raise TableError(path, f"cannot be read: {error.strerror or error}") from error
@@ -34,6 +35,9 @@ def _raw(path: Path) -> pd.DataFrame:
         return _parquet(path)
     packed: Literal["gzip"] | None = "gzip" if magic[:2] == b"\x1f\x8b" else None
     try:
+        # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `_number` parses later.
+        # index_col=False, or pandas takes the first column as an index if the rows have one cell more than the header;
+        # utf-8-sig drops the byte order mark that spreadsheets write, which would become part of the first column name.
         frame = pd.read_csv(
             path, dtype=str, na_filter=False, compression=packed, index_col=False, encoding="utf-8-sig"
         )
@@ -101,6 +105,7 @@ def _text(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) 
 
 def _number(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
     series = frame[column]
+    # Parquet may hold outcomes as True and False.
     if series.dtype == bool:
         series = series.astype(float)
     text = _text(path, frame, column, blank=True)
@@ -135,6 +140,7 @@ def _unique(path: Path, keys: Mapping[str, NDArray[Any]], what: str) -> None:
     again = frame.duplicated().to_numpy()
     if again.any():
         row = int(np.argmax(again))
+        # Compared again only in the bad case, so that the line can name both rows.
         first = int(np.argmax((frame == frame.iloc[row]).all(axis=1).to_numpy()))
         key = ", ".join(str(value) for value in frame.iloc[row])
         raise TableError(path, f"{what} {key} is there twice, first in row {first + 1}", row=row + 1)
@@ -465,6 +471,7 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
     variants: tuple[str, ...] = ()
     if "trial" in frame.columns:
         number = _number(path, frame, "trial")
+        # The largest trial number becomes the width of a dense matrix, so one mistyped number could ask for all memory.
         odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
         _refuse(path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
         key = number.astype(np.int64) - 1
@@ -474,6 +481,7 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
             _text(path, frame, "variant") if "variant" in frame.columns else np.full(len(frame), "forecast")
         )
         _unique(path, {"method": method, "event": event, "variant": labels}, "the forecast")
+        # In the order of first appearance, the order in which documents list them; sorting would lose it.
         codes, names = pd.factorize(labels)
         key, variants = codes.astype(np.int64), tuple(str(name) for name in names)
     codes, names = pd.factorize(method)
@@ -571,6 +579,7 @@ def read_answers(path: Path) -> dict[str, Answers]:
     ):
         name = str(event)
         answer = by_event.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
+        # Lists inside a frozen value are filled in place; `replace` copies only the two single answers.
         if kind == "variant":
             answer.variants.append(float(value))
         elif kind == "vote":

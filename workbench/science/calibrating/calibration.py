@@ -128,7 +128,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, document: Any) -> "Calibration":
-        """The model behind a JSON document, or one line on what is wrong with it.
+        """The model that a JSON document describes; `load_calibration` calls this after parsing the file.
 
         Raises
         ------
@@ -229,6 +229,8 @@ def fit_calibration(
         )
     if penalty <= 0.0:
         raise DomainError(f"the penalty on the group offsets must be above 0, not {penalty:g}")
+    # `PlattProblem.loss` counts half the ridge on the slope, `fit_logistic` all of a penalty: half of it here, so that
+    # with one factor both fits agree. The overall offset is free: the base rate is not pulled to one half.
     columns: list[FloatArray] = [logit(p), np.ones(len(p))]
     penalties, layout = [0.5 * SLOPE_RIDGE, 0.0], []
     for name, labels in (factors or {}).items():
@@ -291,6 +293,7 @@ def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
     values = as_probabilities(p)
     y = as_outcomes(outcome, size=len(values))
     levels = np.unique(values)
+    # 0 and 1 stand for "always Yes" and "always No"; 0.5 has to be there for the comparison.
     cuts = np.unique(np.concatenate([[0.5, 0.0, 1.0], 0.5 * (levels[1:] + levels[:-1])]))
     order = np.argsort(values, kind="stable")
     ranked, yes = values[order], y[order]
@@ -298,6 +301,7 @@ def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
     no_right = np.concatenate([[0.0], np.cumsum(1.0 - yes)])[below]
     yes_right = yes.sum() - np.concatenate([[0.0], np.cumsum(yes)])[below]
     accuracy = (no_right + yes_right) / len(y)
+    # Many cuts tie on a small validation set; the one nearest to 0.5 departs least from the plain rule.
     best = np.flatnonzero(accuracy >= accuracy.max() - 1e-12)
     chosen = best[np.argmin(np.abs(cuts[best] - 0.5))]
     half = int(np.flatnonzero(cuts == 0.5)[0])

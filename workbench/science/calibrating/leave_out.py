@@ -23,7 +23,9 @@ from workbench.science.errors import DomainError
 
 _ORDER = 5  # highest power of the move kept in the gradient's series
 _FAR = 0.15  # largest move of any logit for which the series is trusted (its remainder is then below 1e-9)
+# Bound of a move that has left the series' reach for good.
 _LOST = 1e3
+# About as many events or folds are solved at once, so that memory does not grow with their number.
 _CHUNK = 1 << 13
 
 
@@ -236,6 +238,7 @@ class _Moves:
             # a fold this far off is refitted exactly anyway: hold it where the powers stay finite
             da, db, dd = (np.clip(move, -_LOST, _LOST) for move in (da - step_a, db - step_b, dd - step_d))
             size = np.maximum(np.maximum(np.abs(step_a), np.abs(step_b)), np.abs(step_d).max(axis=1))
+            # Folds that diverge are refitted afterwards and must not hold the others in the loop.
             moving = size[np.isfinite(size) & (size < 1.0)]
             if not len(moving) or moving.max() < 1e-11:
                 break

@@ -57,6 +57,7 @@ def _newton(
     hessian = np.eye(len(theta))
     for _ in range(100):
         s = sigmoid(x @ theta)
+        # The last term keeps the solve regular when a column is empty or repeats another and has no penalty.
         hessian = (x * (s * (1.0 - s))[:, None]).T @ x + 2.0 * np.diag(ridge) + 1e-10 * np.eye(len(theta))
         gradient = x.T @ (s - y) + 2.0 * ridge * (theta - centre)
         step = np.linalg.solve(hessian, gradient)
@@ -158,6 +159,7 @@ def leave_out_logistic(
             step = np.linalg.solve(curvature[active], gradient[..., None])[..., 0]
             theta[active] -= step
             moving = np.abs(step).max(axis=1)
+            # A fold whose step is 5 or more has run away: it takes no more chord steps.
             active = active[(moving > 1e-9) & (moving < 5.0)]
             if not len(active):
                 break

@@ -168,6 +168,7 @@ class PlattProblem:
         eta = a * self.z + b + delta[self.codes]
         nll = np.logaddexp(0.0, eta).sum() - (self.outcome * eta).sum()
         squares = float((delta * delta).sum())
+        # A global fit has deltas of 0 and a penalty of 1e300: without squares the product is left out.
         return float(nll + 0.5 * self.ridge * a * a + (self.penalty * squares if squares else 0.0))
 
 
@@ -207,6 +208,7 @@ def solve_newton(problem: PlattProblem, *, tol: float = 1e-11) -> tuple[float, f
         while True:
             trial = (float(a - scale * step_a), float(b - scale * step_b), delta - scale * step_d)
             new = problem.loss(trial)
+            # At the optimum the loss only changes by rounding, so an equal loss within 1e-12 counts as no worse.
             if new <= loss + 1e-12 * abs(loss) or scale < 1e-8:
                 break
             scale *= 0.5

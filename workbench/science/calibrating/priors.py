@@ -105,6 +105,7 @@ def temporal_prior(
         members = members[np.argsort(last[members], kind="stable")]
         sums = np.concatenate([[0.0], np.cumsum(mean[members])])
         rows = np.flatnonzero(groups == code)
+        # "left" leaves out what resolved on the due day itself: it may not have been known yet.
         known = np.searchsorted(last[members], due_days[rows], side="left")
         own = (
             last[questions[rows]] < due_days[rows]

@@ -60,6 +60,7 @@ def resample_counts(
     small = np.uint16 if units < 2**16 else np.int32 if units < 2**31 else np.int64
     drawn = rng.integers(0, units, size=(resamples, units), dtype=small)
     flat = drawn.astype(np.int64)
+    # Each resample gets its own range of codes, so that one bincount counts the draws of all.
     flat += (np.arange(resamples, dtype=np.int64) * units)[:, None]
     counts = np.bincount(flat.ravel(), minlength=resamples * units)
     return counts.reshape(resamples, units).astype(np.float64)
@@ -143,6 +144,7 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
     values = np.asarray(resampled, dtype=np.float64)
     _level(level, values)
     distance = np.sort(np.abs(values - estimate))
+    # The 1e-9 undoes rounding: 0.55 * 100 is a hair above 55 and must not pick the 56th distance.
     half = float(distance[min(ceil(level * len(values) - 1e-9), len(values)) - 1])
     error = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
     return Interval(estimate=estimate, low=estimate - half, high=estimate + half, error=error, level=level)
@@ -344,6 +346,7 @@ def stratified_index(
     drawn: dict[str, FloatArray] = {}
     count: dict[str, int] = {}
     stream = np.random.default_rng(seed)
+    # Market first: all parts draw from one stream, so their order decides which numbers come out.
     for part in sorted(set(labels.tolist()), key=lambda name: (name != "market", name)):
         rows: IntArray = np.flatnonzero(labels == part)
         estimates[part] = index_means(y[rows].mean(axis=0))

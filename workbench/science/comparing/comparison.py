@@ -64,6 +64,7 @@ def paired_comparisons(
     >>> round(paired_comparisons(events, values, "poor", resamples=20)["good"]["overall"].difference, 6)
     35.0
     """
+    # Keyed by the bytes of the row numbers: an array cannot be a key.
     groups: dict[bytes, list[str]] = {}
     rows_of: dict[bytes, IntArray] = {}
     for name in values:
@@ -110,6 +111,7 @@ def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "ov
     """
     from statsmodels.stats.multitest import multipletests
 
+    # A method may lack the part: it answered no event of that type.
     names = [name for name in results if part in results[name]]
     if not names:
         return {}

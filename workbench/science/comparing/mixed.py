@@ -59,6 +59,7 @@ class _Sums:
         c = self.yy - float((shrink * self.block_y**2).sum())
         beta = np.linalg.solve(a, b)
         freedom = self.n - len(b)
+        # A perfect fit leaves 0, or less by rounding, whose logarithm is not finite.
         noise = max((c - float(b @ beta)) / freedom, 1e-300)
         sign, logdet = np.linalg.slogdet(a)
         criterion = freedom * np.log(noise) + float(np.log1p(ratio * self.size).sum()) + float(sign * logdet)
@@ -118,11 +119,13 @@ def mixed_model(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> Mix
     )
     best = minimize_scalar(
         lambda log_ratio: sums.profile(float(np.exp(log_ratio)))[0],
+        # From no question variance to speak of to almost no noise, in logarithms: many powers of ten.
         bounds=(-18.0, 12.0),
         method="bounded",
         options={"xatol": 1e-10},
     )
     ratio = float(np.exp(best.x))
+    # Zero lies outside the search in logarithms and is a common answer: no variance between questions.
     if sums.profile(0.0)[0] <= float(best.fun):
         ratio = 0.0
     _, beta, information, noise = sums.profile(ratio)

@@ -68,6 +68,7 @@ def calibration_document(
         },
     }
     if threshold:
+        # The model keeps only the cut; fitted again on the same values, it brings the accuracies with it.
         cut = fit_threshold(calibrated, o)
         document["threshold_fit"] = {
             "threshold": cut.threshold,

@@ -38,6 +38,7 @@ def elicit_document(answers: Mapping[str, Answers]) -> Document:
             if any(c is not None for c in answer.confidence):
                 weights = [[np.nan if c is None else c for c in answer.confidence]]
                 weighted = float(self_consistency([answer.votes], weights)[0])
+                # No weight at all gives nan, which JSON does not have.
                 entry["weighted_votes"] = None if np.isnan(weighted) else weighted
         entries[event] = entry
     return {"events": entries}

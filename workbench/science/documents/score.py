@@ -68,6 +68,7 @@ def score_document(
         raise UsageError("--subsets needs a file of trials")
     difficulty = None
     if "abi" in metrics:
+        # All methods of the file, also if few are scored: how hard a question is must not depend on the selection.
         everyone = {
             name: pooled_forecasts(forecasts, name, variant=variant, how="mean") for name in forecasts.methods
         }
@@ -79,6 +80,7 @@ def score_document(
             name, raw, events, recipe, metrics, difficulty, by=by, subsets=subsets if raw.ndim == 2 else None
         )
     for spec in baselines:
+        # A baseline is the yardstick and stays as it is: never pooled, shrunk or calibrated.
         plain = Recipe(clip=recipe.clip)
         forecast = baseline_forecast(events, spec)
         entries[spec] = _score_entry(spec, forecast, events, plain, metrics, difficulty, by=by)

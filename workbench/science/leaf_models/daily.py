@@ -37,6 +37,7 @@ class DailyModels:
         values = series.to_numpy(dtype=float)
         self.x: Floats = np.log(values)
         if other is not None:
+            # Outperformance is a rise of the ratio: one series from here on.
             self.x = self.x - np.log(other.to_numpy(dtype=float))
         self.returns: Floats = np.diff(self.x)
         index = pd.DatetimeIndex(series.index)
@@ -51,12 +52,14 @@ class DailyModels:
         self.anchor = self.x[self.now]
         if begin < 0 and spec.start is not None:
             self.anchor = self.x[positions(index, pd.DatetimeIndex([pd.Timestamp(spec.start)]))[0]]
+        # The last value may be older than the last visible day. Every past as-of day is given data of the same age.
         lag = pd.Timestamp(spec.last_day) - index[-1]
         self.grid = weekly_grid(spec.last_day, index[0] + lag)
         windows = positions(index, self.grid - lag)
         needs = AVERAGE_DAYS if spec.method == "average" else 20
         self.valid = (windows >= needs) & (windows + self.days <= self.now)
         self.windows = windows[self.valid]
+        # Windows start a week (5 sessions) apart and last `days` sessions, so most of them overlap.
         self.effective = len(self.windows) * 5 / self.days
         if self.effective < 2:
             raise TooLittleHistory(
@@ -69,6 +72,7 @@ class DailyModels:
 
     def _bounds(self) -> tuple[float, float]:
         spec = self.spec
+        # A bound of 0 is no bound: its logarithm has to be -inf.
         with np.errstate(divide="ignore"):
             low, high = np.log(max(spec.low, 0.0)), np.log(max(spec.high, 0.0))
         if spec.method == "volatility":
@@ -90,6 +94,7 @@ class DailyModels:
         def bound(volatility: float) -> float:
             if not np.isfinite(volatility):
                 return np.inf if volatility > 0 else -np.inf
+            # Variances add up: what the days that have passed used of the bound is no longer free for those to come.
             left = (volatility**2 / 252 * whole - past) / future
             return 0.5 * np.log(252 * left) if left > 0 else -np.inf
 
@@ -180,6 +185,7 @@ class DailyModels:
     def _scaled(self) -> Floats:
         variance = ewma_variance(self.returns)
         mean = float(np.mean(self.returns**2))
+        # `returns[i - 1]` ends on value i, so `windows - 1` is the last return that was visible at a window.
         now = term_variance(variance[-1], mean, self.days)
         then = term_variance(variance[self.windows - 1], mean, self.days)
         steps = self.returns[self.windows[:, None] + np.arange(self.days)[None, :]]
@@ -202,11 +208,13 @@ class DailyModels:
         state = self._state()
         usable = np.isfinite(state[self.windows])
         seen = state[self.windows][usable]
+        # A constant state has no spread, and a width of 0 would divide by 0.
         width = 0.5 * float(np.std(seen)) or 1e-9
         weights = np.exp(-0.5 * ((seen - state[self.now]) / width) ** 2)
         if not weights.sum() > 0:
             return base
         share = float(np.average(hits[usable], weights=weights))
+        # Kish's effective number of weighted windows, less their overlap; it meets the 10 pseudo-windows of the base rate.
         alike = float(weights.sum() ** 2 / np.sum(weights**2)) * 5 / self.days
         return (alike * share + 10 * base) / (alike + 10)
 
@@ -216,6 +224,7 @@ class DailyModels:
             return self.x
         if self.spec.method == "average":
             return np.asarray(self.x - np.log(self.series.rolling(AVERAGE_DAYS).mean().to_numpy()))
+        # There is one return fewer than values.
         volatility = np.sqrt(np.concatenate([[np.nan], ewma_variance(self.returns)]))
         if self.spec.method == "path":
             return np.asarray(np.log(volatility))
@@ -226,6 +235,7 @@ class DailyModels:
     def _har(self, past: Floats) -> float:
         squares = pd.Series(np.concatenate([[np.nan], self.returns**2]))
         parts = [
+            # Clipped, since a stretch without any change would have the logarithm of 0.
             0.5 * np.log(252 * squares.rolling(n).mean().clip(lower=1e-12)).to_numpy()
             for n in (5, 22, HALF_YEAR)
         ]
@@ -233,6 +243,7 @@ class DailyModels:
         usable = np.isfinite(design[self.windows]).all(axis=1)
         rows, target = design[self.windows][usable], past[usable]
         beta = np.linalg.lstsq(rows, target, rcond=None)[0]
+        # The forecast plus every past error of the regression: the errors need no distribution.
         return self._share(design[self.now] @ beta + target - rows @ beta)
 
     def _ar(self, past: Floats) -> float:
@@ -246,6 +257,7 @@ class DailyModels:
         beta = np.linalg.lstsq(rows, self.x[1:], rcond=None)[0]
         shocks = np.random.default_rng(SEED).choice(self.x[1:] - rows @ beta, size=(self.days, PATHS))
         level = np.full(PATHS, self.x[self.now])
+        # A row per day, so that the loop over days, which the recursion needs, writes contiguous memory.
         steps = np.empty((self.days, PATHS))
         for day in range(self.days):
             following = beta[0] + beta[1] * level + shocks[day]

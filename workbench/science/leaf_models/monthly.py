@@ -52,10 +52,12 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     if end - start < 1:
         raise TooLittleHistory("no month lies between the start and the end of the claim")
     grid = weekly_grid(spec.last_day, index[0])
+    # Months by which the last value lags behind the cutoff (publication takes time). Past as-of days see no more than that.
     lag = spec.last_day.year * 12 + spec.last_day.month - last
     at_all = grid.year.to_numpy() * 12 + grid.month.to_numpy() - lag - months[0]
     valid = (at_all >= 12) & (at_all + end <= now)
     windows = at_all[valid]
+    # In trading days, the unit of the daily models.
     horizon = 21 * int(end)
     effective = len(windows) * 5 / horizon
     if effective < 2:
@@ -89,6 +91,7 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
         trailing[3:] = x[3:] - x[:-3]
         width = 0.5 * float(np.std(trailing[windows])) or 1e-9
         weights = np.exp(-0.5 * ((trailing[windows] - trailing[now]) / width) ** 2)
+        # Effective number of weighted windows without their overlap, as in the daily models.
         alike = float(weights.sum() ** 2 / np.sum(weights**2)) * 5 / horizon if weights.sum() > 0 else 0.0
         share = float(np.average(hits, weights=weights)) if alike else base
         models["momentum"] = (alike * share + 10 * base) / (alike + 10)

@@ -27,6 +27,7 @@ def trading_days(first: date, last: date) -> int:
         return -trading_days(last, first)
     day = np.timedelta64(1, "D")
     closed = exchange_holidays(first.year, last.year)
+    # numpy counts the first day and not the last; both move by one to count the last and not the first.
     return int(np.busday_count(np.datetime64(first) + day, np.datetime64(last) + day, holidays=closed))
 
 

@@ -87,6 +87,8 @@ def simulate_garch(closes: pd.Series, days: int) -> Floats:
     """
     from arch import arch_model
 
+    # In percent: `arch` estimates badly on variances of 1e-4, and its own rescaling (off here) would change the unit
+    # of the parameters from series to series.
     returns = 100 * np.diff(np.log(closes.to_numpy(dtype=float)))
     fit = arch_model(returns, mean="Constant", vol="GARCH", p=1, o=1, q=1, rescale=False).fit(disp="off")
     mu, omega, alpha, gamma, beta = (
@@ -95,6 +97,7 @@ def simulate_garch(closes: pd.Series, days: int) -> Floats:
     residuals = np.asarray(fit.std_resid)
     shocks = np.random.default_rng(SEED).choice(residuals, size=(days, PATHS))
     last = float(returns[-1] - mu)
+    # One GJR step from the last return to the variance of the first simulated day, the same for every path.
     variance = np.full(
         PATHS,
         omega + (alpha + gamma * (last < 0)) * last**2 + beta * float(fit.conditional_volatility[-1]) ** 2,

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from workbench.science.leaf_models.spec import Floats, Ints, LeafSpec
 
 WEEKS = 1200
+# As for values that settle a claim: a closed exchange explains at most four days without a value.
 FRESH_DAYS = 5
 
 
@@ -79,6 +80,7 @@ def smooth_share(values: Floats, low: float, high: float, weights: Floats | None
     >>> round(smooth_share(np.array([-1.0, 1.0]), 0.0, float("inf")), 6)
     0.5
     """
+    # Equal values have no spread; the narrow kernel then gives 0 or 1, and 0.5 on a bound.
     width = 0.1 * float(np.std(values)) or 1e-9
     inside = ndtr((high - values) / width) - ndtr((low - values) / width)
     return float(np.average(inside, weights=weights))

@@ -67,6 +67,7 @@ def greedy_ensemble(
             for name in members
             if name not in chosen
         }
+        # Ties go by name, so that the order does not depend on that of the file.
         best = min(scores, key=lambda name: (scores[name], name))
         chosen.append(best)
         steps.append(EnsembleStep(added=best, brier=scores[best]))
@@ -95,6 +96,7 @@ def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
     if a.shape != b.shape:
         raise DomainError(f"forecasts of shape {a.shape} and {b.shape} cannot be compared")
     middle = _entropy(0.5 * (a + b)) - 0.5 * (_entropy(a) + _entropy(b))
+    # Rounding can leave equal forecasts a hair below 0.
     return float(np.maximum(middle, 0.0).mean())
 
 

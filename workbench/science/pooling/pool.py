@@ -23,12 +23,13 @@ from workbench.science.errors import TooFewError, UnknownName
 
 def _row_mean(matrix: FloatArray) -> FloatArray:
     count = np.isfinite(matrix).sum(axis=1)
+    # Not `np.nanmean`, which warns about every event without a trial.
     total = np.nansum(matrix, axis=1)
     return np.asarray(np.divide(total, count, out=np.full(len(matrix), np.nan), where=count > 0))
 
 
 def pool_mean(trials: ArrayLike) -> FloatArray:
-    """Arithmetic mean of each event's trials, in [0, 1]; what goes in and comes out is said at the top of this module.
+    """Arithmetic mean of each event's trials, in [0, 1]; ``nan`` without any trial.
 
     By Jensen, its Brier score is at most the mean of the trials' scores. Source: BLF, App. C.8, eq. 3.
 
@@ -65,6 +66,7 @@ def pool_median(trials: ArrayLike) -> FloatArray:
     matrix = np.sort(as_trials(trials), axis=1)  # nan sorts last
     count = np.isfinite(matrix).sum(axis=1)
     rows = np.arange(len(matrix))
+    # An event without trials has count 0: the indices only have to stay legal, its result is replaced by nan below.
     low = matrix[rows, np.maximum((count - 1) // 2, 0)]
     high = matrix[rows, np.maximum(count // 2, 0) % matrix.shape[1]]
     return np.where(count > 0, 0.5 * (low + high), np.nan)
@@ -165,6 +167,7 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
     pooled = np.full(len(matrix), np.nan)
     exists = np.isfinite(matrix)
     counts = exists.sum(axis=1)
+    # Events with equally many trials form a rectangle without gaps, so a loop over the few counts replaces one over events.
     for count in np.unique(counts[counts > 0]).tolist():
         rows = counts == count
         present = matrix[rows][exists[rows]].reshape(-1, count)

@@ -280,6 +280,7 @@ def choose_leave_out(
         raise DomainError(f"there are {len(codes)} fold labels for {n} events")
     count = int(codes.max()) + 1
     largest = int(np.bincount(codes, minlength=count).max())
+    # A Brier score lies in [0, 1], so leaving a fold out lowers a total by at most the size of the fold.
     rivals = np.flatnonzero(totals <= totals.min() + largest)
     held_out = np.zeros((len(rivals), count))
     rival_cells = [cells[i] for i in rivals]

@@ -65,6 +65,7 @@ def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100
         if sweep == 1 and known.all():
             moved = 0.0  # balanced: the first sweep is exact
         method = new
+        # Only sums of the three are determined; the means move into the constant, so that both sets of effects sum to 0.
         shift_m, shift_q = float(method.mean()), float(question.mean())
         method, question, mean = method - shift_m, question - shift_q, mean + shift_m + shift_q
         if moved < tol:

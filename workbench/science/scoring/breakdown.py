@@ -128,6 +128,7 @@ def lead_time_curve(
         high = float(bounds[index + 1]) if index + 1 < len(bounds) else float("inf")
         spread = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
         rows.append((float(bounds[index]), high, len(values), float(values.mean()), spread))
+    # Leads that all lie below the first edge leave no row to turn into columns.
     columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
     low, top, n, mean, error = columns
     return LeadTimeCurve(
@@ -181,6 +182,7 @@ def rebalance(
     if "other" in wanted:
         labels = np.where(np.isin(labels, [name for name in wanted if name != "other"]), labels, "other")
     have = {name: int((labels == name).sum()) for name in wanted}
+    # The 1e-9 undoes rounding: 7 / 0.07 is a hair below 100 and must count as 100.
     largest = int(min(have[name] / share for name, share in wanted.items()) + 1e-9)
     total = largest if size is None else size
     if total < 1 or total > largest:

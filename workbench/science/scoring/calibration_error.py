@@ -89,6 +89,7 @@ def calibration_error(
     """
     p, o = checked(forecast, outcome)
     codes = bin_of(p, bins=bins, how=how, closed=closed)
+    # Summed, not averaged: weighting by the size of a bin would multiply by the number just divided by.
     gap = np.bincount(codes, weights=o - p, minlength=bins)
     return float(np.abs(gap).sum() / len(p))
 
@@ -143,6 +144,7 @@ def reliability(
     full = size > 0
     yes = np.bincount(codes, weights=o, minlength=bins)[full]
     count = size[full]
+    # Wilson, because the normal interval has no width at a share of 0 or 1, which small bins often show.
     low, high = proportion_confint(yes, count, alpha=1.0 - level, method="wilson")
     return Reliability(
         count=count.astype(np.int64),

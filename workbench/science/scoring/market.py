@@ -119,6 +119,7 @@ def crra_allocation(
         return np.where(ties(p, q), on_tie, (p > q).astype(np.float64))
     inverse = 1.0 / risk_aversion
     with np.errstate(divide="ignore"):
+        # Not the clipped `logit`: a forecast of 0 or 1 is a belief to be bet on in full, and prices are never 0 or 1 here.
         log_p = np.log(p) - np.log1p(-p)
     log_q = np.log(q) - np.log1p(-q)
     return sigmoid((1.0 - inverse) * log_q + inverse * log_p)

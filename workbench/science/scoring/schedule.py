@@ -47,6 +47,7 @@ def halving_schedule(
     times: list[datetime] = []
     gap = close - first
     while gap >= minimum_gap and len(times) < most:
+        # Halving the gap to the close is the half-way rule: the next time lies half-way between the last one and the close.
         times.append(close - gap)
         gap /= 2
     return times

@@ -109,6 +109,7 @@ def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
         answered = np.isfinite(briers).any(axis=0)
         methods = np.isfinite(briers).any(axis=1)
         if answered.any():
+            # The additive fit refuses methods and events without any score, so both are left out first.
             values[others[answered]] = question_difficulty(briers[methods][:, answered])
     return Difficulty(values=values, kind=events.kind)
 
@@ -133,6 +134,7 @@ def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Diff
 
 
 def _number(value: float) -> float | None:
+    # JSON has no nan.
     return None if np.isnan(value) else float(value)
 
 
@@ -256,6 +258,7 @@ def subset_scorecard(
         "brier": ((pooled - o[:, None]) ** 2).mean(axis=1),
         "metaculus_baseline": metaculus_scores(flat, outcomes).reshape(-1, columns).mean(axis=1),
         "log_loss": log_losses(flat, outcomes).reshape(-1, columns).mean(axis=1),
+        # As in `accuracy`: a forecast of exactly 0.5 decides nothing and counts half.
         "accuracy": np.where(pooled == 0.5, 0.5, (pooled > 0.5) == (o[:, None] == 1.0)).mean(axis=1),
     }
     card: dict[str, Part] = {}
@@ -265,6 +268,7 @@ def subset_scorecard(
         for part in parts_of(kind):
             inside = kind == part
             value = float(base[inside].mean()) if inside.any() else float("nan")
+            # The root comes after the mean over subsets and events, as for any other Brier Index (BLF, App. A.2).
             scores[part] = _number(index_of(value) if metric == "brier_index" and inside.any() else value)
         scores["overall"] = float(base.mean()) if metric in POOLED else _overall(scores)
         card[metric] = scores

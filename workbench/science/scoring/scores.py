@@ -138,6 +138,7 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHIN
     """
     p, o = checked(forecast, outcome)
     q = np.clip(p, clip, 1.0 - clip)
+    # A clip of 0 asks for infinities, and gets them without a warning.
     with np.errstate(divide="ignore"):
         return np.where(o == 1.0, -np.log(q), -np.log1p(-q))
 

@@ -75,6 +75,7 @@ def utility_scores(
     rows = []
     for index, (chances, worth) in enumerate(zip(probabilities, payoffs, strict=True)):
         p, u = _task(chances, worth, index)
+        # Probabilities were divided by their sum above, so equal ones may differ in the last bits; they still tie.
         top = p >= p.max() - 1e-12
         best = u >= u.max() - 1e-12
         rows.append(

@@ -77,9 +77,11 @@ def exceedance(
     if (days < end).any():
         raise DomainError(f"target {days[days < end][0]} lies before the cutoff {end}")
     order = np.argsort(values, kind="stable")
+    # The cut happens here and not in the models, so that no model can look ahead.
     p = model.chances(history.before(end), days, values[order])
     if p.shape != (len(days), len(values)) or not ((p >= 0.0) & (p <= 1.0)).all():
         raise NotMonotone(f"model {model.name} gave something that is no table of probabilities")
+    # The width of rounding: sums in another order may differ in the last bits.
     rising = np.diff(p, axis=1) > 1e-12
     if rising.any():
         row, column = (int(i) for i in np.argwhere(rising)[0])

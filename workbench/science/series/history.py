@@ -63,7 +63,7 @@ class History:
         Raises
         ------
         TooFewError
-            Nothing does.
+            No value lies before it.
 
         Examples
         --------
@@ -106,12 +106,14 @@ class History:
         ahead = (targets - end).astype(np.int64)
         if len(self) < 2:
             return _at_least_one(ahead)
+        # The median, because weekends and holidays widen single gaps and must not change the kind of series.
         gap = float(np.median(np.diff(self.days).astype(np.int64)))
         if gap == 1.0:
             weekdays = (self.days.astype(np.int64) + 3) % 7  # 1970-01-01 was a Thursday; Monday is 0
             if not (weekdays >= 5).any():
                 return _at_least_one(np.busday_count(end, targets))
             return _at_least_one(ahead)
+        # Counted on the calendar: months differ in length, so days over the usual gap would be off by one now and then.
         if 28 <= gap <= 31:
             months = targets.astype("datetime64[M]").astype(np.int64) - end.astype("datetime64[M]").astype(
                 np.int64

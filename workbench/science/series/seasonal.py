@@ -73,6 +73,7 @@ class Knn:
         """Probabilities, shape (targets, levels)."""
         rows = []
         for values in self.neighbours(history, targets):
+            # "right": a value equal to the level is not above it.
             above = len(values) - np.searchsorted(np.sort(values), levels, side="right")
             rows.append((above + 1.0) / (len(values) + 2.0))
         return np.array(rows)
@@ -100,7 +101,10 @@ class PriorYear:
         return Knn(window=self.window, max_age_days=365 * self.years)
 
     def has_data(self, history: History, targets: Days) -> FloatArray:
-        """True for each target with a neighbour at least half a year old: this season's own run-up is none."""
+        """True (1.0) for each target that has a same-season value at least half a year old; `Hybrid` asks this.
+
+        The weeks just before a target are near it in the year too, but they are no earlier season.
+        """
         old = history.days <= history.days[-1] - np.timedelta64(180, "D")
         if not old.any():
             return np.zeros(len(targets), dtype=np.float64)

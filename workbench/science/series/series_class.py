@@ -46,6 +46,7 @@ def unit_root_p(values: FloatArray, *, lags: int) -> float:
     beta, *_ = np.linalg.lstsq(x, y, rcond=None)
     residual = y - x @ beta
     variance = float(residual @ residual) / (len(y) - x.shape[1])
+    # The pseudo-inverse, since lagged differences of a short or coarse series may be collinear.
     error = float(np.sqrt(variance * np.linalg.pinv(x.T @ x)[0, 0]))
     if error == 0.0:
         return 0.0 if beta[0] < 0 else 1.0
@@ -91,6 +92,7 @@ def classify(history: History, *, window: int = 500, level: float = 0.05) -> Ser
     if np.ptp(y) == 0.0:
         return SeriesClass.WALK
     steps = np.diff(y)
+    # An exact line has no residual that its slope could be tested against.
     if np.ptp(steps) == 0.0:
         return SeriesClass.TREND
     lags = int(len(steps) ** (1 / 3))
@@ -99,6 +101,7 @@ def classify(history: History, *, window: int = 500, level: float = 0.05) -> Ser
     centred = steps - steps.mean()
     long_run = float(centred @ centred) / len(steps)
     for lag in range(1, lags + 1):
+        # Bartlett's weights keep the Newey-West variance from falling below 0.
         weight = 1.0 - lag / (lags + 1)
         long_run += 2.0 * weight * float(centred[lag:] @ centred[:-lag]) / len(steps)
     error = float(np.sqrt(max(long_run, 1e-300) / len(steps)))

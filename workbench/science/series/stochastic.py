@@ -45,7 +45,9 @@ class RandomWalk:
                 raise DomainError("a walk of logarithms needs values above 0")
             values = np.log(values)
             with np.errstate(divide="ignore", invalid="ignore"):
+                # A price is always above a level of 0 or less: its logarithm has to be -inf, without a warning.
                 levels = np.where(levels > 0, np.log(np.maximum(levels, 1e-300)), -np.inf)
+        # Without drift the steps are measured from 0, so no degree of freedom is spent on their mean.
         steps = np.diff(values)[-self.window :] if self.window else np.diff(values)
         mean = float(steps.mean()) if self.drift else 0.0
         variance = float(((steps - mean) ** 2).sum() / (len(steps) - (1 if self.drift else 0)))
@@ -95,6 +97,7 @@ class MeanReverting:
         last = float(history.values[-1])
         if phi >= 1.0:
             return normal_exceedance(levels, np.full(len(count), last), noise * np.sqrt(count))
+        # At -1 and below the spread would grow without bound while the sign alternates: treated as the edge of a stable fit.
         phi = max(phi, -0.999)
         power = np.sign(phi) ** count * np.abs(phi) ** count
         variance = noise**2 * (1.0 - power**2) / (1.0 - phi**2)

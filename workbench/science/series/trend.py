@@ -92,7 +92,7 @@ class SafeLinear:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hybrid:
-    """``weight * safe-linear + (1 - weight) * prior-year``; safe-linear alone where there is no prior year.
+    """``weight * safe-linear + (1 - weight) * prior-year``; safe-linear alone if there is no prior year.
 
     Source: BLF, App. I.3, eq. 22 and 23 (weight 0.5).
 

@@ -59,7 +59,9 @@ class Volatility:
         if (y <= 0).any():
             raise DomainError("a model of log returns needs values above 0")
         count = history.steps_to(targets)
+        # In percent: `arch` estimates badly on variances of 1e-4, and its own rescaling (off) would change the unit.
         totals = self._log_returns(100.0 * np.diff(np.log(y)), int(count.max()))[:, count - 1]
+        # Every horizon reads its column of the same paths, so chances on different days fit each other too.
         ends = float(history.values[-1]) * np.exp(totals / 100.0)
         rows = []
         for column in ends.T:
