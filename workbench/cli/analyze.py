@@ -113,6 +113,8 @@ class AnalyzeCommand(TyperCommand):
         """Write the help; called by typer."""
         for param in self.params:
             if param.name in self._GROUPS and isinstance(param, TyperOption):
+                # The option object outlives the call: without the cut a second --help in one process would show the list
+                # twice.
                 sentence = (param.help or "").partition(" One of ")[0]
                 param.help = f"{sentence} One of {', '.join(plugin_names(self._GROUPS[param.name]))}."
         super().format_help(ctx, formatter)

@@ -122,6 +122,7 @@ def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: 
 
     plan, _ = engine.plan_full(state, edits)
     say(engine.price_line(state, plan.nodes))
+    # Only a person at a terminal is asked: a script would wait for ever.
     if not yes and plan.nodes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
     return asyncio.run(engine.full_what_if(state, edits, open_gateway(store, state)))

@@ -37,6 +37,7 @@ def debug_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) ->
     question = next((message.content for message in reversed(messages) if message.role == "user"), "")
     sources = [cell.source for step in steps for cell in step if cell.kind == "python"]
     failed = next((source for source in sources if source in question), None)
+    # What failed may be a cell that an earlier correction has already sent without the simulated model.
     tried = [
         source
         for source in sources
@@ -155,6 +156,7 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
 
 def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts = []
+    # 50 / sqrt(n) is the standard error of a share near one half, in points.
     if record.effective_windows < 12:
         doubts.append(
             f"only {record.effective_windows:.1f} separate windows lie behind it, so the number is rough by some "
@@ -171,6 +173,7 @@ def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts.append(
         "only the past of the series is used: no news, no positions, no events that are already announced"
     )
+    # The cells hold p inside these bounds, so a value that equals one was cut.
     if record.p in (0.02, 0.98):
         doubts.append("the mean of the models lay beyond it and is held at this bound")
     return "What is weak: " + "; ".join(doubts) + "."
