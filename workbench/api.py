@@ -115,6 +115,7 @@ async def resume(run_id: str = "last", *, isolation: str | None = None, quiet: b
         check_level(isolation)
     with closing(_store()) as store:
         run_id = store.resolve_run(run_id)
+        # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
         adopt_tree_file(store, run_id)
         state = load_state(store, run_id)
         # A finished run may come from a file whose model nobody can open here; there is nothing to ask it.

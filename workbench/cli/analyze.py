@@ -133,6 +133,8 @@ def _agent_options(
                 f"--option {pair!r}: write ROLE.NAME=VALUE, for example synthesizer.semantics=strict"
             )
         _set_option(options, role, name, _value(text))
+    # Refused, not ignored: without strict rules the option would change nothing, and the run would not be what was asked
+    # for.
     if normalise is not None and semantics != "strict":
         raise UsageError("--normalise says how strict rules are made: add --semantics strict")
     if semantics is not None:

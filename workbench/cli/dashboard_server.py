@@ -23,6 +23,7 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = 8866
 #: A kernel that no page looks at any more is stopped within a minute: its page went without a word (a killed browser), or
 #: its connection answers no ping. One that computes is left to end; one with an open page stays however idle.
+# The longest life after a page is two pings, the idle time and one look: 50 s. A dashboard's kernel holds some 72 MB.
 IDLE_SECONDS, CULL_SECONDS, PING_SECONDS = 25, 5, 10
 SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the kernel appends to ours
 
@@ -226,6 +227,7 @@ def _application_class(environment: dict[str, str]) -> Any:
         def _close_to_strangers(self) -> None:
             """Refuse foreign requests before any route, static files and websockets too: Voila checks no Host."""
             router = self.app.default_router
+            # First in the router itself: a check in one handler would leave out those that Voila and Jupyter add.
             router.rules.insert(0, router.process_rule(Rule(Strange(self), Refused)))
 
         def init_handlers(self) -> Any:

@@ -315,6 +315,7 @@ def price_per_token(name: str) -> tuple[float, float] | None:
     if entry is None or entry.get("litellm_provider", name.partition("/")[0]).split("_")[0] not in name:
         return None
     per_input, per_output = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    # A listed 0.0 is not believed: a run must not look free because its price is missing.
     if not per_input and not per_output:
         return None
     return float(per_input or 0.0), float(per_output or 0.0)
@@ -339,7 +340,10 @@ def _asks_for_key(text: str) -> bool:
 
 
 def _retry_after(problem: Exception) -> float:
-    """Return the seconds that the provider asked us to wait; 0 if it did not. LiteLLM keeps the real headers in an own field."""
+    """Return the seconds that the provider asked us to wait; 0 if it did not.
+
+    LiteLLM keeps the provider's headers in a field of its own.
+    """
     headers = getattr(problem, "litellm_response_headers", None) or {}
     try:
         return max(0.0, float(headers.get("retry-after", 0)))

@@ -28,6 +28,7 @@ _PRICE = {
 
 def register(litellm: Any, model: Model | None = None) -> None:
     """Make ``offline/...`` known to LiteLLM; once per process, or again to put another model behind it."""
+    # The map belongs to the whole process: providers that a host program has registered stay in it.
     known = [entry for entry in litellm.custom_provider_map if entry["provider"] != PROVIDER]
     if len(known) < len(litellm.custom_provider_map) and model is None:
         return
@@ -86,6 +87,7 @@ def _handler(litellm: Any, model: Model | None) -> Any:
             self.model = model
 
         async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
+            # Opened at the first call: registering happens at every load of LiteLLM, mostly for another model.
             if self.model is None:
                 from workbench.models.registry import OFFLINE, open_model
 

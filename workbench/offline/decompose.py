@@ -55,7 +55,7 @@ class Planner:
         return replace(root, children=self._children(claim, base))
 
     def base_rate(self, claim: Claim) -> float | None:
-        """Return the base rate of a claim, or None if it cannot be asked at this cutoff."""
+        """Return the base rate of a claim, or None if it cannot be decided at this cutoff; computed once per claim."""
         if claim not in self._bases:
             try:
                 check(claim, self.last_day)

@@ -18,6 +18,7 @@ def step_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) -> 
     # A model keeps no memory between calls (the engine replays replies), so progress is read from the dialogue.
     said = "\n".join(message.content for message in messages if message.role == "assistant")
     for step in steps:
+        # A step counts as sent once its heading stands in an earlier reply.
         heading = step[0].source.splitlines()[0]
         if heading not in said:
             return "\n".join(_tagged(cell) for cell in step)
@@ -118,6 +119,7 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
         The dialogue shows no record: there is no number, and none is made up.
     """
     said = "\n".join(message.content for message in messages if message.role in ("user", "tool"))
+    # Only the record of this very statement: the dialogue may show others, and a number is taken over, never made up.
     records = [record for record in read_records(said) if record.statement == node.statement]
     if not records:
         raise ModelRefused(

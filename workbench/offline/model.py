@@ -138,6 +138,7 @@ def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
     except ProxyError as problem:
         raise ClaimRefused(str(problem)) from problem
     claim = read_claim(statement)
+    # The embedded data end in the past, so "now" would be answered from old rows as if they were today's.
     if cutoff.live:
         ends = max(series.last for series in SERIES.values())
         raise ClaimRefused(

@@ -416,7 +416,7 @@ class Rungs:
         )
 
     def _half_way(self) -> list[Claim]:
-        """The claim itself, half-way, with levels around its own where it has one."""
+        """Return the claim itself, half-way, with levels around its own if it has one."""
         claim = self.claim
         if claim.pattern == "change" and claim.level is not None:
             parts = [

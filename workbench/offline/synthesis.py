@@ -75,7 +75,7 @@ def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
 def _shown_at(text: str, node: NodeRef) -> tuple[int, int]:
     """Return where a child stands with its statement: start and end of the match in the text.
 
-    Reports may quote a sibling, so a line that states p, or is followed by one that does, goes first.
+    Reports may quote a sibling, so a line that states p, or is followed by one that does, is preferred.
     """
     # The look-ahead keeps P1 from matching the lines of P1.2 and P12.
     pattern = rf"^\W*{re.escape(node.id)}\b(?!\.?\d).*{re.escape(node.statement)}"

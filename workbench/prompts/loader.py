@@ -137,6 +137,7 @@ def parse(name: str, content: bytes) -> Template:
         No front matter, a name other than the file's, a hole that is not declared, a declared input without a hole,
         or a brace that is left over from a misspelt hole.
     """
+    # A checkout on Windows may have changed the line ends; the text a model gets must not depend on that.
     text = content.decode().replace("\r\n", "\n")
     front = _FRONT.match(text)
     if front is None:
@@ -171,6 +172,7 @@ def _holes(name: str, body: str) -> set[str]:
         raise _left_over(name, str(error.message)) from error
     holes: set[str] = set()
     for statement in statements:
+        # Loops and conditions are refused: the file is to read as the model will see it.
         if not isinstance(statement, nodes.Output):
             raise _left_over(name, "{% ... %}")
         for node in statement.nodes:

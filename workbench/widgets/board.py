@@ -108,6 +108,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def keep(self) -> None:
         """Save this page's edits as a scenario of the name that was typed, or say in one line why not."""
         with self.session.lock:
+            # Under the lock: an edit on another thread must not fall between what is saved and what is shown as saved.
             edits = [SetValue(node=node, p=p) for node, p in self.session.edits.items()]
             name = self.name.value.strip()
             try:

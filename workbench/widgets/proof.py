@@ -211,6 +211,7 @@ def _text(text: str, name: str) -> dict[str, Any]:
 
 def _plain(text: str) -> str:
     """Return the text without terminal colours, cut at the limit; empty if it is only white space."""
+    # Before the cut, which could otherwise end inside a colour sequence and show its rest as text.
     text = _ANSI.sub("", text)
     if len(text) > TEXT_LIMIT:
         text = text[:TEXT_LIMIT] + f"\n... {len(text) - TEXT_LIMIT} more characters in the notebook"

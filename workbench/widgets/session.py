@@ -163,6 +163,7 @@ class WhatIfSession:
         rows: dict[NodeId, Row] = {}
         for node in self.tree.propositions():
             parent = self.tree.parent(node.id)
+            # Propositions come parents first, so a pinned ancestor at any height has been seen by now.
             if parent is not None and (parent in inert or self.tree[parent].pinned):
                 inert.add(node.id)
             rows[node.id] = self._row(node, parent, inert=node.id in inert)

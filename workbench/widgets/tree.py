@@ -100,7 +100,7 @@ class TreeWidget(anywidget.AnyWidget):
         return f"{edits}: {ROOT} {percent(now.before)} to {percent(now.after)}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the live view, and beside it a table for places where no kernel answers."""
+        """Return the live view, and beside it an HTML table that front ends without a kernel show."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None
