@@ -73,6 +73,7 @@ async def analyze(
     ProviderError
         A model or source failed for good; ``resume`` goes on where it stopped.
     """
+    # Imported here and in most functions below, so that `import workbench` loads neither kernels nor pandas.
     from proxies.asof.clock import Cutoff
     from workbench.engine.progress import print_progress
     from workbench.engine.run.assembly import open_engine
@@ -97,7 +98,7 @@ async def analyze(
 def analyze_sync(statement: str, *, cutoff: str, **options: Any) -> "Analysis":
     """Return what ``analyze`` returns, for a plain script; takes the same options.
 
-    Raises ``UsageError`` where an event loop runs already, as it does in a notebook: there write ``await wb.analyze(...)``.
+    Raises ``UsageError`` if an event loop runs already, as it does in a notebook; write ``await wb.analyze(...)`` there.
     """
     refuse_running_loop("analyze_sync", "await wb.analyze(...)")
     return run_blocking(analyze(statement, cutoff=cutoff, **options))
@@ -114,8 +115,10 @@ async def resume(run_id: str = "last", *, isolation: str | None = None, quiet: b
         check_level(isolation)
     with closing(_store()) as store:
         run_id = store.resolve_run(run_id)
+        # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
         adopt_tree_file(store, run_id)
         state = load_state(store, run_id)
+        # A finished run may come from a file whose model nobody can open here; there is nothing to ask it.
         if not state.finished:
             async with open_engine(
                 store,
@@ -152,7 +155,7 @@ def runs() -> list[dict[str, Any]]:
 
 
 def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
-    """Return what the roots of several runs say against each other; all finished runs unless some are named."""
+    """Return where the probabilities of several runs contradict each other; all finished runs unless some are named."""
     with closing(_store()) as store:
         return documents.coherence(store, runs, exclusive)
 
@@ -203,7 +206,7 @@ def _store() -> Store:
 
 
 class Analysis:
-    """A run to look at and to play with; nothing here changes it, but for scenarios, which are saved beside it."""
+    """One run: its numbers, what-ifs, proofs and exports. No method changes the run itself; scenarios are saved beside it."""
 
     def __init__(self, run: RunView) -> None:
         self._run = run
@@ -226,7 +229,7 @@ class Analysis:
 
     @property
     def base_rate(self) -> float | None:
-        """Base rate of the root known at the cutoff, where the grounding reports one."""
+        """Base rate of the root known at the cutoff; None if the grounding reports none."""
         return self._run.base_rate
 
     def show(self) -> dict[str, Any]:
@@ -261,8 +264,10 @@ class Analysis:
 
         fresh = tuple(SetValue(node=node, p=p) for node, p in edits.items())
         with closing(self._home_store()) as store:
+            # Read anew, not from the view: the scenario may have been saved to since this analysis was opened.
             state = load_state(store, self.run_id)
             known = state.scenarios.scenarios.get(scenario)
+            # Before saving: an edit that the tree refuses must not reach the store.
             result = what_if(state, (*(known.edits if known else ()), *fresh), now=utc_now())
             save_scenario(
                 store,
@@ -289,6 +294,7 @@ class Analysis:
 
         changes: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
         with closing(self._home_store()) as store:
+            # One transaction: if the second change is refused, the first is not kept either.
             with store.transaction():
                 for action, name in changes:
                     if name is not None:
@@ -324,7 +330,7 @@ class Analysis:
         return run_blocking(work())
 
     def audit(self) -> dict[str, Any]:
-        """Return what the run's own records say of its claims; ``passed`` sums it up."""
+        """Return the checks of the run against its own records; ``passed`` is True if all hold."""
         with closing(self._home_store()) as store:
             return documents.audit(store, self.run_id)
 
@@ -342,7 +348,7 @@ class Analysis:
     ) -> Path:
         """Write the run in a format of other programs, by the file's suffix unless ``to`` names one; return the path.
 
-        What had to be changed to fit the format is said on stderr, one line each.
+        Anything that had to be changed to fit the format is reported on stderr, one line each.
         """
         from proxies.atomic import replace_file
         from workbench.engine.evidence.package import FORMATS, export_run
@@ -372,7 +378,7 @@ class Analysis:
         return explorer(self._run)
 
     def proof(self, node: str) -> "Proof":
-        """Return a leaf's proof notebook; raises ``UnknownNode``, or ``LookupError`` where there is none."""
+        """Return a leaf's proof notebook; raises ``UnknownNode``, or ``LookupError`` if the node has none."""
         path = self._run.notebook(node)
         if path is None:
             raise LookupError(
@@ -381,7 +387,7 @@ class Analysis:
         return Proof(path)
 
     def _home_store(self) -> Store:
-        """The store the run lies in, also after WORKBENCH_HOME has changed: runs/ID is below the home."""
+        """Open the store that holds this run, also after WORKBENCH_HOME has changed: its folder is HOME/runs/ID."""
         return Store(self._run.folder.parent.parent)
 
     def __repr__(self) -> str:

@@ -26,6 +26,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> _Parser:
+    # argparse ends the process on a wrong option and on --help, and here the process is the user's kernel.
     parser = _Parser(prog="%%proposition", add_help=False, exit_on_error=False)
     parser.add_argument("--cutoff", required=True)
     parser.add_argument("--model")
@@ -44,6 +45,7 @@ def load_ipython_extension(shell: Any) -> None:
         from workbench.api import analyze
 
         options = vars(_parser().parse_args(line.split()))
+        # A claim that is wrapped over several lines of the cell is one statement.
         analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
         shell.user_ns["analysis"] = analysis
         return analysis

@@ -98,5 +98,7 @@ def _package(point: EntryPoint) -> str | None:
 def _points(group: str, path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
     points: dict[str, dict[str | None, EntryPoint]] = {}
     for point in entry_points(group=group):
+        # Two folders of the path may describe the same package, as a checkout beside a wheel; the first counts, as for
+        # import.
         points.setdefault(point.name, {}).setdefault(_package(point), point)
     return {name: tuple(by_package.values()) for name, by_package in points.items()}

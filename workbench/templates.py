@@ -27,6 +27,7 @@ def html_environment(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Files of an installed package do not change under a running process; jinja2 would look at each one at every use.
         auto_reload=False,
     )
     environment.filters.update(filters)

@@ -113,6 +113,8 @@ class AnalyzeCommand(TyperCommand):
         """Write the help; called by typer."""
         for param in self.params:
             if param.name in self._GROUPS and isinstance(param, TyperOption):
+                # The option object outlives the call: without the cut a second --help in one process would show the list
+                # twice.
                 sentence = (param.help or "").partition(" One of ")[0]
                 param.help = f"{sentence} One of {', '.join(plugin_names(self._GROUPS[param.name]))}."
         super().format_help(ctx, formatter)
@@ -131,6 +133,8 @@ def _agent_options(
                 f"--option {pair!r}: write ROLE.NAME=VALUE, for example synthesizer.semantics=strict"
             )
         _set_option(options, role, name, _value(text))
+    # Refused, not ignored: without strict rules the option would change nothing, and the run would not be what was asked
+    # for.
     if normalise is not None and semantics != "strict":
         raise UsageError("--normalise says how strict rules are made: add --semantics strict")
     if semantics is not None:

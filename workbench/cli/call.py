@@ -30,6 +30,7 @@ def call(
             )
         )
     except ProxyError as error:
+        # A refusal is an answer that a program may want to read, so it is a document on stdout as well as a line on stderr.
         if as_json:
             emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error)})
         say(f"workbench: {one_line(error)}")

@@ -67,6 +67,7 @@ def exit_code(error: BaseException) -> int:
     match error:
         case WorkbenchError():
             return error.exit_code
+        # Before ProxyError, which is the base of both.
         case Refused() | CatalogueError():  # the latter: a file of the user's own, or an installed package
             return USAGE
         case ProxyError():
@@ -129,7 +130,7 @@ def command_name() -> str:
 
 
 def at_end(close: Callable[[], None]) -> None:
-    """Have ``close`` called when the running command ends, however it ends."""
+    """Call ``close`` when the running command ends, also if it ends by an error; `open_store` uses it."""
     _opened.get().callback(close)
 
 

@@ -23,6 +23,7 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = 8866
 #: A kernel that no page looks at any more is stopped within a minute: its page went without a word (a killed browser), or
 #: its connection answers no ping. One that computes is left to end; one with an open page stays however idle.
+# The longest life after a page is two pings, the idle time and one look: 50 s. A dashboard's kernel holds some 72 MB.
 IDLE_SECONDS, CULL_SECONDS, PING_SECONDS = 25, 5, 10
 SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the kernel appends to ours
 
@@ -45,6 +46,7 @@ def serve(home: Path, run_id: str | None, *, port: int | None, announce: Callabl
         The port is taken, or the dashboard notebook is not installed.
     """
     app = make_app(home, run_id, port=port, token=secrets.token_urlsafe(24))
+    # start() returns only at the end, so a thread watches for the first answer.
     threading.Thread(target=_announce_when_answering, args=(app, announce), daemon=True).start()
     app.start()
 
@@ -57,6 +59,7 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     config = Config()
     config.Voila.ip = HOST
     config.Voila.port = _checked(port) if port is not None else DEFAULT_PORT
+    # A port that was asked for is taken or refused; moving on to the next would leave the person with a dead address.
     config.Voila.port_retries = 0 if port is not None else 100
     config.Voila.token = token
     config.Voila.open_browser = False
@@ -70,6 +73,7 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     }
     config.IdentityProvider.cookie_options = {"samesite": "Strict", "httponly": True}
     config.Voila.notebook_path = str(notebook)
+    # Neither the notebook's metadata nor the address may choose another template than ours.
     config.VoilaConfiguration.allow_template_override = "NO"
     config.VoilaConfiguration.file_allowlist = []  # the page is complete in itself; nothing beside it is served
     config.VoilaConfiguration.http_keep_alive_timeout = 30
@@ -94,9 +98,11 @@ def dashboard_notebook() -> Path:
 
 def _checked(port: int) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Without it a port counts as taken for about a minute after the last server on it has ended.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
+        # OverflowError: what bind raises for a number above 65535.
         except (OSError, OverflowError) as error:
             raise UsageError(f"port {port} cannot be used ({error}): choose another with --port") from None
         return int(probe.getsockname()[1])
@@ -111,7 +117,8 @@ def _announce_when_answering(app: Any, announce: Callable[[str], None]) -> None:
 
 
 def _answers(port: int) -> bool:
-    # Voila itself: a stranger that holds the port does not know this path
+    # Voila itself: a stranger that holds the port does not know this path. Not through a proxy that the environment
+    # names: that cannot reach our loopback.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"http://{HOST}:{port}/voila/static/voila.js", timeout=2) as response:
@@ -150,7 +157,7 @@ def _application_class(environment: dict[str, str]) -> Any:
     from voila.tornado.handler import TornadoVoilaHandler
 
     class OwnKernel(KernelSpecManager):
-        """Knows one kernel: the Python this process runs on, whatever else is installed under ``python3``."""
+        """Offers one kernel: the Python of this process, whatever else is installed as ``python3``."""
 
         def find_kernel_specs(self) -> dict[str, str]:
             from ipykernel.kernelspec import RESOURCES
@@ -168,14 +175,21 @@ def _application_class(environment: dict[str, str]) -> Any:
             return KernelSpec(resource_dir=RESOURCES, **spec)
 
     class Page(TornadoVoilaHandler):  # type: ignore[misc]
-        """Voila's page, with the cookie that its own farewell needs: without it the kernel outlives the page."""
+        """Voila's page, which also sets the XSRF cookie.
+
+        A page that is closed asks the server to shut its kernel down; without the cookie that request is refused and the
+        kernel outlives the page.
+        """
 
         async def prepare(self) -> None:
             await super().prepare()
             assert self.xsrf_token  # asking for it sets the cookie
 
     class Strange(Matcher):
-        """Matches a request that no page of ours and no person at this machine sends; the port is known once it listens."""
+        """Matches every request that `is_own_request` refuses.
+
+        It holds the application, not the port: the port is known only once the server listens.
+        """
 
         def __init__(self, app: Voila) -> None:
             self._app = app
@@ -211,8 +225,9 @@ def _application_class(environment: dict[str, str]) -> Any:
             super().listen()
 
         def _close_to_strangers(self) -> None:
-            """Put a door before every route, static files and websockets too: Voila itself asks nobody for their Host."""
+            """Refuse foreign requests before any route, static files and websockets too: Voila checks no Host."""
             router = self.app.default_router
+            # First in the router itself: a check in one handler would leave out those that Voila and Jupyter add.
             router.rules.insert(0, router.process_rule(Rule(Strange(self), Refused)))
 
         def init_handlers(self) -> Any:
@@ -222,6 +237,8 @@ def _application_class(environment: dict[str, str]) -> Any:
             ]
 
         def init_settings(self) -> Any:
+            # A unix socket instead of TCP: other users of the machine cannot connect, and ipykernel warns about unencrypted
+            # TCP. The 36 are the kernel's id (a UUID) in the socket's name.
             if (
                 os.name == "posix"
                 and len(self.connection_dir) < SOCKET_PATH_LIMIT - len("/kernel-.json-ipc-1") - 36

@@ -25,6 +25,7 @@ def demo(
     store = open_store()
     run = view(store, run_id)
     p = run.tree.root.p
+    # Only now, when the run is finished: it reads rows after the cutoff, which nothing before this line may see.
     typer.echo(asyncio.run(_known_outcome(run.statement, run.cutoff, p)))
     typer.echo("")
     typer.echo(f"tree       {run.folder / 'tree.json'}")

@@ -51,7 +51,7 @@ def drive(
 ) -> "tuple[str | None, BaseException | None]":
     """Work on a run, or on a new one for a claim; return its id and what ended the work early.
 
-    The id is None where no run was opened, the error None where the work came to its end. A bug of ours is raised: a damaged
+    The id is None if no run was opened, the error None if the work came to its end. A bug of ours is raised: a damaged
     store or a prompt that does not fit needs its traceback.
     """
     try:
@@ -81,6 +81,8 @@ async def _work(
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
+    # A signal cancels the task instead of raising in the middle of it: cancelled groundings end their kernels on the way
+    # out, and SIGTERM, which would end this process at once, leaves none behind either.
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, task.cancel)
     try:
@@ -113,6 +115,7 @@ def finish(
             raise typer.Exit(STOPPED)
         fail(error)
     run = view(store, run_id)
+    # A run that was stopped can be resumed, so its document so far is a result; after a mistake of the caller there is none.
     if as_json and (error is None or _code(error) in (STOPPED, PROVIDER)):
         emit_json(run.document())
     elif error is None:
@@ -131,6 +134,7 @@ def _ending(error: BaseException, run_id: str) -> str:
     goes_on = f"`workbench resume {run_id}` goes on"
     if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
         return f"stopped by hand; {goes_on}"
+    # These messages say themselves how to go on.
     if _code(error) in (USAGE, ISOLATION) or "resume" in str(error):
         return one_line(error)
     return f"{one_line(error)} ({goes_on})"

@@ -75,6 +75,8 @@ def load_keys(path: Path, environ: MutableMapping[str, str]) -> list[str]:
 
 def _read(path: Path) -> str:
     """The text of the file; raises OSError or ValueError for what is no small text file (a link to a device, a pipe)."""
+    # O_NONBLOCK: opening a named pipe would wait for its writer. The kind is asked of the open file, so that the name
+    # cannot be exchanged between look and read.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -45,7 +45,9 @@ def export(
     for note in notes:
         say(note)
     if output is not None:
+        # By an atomic rename: a reader, or a full disk, never leaves half a package under the name.
         replace_file(output, data)
+    # A terminal would take some bytes of the archive for control sequences.
     elif to == "zip" and sys.stdout.isatty():
         raise UsageError("a zip is not for a terminal: name a file with -o")
     else:

@@ -52,6 +52,7 @@ def trust(
     from workbench.engine.keys import check_public_key, fingerprint
     from workbench.engine.keys import trust as remember
 
+    # A key in quotes is not looked up as a file; errors="replace" leaves it to the check to say that a file holds no key.
     text = key if key.startswith("ssh-") or not Path(key).is_file() else Path(key).read_text(errors="replace")
     public = check_public_key(text)
     remember(name, public)

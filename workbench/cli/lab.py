@@ -39,6 +39,7 @@ def lab(
     ]
     # JupyterLab asks the outside for news and updates unless told not to
     arguments += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    # The default manager of extensions asks PyPI and installs from a page.
     arguments += ["--LabApp.extension_manager=readonly"]
     arguments += (
         ["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []
@@ -46,6 +47,7 @@ def lab(
     arguments += [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     arguments += [] if browser else ["--no-browser"]
     # This process becomes JupyterLab: whoever stops it, by Ctrl-C or a signal, stops JupyterLab and leaves nothing behind.
+    # After home_from: WORKBENCH_HOME may be relative to the folder that is left here, and is handed on absolute.
     leave_current_folder()
     os.execve(sys.executable, arguments, {**lab_environment(isolation), "WORKBENCH_HOME": str(home)})
 

@@ -90,6 +90,7 @@ def main() -> None:
     try:
         # Without standalone mode an exit code asked for by a command is what the call returns.
         sys.exit(app(standalone_mode=False) or 0)
+    # "no" to a question, or Ctrl-C: stopped by hand.
     except typer.Abort:
         sys.exit(3)
     except Exception as error:

@@ -24,6 +24,7 @@ def resume(
         check_level(isolation)
     store = open_store()
     run_id = store.resolve_run(run)
+    # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
     adopt_tree_file(store, run_id)
     state = load_state(store, run_id)
     error = None

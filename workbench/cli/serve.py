@@ -23,6 +23,7 @@ def serve(
     from workbench.cli.dashboard_server import serve as serve_dashboards
     from workbench.engine import load_run
 
+    # Before the folder is left: WORKBENCH_HOME may be relative to it.
     home = home_from(os.environ)
     run_id = load_run(home, run).document()["run_id"] if run is not None else None
     leave_current_folder()

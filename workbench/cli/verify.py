@@ -54,7 +54,7 @@ def verify(
 
 
 def not_anchored_line(nodes: list[str]) -> str:
-    """Return the line that says whose journals could have been written anew unnoticed."""
+    """Return the line that names the leaves whose journals could have been rewritten without being noticed."""
     shown = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
     return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
 

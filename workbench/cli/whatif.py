@@ -121,7 +121,9 @@ def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: 
     from workbench.engine.whatif import edits as engine
 
     plan, _ = engine.plan_full(state, edits)
+    # The price first: --full is the only what-if that asks a model.
     say(engine.price_line(state, plan.nodes))
+    # Only a person at a terminal is asked: a script would wait for ever.
     if not yes and plan.nodes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
     return asyncio.run(engine.full_what_if(state, edits, open_gateway(store, state)))

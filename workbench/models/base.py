@@ -75,6 +75,7 @@ class ModelRequest:
 
         Equal requests have equal hashes in every process; an image counts by its bytes.
         """
+        # Stored ledgers hold this hash: another form of the text below would make every recorded reply unfindable on replay.
         body = {"model": model, "request": to_json(self)}
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
@@ -82,7 +83,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counted them; None where it did not say. ``cached`` is part of ``input``."""
+    """Tokens as the provider counted them; None if it did not report them. ``cached`` is part of ``input``."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -91,7 +92,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """What a model answered. ``cost_usd`` is None where unknown, never 0.0 for want of a price."""
+    """A model's answer. ``cost_usd`` is None if the price is unknown; 0.0 means free of charge."""
 
     text: str
     model: str

@@ -22,7 +22,7 @@ OFFLINE_CALLS_PER_LEAF: Mapping[str, float] = {"step": 4.0, "debug": 0.0, "concl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostForecast:
-    """Calls and tokens still to come, and their price; ``cost_usd`` is None where the price is unknown."""
+    """Calls and tokens still to come, and their price; ``cost_usd`` is None if the price is unknown."""
 
     model_calls: int
     input_tokens: int

@@ -47,6 +47,7 @@ def load_litellm() -> Any:
     # its warnings are about its own housekeeping; what matters to a caller comes as an exception
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     litellm.telemetry = False
+    # With aiohttp off LiteLLM sends through httpx, whose traffic test tools can intercept.
     litellm.disable_aiohttp_transport = True
     register(litellm)
     return litellm
@@ -61,7 +62,7 @@ class LiteLLMModel:
         ``<provider>/<model>`` as LiteLLM spells it.
     api_base, api_key : str, optional
         Instead of the provider's own address and environment variable. ``openai/<m>`` at an own address gets a
-        placeholder key where none is set, because such servers often want none and the client library insists.
+        placeholder key if none is set, because such servers often want none and the client library insists.
     retries : RetrySettings
     sleep, jitter : callable
         Seams for tests: how to wait, and a number in [0, 1).
@@ -128,6 +129,8 @@ class LiteLLMModel:
             attempt += 1
             try:
                 response = await self._litellm.acompletion(**arguments)
+                # An empty answer is raised as LiteLLM's own error, so that it goes the way of a failing server: tried
+                # again, then given up.
                 if not response.choices:
                     raise self._litellm.exceptions.APIError(
                         status_code=502,
@@ -154,6 +157,7 @@ class LiteLLMModel:
             "model": self._name,
             "messages": [_message(message) for message in request.messages],
             "timeout": self._retries.timeout,
+            # LiteLLM repeats server errors silently, which would multiply with our own attempts.
             "max_retries": 0,
             "num_retries": 0,
         }
@@ -166,6 +170,7 @@ class LiteLLMModel:
             wanted["tools"] = [_tool(tool) for tool in request.tools]
         supported = self._supported()
         for parameter, value in wanted.items():
+            # A model that LiteLLM's list does not know gets every parameter: its refusal can be read, a lost setting cannot.
             if supported is None or parameter in supported:
                 arguments[parameter] = value
             else:
@@ -173,6 +178,7 @@ class LiteLLMModel:
         if self._api_base is not None:
             arguments["api_base"] = self._api_base
         key = self._api_key
+        # The client behind `openai/` insists on a key, also for a server that wants none.
         if key is None and self._api_base is not None and self._provider == "openai":
             key = os.environ.get("OPENAI_API_KEY") or _PLACEHOLDER
         if key is not None:
@@ -214,6 +220,7 @@ class LiteLLMModel:
         # LiteLLM dresses a missing key as a server error for some providers, and an empty purse as a rate limit
         if _asks_for_key(text) and not self._has_key():
             raise self._final_error(problem) from None
+        # Of the 4xx only these four may pass by themselves: timeout, conflict, too early, rate limit.
         if "insufficient_quota" in text or (
             isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425, 429)
         ):
@@ -224,6 +231,7 @@ class LiteLLMModel:
 
     def _pause(self, problem: Exception, attempt: int) -> float:
         most = min(self._retries.first_wait * 2 ** (attempt - 1), self._retries.longest_wait)
+        # Leaves run at once and meet a rate limit together; drawn waits keep them from coming back together.
         drawn: float = most * (0.5 + 0.5 * self._jitter())
         return min(max(drawn, _retry_after(problem)), self._retries.longest_wait)
 
@@ -276,7 +284,7 @@ class LiteLLMModel:
         )
 
     def _cost(self, response: Any) -> float | None:
-        """Price of a reply in US dollars; None where LiteLLM has no price, which it would call 0.0."""
+        """Price of a reply in US dollars; None if LiteLLM has no price (it would report 0.0)."""
         if price_per_token(self._name) is None:
             return None
         usage = getattr(response, "usage", None)
@@ -303,9 +311,11 @@ def price_per_token(name: str) -> tuple[float, float] | None:
         return 0.0, 0.0
     litellm = load_litellm()
     entry = litellm.model_cost.get(name) or litellm.model_cost.get(name.partition("/")[2])
+    # The bare model name may be listed for another provider, at that provider's price.
     if entry is None or entry.get("litellm_provider", name.partition("/")[0]).split("_")[0] not in name:
         return None
     per_input, per_output = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    # A listed 0.0 is not believed: a run must not look free because its price is missing.
     if not per_input and not per_output:
         return None
     return float(per_input or 0.0), float(per_output or 0.0)
@@ -314,7 +324,9 @@ def price_per_token(name: str) -> tuple[float, float] | None:
 def redact(text: str, *, extra: tuple[str | None, ...] = ()) -> str:
     """Return the text with keys, and every value of a key-like environment variable, replaced by ``[key]``."""
     values = [value for value in extra if value]
+    # A shorter value would be cut out of ordinary words.
     values += [value for name, value in os.environ.items() if _KEY_NAME.search(name) and len(value) >= 6]
+    # Longest first: a value that begins another would be replaced inside it and leave the rest of the key readable.
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, "[key]")
     return _SECRETS.sub("[key]", text)
@@ -328,7 +340,10 @@ def _asks_for_key(text: str) -> bool:
 
 
 def _retry_after(problem: Exception) -> float:
-    """Return the seconds that the provider asked us to wait; 0 if it did not. LiteLLM keeps the real headers in an own field."""
+    """Return the seconds that the provider asked us to wait; 0 if it did not.
+
+    LiteLLM keeps the provider's headers in a field of its own.
+    """
     headers = getattr(problem, "litellm_response_headers", None) or {}
     try:
         return max(0.0, float(headers.get("retry-after", 0)))
@@ -349,6 +364,7 @@ def _message(message: Message) -> dict[str, Any]:
         ]
     turn: dict[str, Any] = {"role": message.role, "content": content}
     if message.tool_calls:
+        # OpenAI's format has null, not an empty text, for a turn that only calls tools.
         turn["content"] = content or None
         turn["tool_calls"] = [
             {

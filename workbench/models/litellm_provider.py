@@ -3,7 +3,7 @@
     response = await litellm.acompletion(model="offline/analyst", messages=[...])
 
 Stage, propositions and cutoff are read from the messages; ``stage=``, ``cutoff=`` and ``nodes=`` (a list of
-``{"id", "statement"}``) may be given beside them and go first.
+``{"id", "statement"}``) may be passed as parameters and take precedence.
 """
 
 import asyncio
@@ -28,12 +28,14 @@ _PRICE = {
 
 def register(litellm: Any, model: Model | None = None) -> None:
     """Make ``offline/...`` known to LiteLLM; once per process, or again to put another model behind it."""
+    # The map belongs to the whole process: providers that a host program has registered stay in it.
     known = [entry for entry in litellm.custom_provider_map if entry["provider"] != PROVIDER]
     if len(known) < len(litellm.custom_provider_map) and model is None:
         return
     handler = _handler(litellm, model)
     litellm.custom_provider_map = [*known, {"provider": PROVIDER, "custom_handler": handler}]
     litellm.utils.custom_llm_setup()
+    # LiteLLM wants a price entry for a custom provider, under the prefixed name.
     litellm.register_model({"offline/analyst": _PRICE})
 
 
@@ -67,6 +69,7 @@ def _turn(message: dict[str, Any]) -> Message:
     if isinstance(content, list):
         content = "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
     calls = tuple(
+        # The offline analyst reads texts only; parsing foreign arguments could fail for nothing.
         ToolCall(id=call["id"], name=call["function"]["name"], arguments={})
         for call in message.get("tool_calls") or ()
     )
@@ -84,6 +87,7 @@ def _handler(litellm: Any, model: Model | None) -> Any:
             self.model = model
 
         async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
+            # Opened at the first call: registering happens at every load of LiteLLM, mostly for another model.
             if self.model is None:
                 from workbench.models.registry import OFFLINE, open_model
 

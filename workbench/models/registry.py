@@ -85,7 +85,7 @@ def open_model(
 
 
 def unknown_model(name: str) -> str:
-    """Return the sentence for a model's name that leads nowhere."""
+    """Return the error message for an unknown model name, with what to write instead."""
     return (
         f"unknown model {name!r}: use {OFFLINE} (no key needed) or <provider>/<model> as LiteLLM spells it, "
         "for example openai/gpt-4o, anthropic/claude-sonnet-4-5, or openai/<name> with --api-base URL"

@@ -28,6 +28,7 @@ def stage_of(messages: Sequence[Message]) -> str:
     text = last_words(messages)
     stated = list(_CUTOFF.finditer(text))
     text = text[stated[-1].end() :] if stated else text  # the reply format stands behind the cutoff
+    # The order matters: a step's format names <python_cell> too, and a synthesis' format names "p_true" too.
     if "END_OF_ANALYSIS" in text:
         return "analyze"
     if "<TERMINATE_NOTEBOOK>" in text:

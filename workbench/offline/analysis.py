@@ -56,6 +56,7 @@ def _words(plan: Branch) -> str:
 def _inner(plan: Branch, tree: Mapping[str, str], root: str) -> list[tuple[str, Branch]]:
     """Planned inner nodes that stand in the tree without children."""
     planned = []
+    # By statement: planned branches carry no ids.
     by_statement = {branch.claim.statement: branch for branch in (plan, *plan.children)}
     for node, statement in tree.items():
         branch = plan if node == root else by_statement.get(statement)

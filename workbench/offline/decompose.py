@@ -55,13 +55,15 @@ class Planner:
         return replace(root, children=self._children(claim, base))
 
     def base_rate(self, claim: Claim) -> float | None:
-        """Return the base rate of a claim, or None if it cannot be asked at this cutoff."""
+        """Return the base rate of a claim, or None if it cannot be decided at this cutoff; computed once per claim."""
         if claim not in self._bases:
             try:
                 check(claim, self.last_day)
                 appraisal = appraise(claim, self.rows, self.last_day, only_base=True)
                 self._bases[claim] = appraisal.base_rate
             except ClaimRefused:
+                # A candidate out of reach (a series not yet published, a window past the data) is passed over, not an error
+                # of the plan.
                 self._bases[claim] = None
         return self._bases[claim]
 
@@ -79,6 +81,7 @@ class Planner:
             branch = self._pick(child.why, child.candidates, base)
             if branch is not None:
                 picked.append((branch, child.below))
+        # Only after all children are picked, so that no grandchild takes a statement that the upper level would have used.
         branches += [self._grown(branch, below) for branch, below in picked]
         return tuple(branches)
 

@@ -18,6 +18,7 @@ def step_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) -> 
     # A model keeps no memory between calls (the engine replays replies), so progress is read from the dialogue.
     said = "\n".join(message.content for message in messages if message.role == "assistant")
     for step in steps:
+        # A step counts as sent once its heading stands in an earlier reply.
         heading = step[0].source.splitlines()[0]
         if heading not in said:
             return "\n".join(_tagged(cell) for cell in step)
@@ -37,6 +38,7 @@ def debug_reply(steps: Sequence[Sequence[Cell]], messages: Sequence[Message]) ->
     question = next((message.content for message in reversed(messages) if message.role == "user"), "")
     sources = [cell.source for step in steps for cell in step if cell.kind == "python"]
     failed = next((source for source in sources if source in question), None)
+    # What failed may be a cell that an earlier correction has already sent without the simulated model.
     tried = [
         source
         for source in sources
@@ -117,6 +119,7 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
         The dialogue shows no record: there is no number, and none is made up.
     """
     said = "\n".join(message.content for message in messages if message.role in ("user", "tool"))
+    # Only the record of this very statement: the dialogue may show others, and a number is taken over, never made up.
     records = [record for record in read_records(said) if record.statement == node.statement]
     if not records:
         raise ModelRefused(
@@ -155,6 +158,7 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
 
 def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts = []
+    # 50 / sqrt(n) is the standard error of a share near one half, in points.
     if record.effective_windows < 12:
         doubts.append(
             f"only {record.effective_windows:.1f} separate windows lie behind it, so the number is rough by some "
@@ -171,6 +175,7 @@ def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts.append(
         "only the past of the series is used: no news, no positions, no events that are already announced"
     )
+    # The cells hold p inside these bounds, so a value that equals one was cut.
     if record.p in (0.02, 0.98):
         doubts.append("the mean of the models lay beyond it and is held at this bound")
     return "What is weak: " + "; ".join(doubts) + "."

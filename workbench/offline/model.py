@@ -101,6 +101,8 @@ class OfflineAnalyst:
                 "or set a real model with --model PROVIDER/NAME (--api-base URL)"
             )
         rows = await visible(self._observe, {*_COMPANIONS, *claim.sources}, cutoff)
+        # Every round of the analyze stage needs the whole plan. It is made once for equal data; in a thread, because the
+        # base rates of its candidates are computed and would hold up the loop.
         key = _digest([root.statement, last_day.isoformat(), rows])
         if key not in self._plans:
             settled = settle(claim, rows)
@@ -136,6 +138,7 @@ def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
     except ProxyError as problem:
         raise ClaimRefused(str(problem)) from problem
     claim = read_claim(statement)
+    # The embedded data end in the past, so "now" would be answered from old rows as if they were today's.
     if cutoff.live:
         ends = max(series.last for series in SERIES.values())
         raise ClaimRefused(

@@ -84,6 +84,7 @@ def common_windows(records: Iterable[OutcomeRecord]) -> npt.NDArray[np.int64]:
         }
         for record in items
     ]
+    # Only weeks that every record knows: an unknown outcome (-1) must not count as a failure in the fit.
     shared = sorted(set.intersection(*(set(weeks) for weeks in known))) if known else []
     table = [[weeks[day] for weeks in known] for day in shared]
     return np.array(table, dtype=np.int64).reshape(len(shared), len(items))

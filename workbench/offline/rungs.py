@@ -15,6 +15,7 @@ from workbench.questions.deciding import Rows, value_series
 from workbench.questions.errors import ClaimRefused
 
 _PERCENTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30)
+# In per cent, tried in this order: a fall of 5 first, then outwards from it.
 _FALLS = (5, 4, 6, 3, 7, 8, 2, 10, 12, 15, 20, 1)
 _EQUITIES = ("SP500", "NASDAQ")
 
@@ -34,6 +35,7 @@ class Rungs:
     def __init__(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> None:
         self.claim = claim
         self.rows = rows
+        # Markets have no close on a weekend: Saturday and Sunday go back to their Friday, here and for the middle.
         today = last_day - timedelta(days=max(0, last_day.weekday() - 4))
         start = claim.start if claim.start is not None and claim.start > today else today
         self.start, self.end = start, claim.end
@@ -168,6 +170,7 @@ class Rungs:
         name = self.claim.series
         low, high = amount(self.claim), self.claim.upper or 0.0
         width = high - low
+        # The claim's own range first, then wider ones, up to three times as wide.
         halfway = [
             Claim(
                 pattern="range",
@@ -349,10 +352,12 @@ class Rungs:
             closes = value_series(name, self.rows)
         except ClaimRefused:
             return []
+        # 253 closes are the 252 daily moves of a trading year; from fewer than 60 no level is guessed.
         recent = closes.iloc[-253:].to_numpy()
         if len(recent) < 60:
             return []
         steps = [(b / a - 1) ** 2 for a, b in pairwise(recent)]
+        # In half points per cent a year, as the grid below, which starts at 4.
         centre = max(4.0, round(200 * (252 * sum(steps) / len(steps)) ** 0.5) / 2)
         grid = sorted((n / 2 for n in range(8, 121)), key=lambda level: (abs(level - centre), level))
         side: Side = "above" if above else "below"
@@ -389,6 +394,7 @@ class Rungs:
             last = float(value_series("SPREAD", self.rows).iloc[-1])
         except (ClaimRefused, KeyError):
             return claims
+        # The grid has steps of 0.05 points, so the centre is put on it.
         centre = round(20 * last) / 20
         grid = sorted(
             (round(0.05 * n, 2) for n in range(1, 101)), key=lambda level: (abs(level - centre), level)
@@ -401,6 +407,7 @@ class Rungs:
     def _other_market(self, name: str, up: bool) -> Rung:
         other = "SP500" if name == "WTI" else "WTI"
         candidates = self._moves(other, self.start, self.end, up)
+        # Upwards "no lower" is asked before "higher": it is the weaker claim.
         first = candidates[1:2] + candidates[:1] + candidates[2:] if up else candidates
         words = ("shares", "demand for oil") if name == "WTI" else ("oil", "shares")
         return Rung(
@@ -409,7 +416,7 @@ class Rungs:
         )
 
     def _half_way(self) -> list[Claim]:
-        """The claim itself, half-way, with levels around its own where it has one."""
+        """Return the claim itself, half-way, with levels around its own if it has one."""
         claim = self.claim
         if claim.pattern == "change" and claim.level is not None:
             parts = [

@@ -2,7 +2,7 @@
 
     p = b0 + 1/2 p_reference + 1/2 sum(w_i p_i)
 
-as one linear rule. The reference leaf's past outcomes stand for the parent's. Without a reference leaf (a tree that
+written as one linear rule. The reference leaf's past outcomes are used as the parent's. Without a reference leaf (a tree that
 someone else made, or edited) the children share the whole weight.
 """
 
@@ -56,7 +56,9 @@ def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
     for number, (begin, end, node) in enumerate(starts):
         stop = starts[number + 1][0] if number + 1 < len(starts) else len(text)
         header, body = text[begin:end], text[end:stop]
+        # Without the statement's own words: they may hold "p = ..." or "negative" themselves.
         shown = _P.search(header.replace(node.statement, "")) or _P.search(body)
+        # An inner child's report may quote the records of the leaves below it.
         records = [record for record in read_records(body) if record.statement == node.statement]
         record = records[-1] if records else None
         if shown is None and record is None:
@@ -73,8 +75,9 @@ def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
 def _shown_at(text: str, node: NodeRef) -> tuple[int, int]:
     """Return where a child stands with its statement: start and end of the match in the text.
 
-    Reports may quote a sibling, so a line that states p, or is followed by one that does, goes first.
+    Reports may quote a sibling, so a line that states p, or is followed by one that does, is preferred.
     """
+    # The look-ahead keeps P1 from matching the lines of P1.2 and P12.
     pattern = rf"^\W*{re.escape(node.id)}\b(?!\.?\d).*{re.escape(node.statement)}"
     matches = list(re.finditer(pattern, text, re.MULTILINE))
     if not matches:
@@ -101,6 +104,8 @@ def combine(children: Sequence[Child]) -> Combination:
             fit=None,
         )
     fit = _fit(reference, others)
+    # Brier Index in a walk-forward back-test (63 cutoffs, 2003-2018): children alone, averaged, 51.7; reference class alone
+    # 54.0; half and half 54.1. The last was chosen after seeing the results, so it is no proof of skill.
     share = 0.5 if reference is not None else 1.0
     weights = {
         child.id: share * weight * (-1 if child.negative else 1)
@@ -130,6 +135,7 @@ def _fit(reference: Child | None, others: Sequence[Child]) -> Weights:
     records = [child.record for child in others if child.record is not None]
     if reference is None or reference.record is None or len(records) < len(others):
         return equal
+    # The fit holds weights inside [0, 1] and so cannot give a child that speaks against the parent its weight.
     if any(child.negative for child in others):
         return equal
     table = common_windows([reference.record, *records])
@@ -143,6 +149,7 @@ def _rounded(
 
     Opposing children are scaled back where they would push the result under 0.
     """
+    # The small addend keeps a product such as 499999.99999999994 from losing its last digit to the cut.
     weights = {name: int(weight * 1e6 + 1e-6) / 1e6 for name, weight in weights.items()}
     intercept = int(intercept * 1e6) / 1e6
     pulls = sum(weights[child.id] * child.p for child in children if weights[child.id] < 0)

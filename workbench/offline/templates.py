@@ -70,6 +70,7 @@ def _steps(name: str) -> list[list[tuple[Kind, "Template"]]]:
 
 def _cell_templates(step: str) -> list[tuple[Kind, "Template"]]:
     templates: list[tuple[Kind, Template]] = []
+    # A split by a pattern with one group alternates: text, group, text, group, ...
     for number, piece in enumerate(_FENCE.split(step)):
         kind: Kind = "python" if number % 2 else "markdown"
         # white space at a cell's end is of no use; at its beginning it may be the indentation of code

@@ -43,7 +43,7 @@ def estimate_weights(
     Returns
     -------
     Weights
-        Equal weights and no constant where fewer than 12 effective windows are common to all.
+        Equal weights and no constant if fewer than 12 effective windows are common to all.
     """
     from scipy.optimize import lsq_linear
 
@@ -51,8 +51,10 @@ def estimate_weights(
     effective = 5 * n / horizon_days
     if effective < FEWEST_WINDOWS:
         return Weights(intercept=0.0, weights=(1 / k,) * k, effective_windows=effective, estimated=False)
+    # Square roots, because least squares squares the rows: each window is to count 5/h in the sum.
     scale = np.sqrt(5 / horizon_days)
     ridge = np.sqrt(RIDGE_WINDOWS)
+    # lsq_linear knows no penalty: the ridge is k more rows that say w_i = 1/k, with the weight of 20 windows.
     design = np.vstack(
         [
             scale * np.column_stack([np.ones(n), children]),

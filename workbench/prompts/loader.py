@@ -96,6 +96,7 @@ def render(name: str, **inputs: str | int) -> Prompt:
     if unknown := sorted(set(inputs) - set(template.inputs)):
         raise WrongInputs(f"prompt {name} has no input {', '.join(unknown)}")
     for key, value in inputs.items():
+        # A bool is an int in Python, and would put "True" into a prompt.
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise WrongInputs(f"input {key} of prompt {name} is {type(value).__name__}; give text or an int")
     text = _compiled(name).render(inputs)
@@ -121,6 +122,7 @@ def load(name: str) -> Template:
     UnknownPrompt, BadPromptFile
         No such file; or its front matter, or its holes, are wrong.
     """
+    # Against the listing, not by opening: a name with ../ in it names no prompt.
     if name not in names():
         raise UnknownPrompt(f"no prompt {name!r}; there are {', '.join(names())}")
     return parse(name, files("workbench.prompts").joinpath(f"{name}.md").read_bytes())
@@ -135,6 +137,7 @@ def parse(name: str, content: bytes) -> Template:
         No front matter, a name other than the file's, a hole that is not declared, a declared input without a hole,
         or a brace that is left over from a misspelt hole.
     """
+    # A checkout on Windows may have changed the line ends; the text a model gets must not depend on that.
     text = content.decode().replace("\r\n", "\n")
     front = _FRONT.match(text)
     if front is None:
@@ -169,6 +172,7 @@ def _holes(name: str, body: str) -> set[str]:
         raise _left_over(name, str(error.message)) from error
     holes: set[str] = set()
     for statement in statements:
+        # Loops and conditions are refused: the file is to read as the model will see it.
         if not isinstance(statement, nodes.Output):
             raise _left_over(name, "{% ... %}")
         for node in statement.nodes:

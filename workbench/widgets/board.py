@@ -80,6 +80,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.table.value = panels.what_if(str(self.document["run_id"]), now, edits, tree)
             try:
                 rows = tornado(tree)
+            # A rule without a formula, whose children were edited, has no value to swing.
             except SensitivityError:
                 rows = []
             reach = reachable_ranges(tree)[tree.root.id] if rows else None
@@ -107,6 +108,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def keep(self) -> None:
         """Save this page's edits as a scenario of the name that was typed, or say in one line why not."""
         with self.session.lock:
+            # Under the lock: an edit on another thread must not fall between what is saved and what is shown as saved.
             edits = [SetValue(node=node, p=p) for node, p in self.session.edits.items()]
             name = self.name.value.strip()
             try:
@@ -131,6 +133,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         with self.session.lock:
             self._show_detail()
             shown = (self.tree.selected, self.tree.dark)
+            # Reading, sanitising and framing a notebook is the dear part; it is done for another proposition or theme, not
+            # for every message.
             if self._shown != shown:
                 document, title = self._document(*shown)
                 self.proof.value = proof.frame(document, title=title)

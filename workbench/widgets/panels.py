@@ -102,7 +102,7 @@ def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: floa
 
 
 def _origin(imported: Mapping[str, Any] | None) -> str:
-    """Return how a run of another home is marked; nothing for one of this home."""
+    """Return the mark of an imported run: when it came, who signed it, whether it was altered; empty for an own run."""
     if not imported:
         return ""
     altered = f", ALTERED ({len(imported['differing'])} differences)" if imported["differing"] else ""
@@ -125,6 +125,7 @@ def _against(p: float | None, base_rate: float | None) -> str:
 
 def what_if(run_id: str, now: WhatIf, edits: Mapping[NodeId, float], tree: Tree) -> str:
     """Return the table of edited propositions and moved ancestors, before and after, and the command that prints the same."""
+    # repr, not a rounded figure: the command has to give the same digits as the page.
     sets = (f"--set {node}={p!r}" for node, p in edits.items())
     return _rendered(
         "what_if",

@@ -185,11 +185,13 @@ def _output(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rich(mime: str, content: str) -> dict[str, Any] | None:
-    """Return an output that is more than text, or None where too little is left of it."""
+    """Return an image or a sanitised document for the template, or None if the sanitiser left nothing visible."""
     if mime == "text/markdown":
         return {"kind": "rich", "html": Markup(clean_markdown(content))}
     if mime == "text/html":
         clean = clean_html(content)
+        # If only scripts were in it, the sanitiser leaves empty tags: then the output's plain text says more. An image is
+        # content.
         visible = re.sub(r"<(?!img\b)[^>]*>", "", clean).strip()
         return {"kind": "rich", "html": Markup(clean)} if visible else None
     if len(content) > IMAGE_LIMIT:
@@ -209,6 +211,7 @@ def _text(text: str, name: str) -> dict[str, Any]:
 
 def _plain(text: str) -> str:
     """Return the text without terminal colours, cut at the limit; empty if it is only white space."""
+    # Before the cut, which could otherwise end inside a colour sequence and show its rest as text.
     text = _ANSI.sub("", text)
     if len(text) > TEXT_LIMIT:
         text = text[:TEXT_LIMIT] + f"\n... {len(text) - TEXT_LIMIT} more characters in the notebook"

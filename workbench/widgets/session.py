@@ -65,6 +65,7 @@ def parse_probability(text: object) -> float:
         value = float("nan")
     if percentage:
         value /= 100
+    # float() reads "1_0" as 10. NaN fails every comparison, so the refusal below covers it too.
     if "_" in written or not 0.0 <= value <= 1.0:
         shown = written if len(written) <= 20 else written[:20] + "..."
         what = f"{shown!r} is not a probability" if shown else "an empty field is not a probability"
@@ -86,6 +87,7 @@ class WhatIfSession:
     """
 
     def __init__(self, base: Tree):
+        # Re-entrant: listeners run with the lock held and read the session themselves.
         self.lock = threading.RLock()
         self.base = base
         self._edits: dict[NodeId, float] = {}
@@ -117,7 +119,7 @@ class WhatIfSession:
         return self._rows
 
     def subscribe(self, listener: Callable[[], None]) -> None:
-        """Have ``listener`` called after every change, on the thread that made it, the lock held."""
+        """Call ``listener`` after every change, on the thread that made it, while the lock is held."""
         self._listeners.append(listener)
 
     # -- editing; each returns the rows that look different now
@@ -146,6 +148,7 @@ class WhatIfSession:
             return self._become({})
 
     def _become(self, edits: dict[NodeId, float]) -> list[Row]:
+        # First, because it may refuse the edits: then nothing has been replaced.
         self._now = resynthesize(self.base, edits)
         self._edits = edits
         old, self._rows = self._rows, self._compute()
@@ -160,6 +163,7 @@ class WhatIfSession:
         rows: dict[NodeId, Row] = {}
         for node in self.tree.propositions():
             parent = self.tree.parent(node.id)
+            # Propositions come parents first, so a pinned ancestor at any height has been seen by now.
             if parent is not None and (parent in inert or self.tree[parent].pinned):
                 inert.add(node.id)
             rows[node.id] = self._row(node, parent, inert=node.id in inert)

@@ -16,7 +16,7 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
     """Return the widget of the page.
 
     The run is ``?run=...`` of the page's address (Voila passes it as ``QUERY_STRING``), else ``WORKBENCH_RUN``; its home is
-    ``WORKBENCH_HOME``. Without a run, or with one that is not there, the page lists the runs.
+    ``WORKBENCH_HOME``. Without a run, or if the run does not exist, the page lists the runs.
     """
     from workbench.widgets.board import dashboard, page
 

@@ -17,7 +17,7 @@ def _template() -> "Template":
 
 
 def tree_html(tree: Tree | WhatIfSession) -> str:
-    """Return the tree as one HTML table: id, statement, rule or key factor, probability, and the base where it differs.
+    """Return the tree as one HTML table: id, statement, rule or key factor, probability, and the base if it differs.
 
     All text is escaped; there are no scripts. The tree widget puts it beside its live view.
     """

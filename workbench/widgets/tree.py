@@ -65,11 +65,14 @@ class TreeWidget(anywidget.AnyWidget):
                         self.session.reset_all()
                     case "ready":
                         self.dark = message.get("dark") is True
+            # An exception in a widget's callback is seen by nobody; the front end shows this message at the row.
             except UsageError as error:
                 self.send({"type": "refused", "id": node, "line": str(error)})
 
     def _publish(self) -> None:
         """Bring the trait up to date in place (no whole-tree message) and send the rows that changed."""
+        # Changed in place, since traitlets sends what is assigned: a whole tree of 1,000 nodes is 241 KB an edit, a patch
+        # 1.7 KB.
         state: dict[str, Any] = self.tree
         nodes: dict[str, Row] = state["nodes"]
         changed = [row for node, row in self.session.rows.items() if nodes[node] != row]
@@ -97,10 +100,11 @@ class TreeWidget(anywidget.AnyWidget):
         return f"{edits}: {ROOT} {percent(now.before)} to {percent(now.after)}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the live view, and beside it a table for places where no kernel answers."""
+        """Return the live view, and beside it an HTML table that front ends without a kernel show."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        # nbconvert and GitHub have no widget manager of their own (nbconvert loads it from a CDN).
         data["text/html"] = tree_html(self.session)
         return data, metadata

@@ -24,6 +24,7 @@ def write_whole(path: Path, text: str) -> None:
     """
     data = text.encode()
     if path.suffix == ".gz":
+        # Without the time of writing equal results are equal bytes.
         data = gzip.compress(data, mtime=0)
     try:
         path.parent.stat()  # a folder that is missing is a mistyped path: it is not made

@@ -78,6 +78,7 @@ def load(
     from workbench.questions.exams import find_exam
 
     chosen = find_exam(exams_folder(home), exam)
+    # With an exam only the chosen events are scored, so the others may still be unresolved.
     table = read_events(events, unresolved=True)
     rows = chosen.rows(table)
     return table.take(rows), read_forecasts(forecasts, table).take(rows), chosen
