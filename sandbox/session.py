@@ -122,6 +122,7 @@ class Session:
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
             cell = JournalCell(id=self._next_id(), kind="code", source=source)
             index = sum(1 for other in self.cells if other.kind == "code")
+            # one sync a cell: this line outlives a kill of ours, and the sync of the result puts both on the disk
             self._journal.append("code", sync=False, id=cell.id, source=source, fixes=fixes)
             earlier = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
             self.cells = [*earlier, cell]
@@ -234,7 +235,9 @@ class Session:
     async def _stop_kernel(self) -> None:
         client, kernel, wire = self._client, self._kernel, self._wire_task
         guard = self._guard_task
+        # taken before the first await: a second caller then finds nothing to stop
         self._client = self._kernel = self._wire_task = self._guard_task = None
+        # the guard itself comes here when it blames a cell, and must not wait for its own end
         if guard is not None and guard is not asyncio.current_task():
             guard.cancel()
             await asyncio.gather(guard, return_exceptions=True)
@@ -330,6 +333,7 @@ class Session:
             if self._busy.locked() or not await watch.exceeded():
                 continue  # a cell that runs has a watch of its own
             async with self._busy:
+                # the cell that held the lock may have got a fresh kernel, with a guard of its own
                 if self._kernel is kernel:
                     await self._blame_earlier()
 

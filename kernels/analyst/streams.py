@@ -103,5 +103,6 @@ class NoChannelThread:
     def __init__(self) -> None:
         self.parent_thread = threading.main_thread()
 
+    # ipykernel asks `if self.shell_channel_thread` before it uses the thread for messages
     def __bool__(self) -> bool:
         return False

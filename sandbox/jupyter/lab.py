@@ -89,6 +89,7 @@ class FilteredConnection(ZMQChannelsWebsocketConnection):
             message["content"] = content
             message["metadata"] = {}
             message.pop("buffers", None)
+            # buffers belong to widgets alone, and the signature must be made again for the new content
             outgoing_msg = self.session.serialize(message)
         super().handle_outgoing_message(stream, outgoing_msg)
 
@@ -99,5 +100,6 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 def _load_jupyter_server_extension(server: Any) -> None:
     server.kernel_websocket_connection_class = FilteredConnection
+    # extensions are loaded when the web application has copied its settings already, so both places are set
     server.web_app.settings["kernel_websocket_connection_class"] = FilteredConnection
     server.log.info("Analyst kernels: outputs are filtered before they reach the browser")

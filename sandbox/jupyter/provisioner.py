@@ -169,6 +169,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         assert self._endpoints is not None
         limits = Limits(api_calls=100_000, cpu_seconds=24 * 3600)
         server = await fork_server(self.isolation)
+        # a start that fails removes them; the next one then binds fresh ones
         endpoints, self._endpoints = self._endpoints, None
         self._kernel = await start_kernel(server, limits, endpoints=endpoints)
         self._endpoints = endpoints

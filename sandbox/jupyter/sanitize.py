@@ -97,6 +97,7 @@ _ENDS = {
     "p": {"p"}, "li": {"li"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"}, "td": _CELLS, "th": _CELLS, "tr": _ROWS,
     **dict.fromkeys(("thead", "tbody", "tfoot"), _ROWS | {"thead", "tbody", "tfoot"}),
 }  # fmt: skip
+# Possessive (`*+`): a part once matched is not given back, so a hostile tag costs time in proportion to its length.
 _TOKEN = re.compile(
     r"<!--(?:.*?-->|.*)|<[!?][^>]*>?"
     r"|<(?P<close>/?)(?P<name>[a-z][^\s/>]{0,40}+)(?P<rest>(?:=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[^>])*+)>?",
@@ -282,6 +283,7 @@ def _bound(html: str) -> str:
     html = html[:_LARGEST_PAGE]
     written: list[str] = []
     stack: list[tuple[str, bool]] = []  # the open elements, and whether they were written
+    # open elements by name: a closing tag that closes nothing is passed over without a search through the stack
     counts: dict[str, int] = {}
     depth = formatting = elements = position = 0
 

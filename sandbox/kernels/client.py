@@ -108,6 +108,7 @@ class CellRun:
         if kind not in _OUTPUT_KINDS:
             return
         shown = output_from_message(kind, content)
+        # valid, and shows nothing: a note would claim that something was left out
         if shown is None and content.get("data") == {}:
             return
         output = shown or left_out(f"a {kind} that no notebook can hold")
@@ -254,6 +255,7 @@ class KernelClient:
             "silent": silent,
             "store_history": not silent,
             "user_expressions": {},
+            # else `input()` waits for ever, as nobody reads the stdin channel; now it raises at once
             "allow_stdin": False,
             "stop_on_error": True,
         }
@@ -309,6 +311,7 @@ class KernelClient:
         if run is not None:
             run.received += message.size
             channel.slow = run.flooded
+        # None: not even its header could be held, so it counts against the cell that runs
         if message.cut and run is not None and claimed_request(message.frames) in (run.request, None):
             if channel is self._iopub:
                 run.lose(message.size)

@@ -103,6 +103,7 @@ class ForkServer:
         # packets, so that a message and its descriptors arrive together
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (ours, theirs):
+            # a packet is refused whole where it does not fit into the buffer
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
         self.level = level
         self.up: Future[dict[str, Any]] = Future()
@@ -111,6 +112,7 @@ class ForkServer:
         self._count = 0
         self._pending: dict[int, Future[KernelProcess]] = {}
         self._kernels: dict[int, KernelProcess] = {}
+        # no pipe: nobody reads it while all goes well, and a full one would block the fork server
         self._log = os.memfd_create("fork-server-log", os.MFD_CLOEXEC)
         self._started = time.monotonic()
         self.dead = False
@@ -122,6 +124,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
+                    # not -I: it would also ignore PYTHONHASHSEED, and leave the folder of the script off the path
                     "-s",
                     "-P",
                     "-B",
@@ -136,6 +139,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
+                # a Ctrl-C at the manager's terminal goes to its foreground group, which must not hold the fork server
                 start_new_session=True,
             )
         finally:
@@ -219,6 +223,7 @@ class ForkServer:
         if "up" in message:
             self.up.set_result({**message["up"], "ready_s": time.monotonic() - self._started})
         elif "spawned" in message:
+            # message["pid"] counts in the fork server's own process namespace: good as a key, useless for signals here
             kernel = KernelProcess(pid=_host_pid(descriptors[0]), pidfd=descriptors[0])
             with self._lock:
                 self._kernels[message["pid"]] = kernel
@@ -233,6 +238,7 @@ class ForkServer:
                 answer = self._pending.pop(message["failed"])
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(KernelStartFailed(message["error"]))
+        # only the parent may wait for a process: a pidfd in our hands tells that it ended, not with which code
         elif "exit" in message:
             with self._lock:
                 ended = self._kernels.pop(message["exit"], None)

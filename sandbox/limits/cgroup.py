@@ -54,6 +54,7 @@ class Group:
 
     def set_limits(self, memory: int, processes: int) -> None:
         """Allow `memory` bytes beyond what is in use now, no swap, and so many processes and threads."""
+        # version 1 first bounds memory, then memory with swap: Linux refuses a second limit below the first
         most = str(self._usage() + memory + _SLACK)
         if self.version == 1:
             self._tree.write(self._memory, "memory.limit_in_bytes", most)
@@ -99,6 +100,7 @@ class Group:
         removed = True
         for folder in self._folders:
             try:
+                # removed first, killed if that is refused: nothing can slip in between a look and the removal
                 self._tree.remove(folder)
             except FileNotFoundError:
                 continue

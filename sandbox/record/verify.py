@@ -111,6 +111,7 @@ async def verify_proof(
     if recorded.differing:
         return recorded
     cells = read_journal(journal)
+    # the order of the calls: equal calls are answered by their n-th use
     rows = sorted(rows, key=lambda row: row.address)
     rerun = tuple(await _rerun(sandbox, cells, rows, isolation, limits or Limits(), _clock(journal)))
     return Verification(
@@ -288,6 +289,7 @@ def _comparable(result: CellResult) -> list[tuple[str, Any]]:
         kind = output["output_type"]
         if kind == "stream":
             streams[output["name"]] = streams.get(output["name"], "") + output["text"]
+        # errors are compared by their name alone, in `compare_results`: tracebacks show lines and paths of packages
         elif kind != "error":
             for mime, content in sorted(output["data"].items()):
                 parts.append((mime, _pixels(content) if mime == "image/png" else _plain(content)))
@@ -308,6 +310,7 @@ def _pixels(content: str) -> Any:
 
     try:
         with Image.open(io.BytesIO(base64.b64decode(content))) as image:
+            # pixels, not bytes: matplotlib writes its version into each file
             return image.size, image.convert("RGBA").tobytes()
     except OSError:
         return content
