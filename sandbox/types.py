@@ -253,7 +253,7 @@ def _shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
-    # 60: the note in between
+    # 60: room for the note in between
     tail = max(0, limit - head - 60)
     return (
         f"{text[:head]}\n[... {len(text) - head - tail} characters left out ...]\n{text[len(text) - tail :]}"

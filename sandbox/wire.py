@@ -62,7 +62,7 @@ class DeclareRequest(BaseModel):
 
 
 class BadFrame(ValueError):
-    """What came in is no request; it is answered with a refusal."""
+    """A kernel sent a frame that is no valid request; it is answered with a refusal."""
 
 
 def parse_request(body: bytes) -> CallRequest | DeclareRequest:
@@ -112,7 +112,7 @@ class CellCalls:
 
 
 class WireServer:
-    """Puts the calls of one kernel to an `ApiCaller`, one at a time, and counts them against `limits`."""
+    """Answers the calls of one kernel through an `ApiCaller`, one at a time, and counts them against `limits`."""
 
     def __init__(
         self, connection: socket.socket, caller: ApiCaller, limits: Limits, *, declare: Declare | None = None

@@ -239,7 +239,7 @@ def dismantle(app: Any) -> None:
 
 
 def enable_plots() -> None:
-    """Show figures inline as PNG, also those nobody asked to show."""
+    """Show figures inline as PNG, also at the end of a cell that made one and never called `show`."""
     from matplotlib_inline import backend_inline
 
     if "matplotlib" in sys.modules:

@@ -91,7 +91,7 @@ def install(api: Any, events: Any = None) -> "_Hook":
 
 
 class _Hook:
-    """Finds the modules to be patched as the other finders do, and patches them once they ran."""
+    """Import hook: finds the modules of `_PATCHES` with the other finders, and patches each right after it was run."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -169,7 +169,7 @@ _NotCovered.__name__ = _NotCovered.__qualname__ = "ApiRefused"
 
 
 class _NoSession:
-    """Stands where yfinance keeps its HTTP session."""
+    """Takes the place of yfinance's HTTP session: has the attributes that are set on one, and cannot send."""
 
     def __init__(self) -> None:
         self.cookies: dict[str, str] = {}

@@ -149,7 +149,7 @@ def _step(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
 
 
 def _answer(number: int) -> Code:
-    """Do nothing and answer with this error; 0 is what a call that did its work answers."""
+    """Skip the call and answer with this error number; with 0 the caller believes that it was done."""
     return (_step(_RETURN, _ERRNO | number),)
 
 
@@ -174,7 +174,7 @@ def _own_process(index: int, otherwise: int) -> Code:
 
 
 def _if_not_own_process(index: int, code: Code) -> Code:
-    """Go into `code`, which returns, unless an argument means the caller."""
+    """Run `code`, which must end in an answer, unless an argument means the caller; else go on behind it."""
     over = len(code)
     return (_argument(index), _step(_EQUAL, 0, over + 1), _step(_EQUAL, _OWN_PROCESS, over), *code)
 
@@ -185,7 +185,7 @@ def _own_priority(kind: int) -> Code:
 
 
 def _if_null(index: int, code: Code) -> Code:
-    """Go into `code`, which returns, when a pointer is null."""
+    """Run `code`, which must end in an answer, when a pointer is null; else go on behind it."""
     high = _step(_LOAD, 16 + 8 * index + 4)
     over = len(code)
     return (_argument(index), _step(_EQUAL, 0, 0, over + 2), high, _step(_EQUAL, 0, 0, over), *code)

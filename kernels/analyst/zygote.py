@@ -211,8 +211,8 @@ class Server:
                     continue
                 try:
                     packet, descriptors, _, _ = socket.recv_fds(self.control, MAX_PACKET, 16)
-                # a manager that ended with unread messages resets the socket instead of closing it
                 except ConnectionResetError:
+                    # the manager ended with messages of ours unread; else its end is an empty packet
                     return
                 if not packet:
                     return

@@ -75,7 +75,7 @@ class FilteredConnection(ZMQChannelsWebsocketConnection):
     """The stock connection with `filter_message` before everything an Analyst kernel sends."""
 
     def handle_outgoing_message(self, stream: Any, outgoing_msg: list[Any]) -> None:
-        """Filter, sign again, pass on; a message that is none is dropped."""
+        """Filter a message, sign it again and pass it on; a malformed one is dropped."""
         if self.kernel_manager.kernel_name in ANALYST_KERNELS:
             try:
                 _, parts = self.session.feed_identities(outgoing_msg)
@@ -89,7 +89,7 @@ class FilteredConnection(ZMQChannelsWebsocketConnection):
             message["content"] = content
             message["metadata"] = {}
             message.pop("buffers", None)
-            # buffers belong to widgets alone, and the signature must be made again for the new content
+            # signed again, since the signature covers content and metadata
             outgoing_msg = self.session.serialize(message)
         super().handle_outgoing_message(stream, outgoing_msg)
 

@@ -105,7 +105,7 @@ class Channel:
     async def close(self) -> None:
         """Close the socket."""
         if self._writer is not None:
-            # not `close`, which would first wait until a kernel, perhaps hung, took what is still to be sent
+            # not `close`, which keeps the socket until a kernel, perhaps hung, took what is still to be sent
             self._writer.transport.abort()
             await asyncio.sleep(0)  # the loop closes the socket in its next turn
 

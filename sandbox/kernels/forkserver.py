@@ -124,7 +124,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
-                    # not -I: it would also ignore PYTHONHASHSEED, and leave the folder of the script off the path
+                    # not -I, which would ignore the environment, and PYTHONHASHSEED with it
                     "-s",
                     "-P",
                     "-B",
@@ -238,8 +238,8 @@ class ForkServer:
                 answer = self._pending.pop(message["failed"])
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(KernelStartFailed(message["error"]))
-        # only the parent may wait for a process: a pidfd in our hands tells that it ended, not with which code
         elif "exit" in message:
+            # only the parent may wait for a process: our pidfd tells that it ended, not with which code
             with self._lock:
                 ended = self._kernels.pop(message["exit"], None)
             if ended is not None:

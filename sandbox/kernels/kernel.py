@@ -182,8 +182,8 @@ async def start_kernel(
         if group is not None:
             _set_limits(group, limits, server.level)
         return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(report["steps"]), group=group)
-    # a start that is cancelled must not leave a process or a folder either
     except BaseException as error:
+        # a start that is cancelled must not leave a process or a folder either
         if process is not None:
             process.signal(signal.SIGKILL)
             process.release()

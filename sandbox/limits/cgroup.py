@@ -54,11 +54,11 @@ class Group:
 
     def set_limits(self, memory: int, processes: int) -> None:
         """Allow `memory` bytes beyond what is in use now, no swap, and so many processes and threads."""
-        # version 1 first bounds memory, then memory with swap: Linux refuses a second limit below the first
         most = str(self._usage() + memory + _SLACK)
         if self.version == 1:
             self._tree.write(self._memory, "memory.limit_in_bytes", most)
-            # memory and swap together; a system booted with swapaccount=0 has no such file
+            # Memory and swap together; a system booted with swapaccount=0 has no such file.
+            # In this order: Linux refuses a value here that is below the limit of memory alone.
             self._write_if_present("memory.memsw.limit_in_bytes", most)
         else:
             self._tree.write(self._memory, "memory.max", most)

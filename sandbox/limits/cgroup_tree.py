@@ -179,11 +179,11 @@ def _mounts(mounts: str) -> Iterator[tuple[str, str, Path, list[str]]]:
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         fields, (kind, _, options) = before.split(), after.split(maxsplit=2)
-        # mountinfo writes a space in a path as \040
         if kind in ("cgroup", "cgroup2"):
             yield (
                 kind,
                 fields[3],
+                # mountinfo writes a space in a path as \040
                 Path(re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields[4])),
                 options.split(","),
             )

@@ -44,7 +44,7 @@ class DiskWatch:
                 return True
             # blocks, not the length: a sparse file takes only what was written of it
             size += status.st_blocks * _BLOCK
-            # the look ends here: a hostile tree is never walked to its end
+            # a tree beyond the limit is not walked to its end, however large a cell made it
             if size > self._bytes or entries > self._entries:
                 return True
         group = self._kernel.group

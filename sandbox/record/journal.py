@@ -59,7 +59,7 @@ class Journal:
         self._file.write(body[:-1] + b',"hash":"' + head.encode() + b'"}\n')
         self._file.flush()
         if sync:
-            # 0.3 ms, which is most of what a line costs (0.1 ms without)
+            # most of what a line costs: about 0.3 ms, against 0.1 for all the rest
             os.fdatasync(self._file.fileno())
         self.sequence += 1
         self.head = head

@@ -289,8 +289,9 @@ def _comparable(result: CellResult) -> list[tuple[str, Any]]:
         kind = output["output_type"]
         if kind == "stream":
             streams[output["name"]] = streams.get(output["name"], "") + output["text"]
-        # errors are compared by their name alone, in `compare_results`: tracebacks show lines and paths of packages
-        elif kind != "error":
+        elif (
+            kind != "error"
+        ):  # errors are compared by name alone, in `compare_results`: their tracebacks show paths
             for mime, content in sorted(output["data"].items()):
                 parts.append((mime, _pixels(content) if mime == "image/png" else _plain(content)))
     return [(name, normalise(text)) for name, text in sorted(streams.items())] + parts
