@@ -139,6 +139,7 @@ class Session:
             wire = self._wire
             if result.status == "died":
                 await self._stop_kernel()
+            # raised only now: whatever the caller does with it, the journal has the cell
             if wire is not None and wire.failure is not None:
                 failure, wire.failure = wire.failure, None
                 raise failure
@@ -274,6 +275,7 @@ class Session:
         try:
             done, _ = await asyncio.wait({*either, *watches}, timeout=limits.cell_seconds, return_when=_FIRST)
             exceeded = [watches[task] for task in done if task in watches]
+            # a watch that speaks up in the turn in which the cell ends is left to the look before the next cell
             must_kill = must_interrupt = not done & either
             if must_interrupt:
                 limit = exceeded[0].name if exceeded else "cell_seconds"

@@ -149,6 +149,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         requested = self.isolation or os.environ.get(ISOLATION_VARIABLE, "") or None
         self.isolation = (await asyncio.to_thread(probed)).choose(requested)
         if self._endpoints is None:
+            # the manager signs with the key it has already
             key = manager.session.key.decode() if manager is not None else None
             self._endpoints = Endpoints.make(key=key)
         else:

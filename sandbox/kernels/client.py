@@ -169,6 +169,7 @@ class CellRun:
     def _show_error(self, output: dict[str, Any]) -> None:
         """Show the head of an error beyond the limit; of several such the last, which is what ended the cell."""
         head = {part: output[part][:_ERROR_HEAD] for part in ("ename", "evalue")}
+        # the last ones: there is the place that raised, and then the error itself
         frames = [line[:_ERROR_HEAD] for line in output["traceback"][-20:]]
         shown = {**output, **head, "traceback": frames}
         if self.late_error is None:

@@ -260,6 +260,7 @@ class ForkServer:
         if not self.up.done():
             self.up.set_exception(failure)
         for kernel in kernels:
+            # killed with it, by Linux as its namespace ended or by the guard; nobody is left to report a code
             kernel.exited.set_result(-signal.SIGKILL)
 
 
@@ -294,6 +295,7 @@ async def fork_server(
 
 
 def _get_or_start(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
+    # a forked child must not speak on its parent's socket
     key = (os.getpid(), level, packages, force)
     with _servers_lock:
         server = _servers.get(key)

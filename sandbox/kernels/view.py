@@ -226,6 +226,7 @@ def _closure(names: Iterable[str]) -> dict[str, importlib.metadata.Distribution]
                 requirement = Requirement(text)
             except InvalidRequirement:
                 continue
+            # no extra is asked for: what only an extra requires stays out
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 pending.append(requirement.name)
     return distributions

@@ -130,6 +130,7 @@ def compare_proof(
     """
     try:
         cells = read_journal(journal)
+        # for what it raises: a re-run would need the clock
         _clock(journal)
     except (JournalBroken, OSError) as error:
         return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
