@@ -276,7 +276,7 @@ def _luminance(colour: str | None) -> float | None:
 
 
 def _bound(html: str) -> str:
-    """Return the page with allowed elements only, each closed, few enough and not too deeply nested; others leave their text.
+    """Return the page with allowed elements only, each closed, bounded in number and depth; others leave their text.
 
     This makes the page cheap to parse, not safe: nh3 cleans what comes out. Takes time in proportion to the page.
     """
