@@ -68,6 +68,7 @@ class Sandbox:
     async def aclose(self) -> None:
         """Close every session, and end the kernels in waiting."""
         sessions, self._sessions = self._sessions, set()
+        # exceptions are collected: one session that cannot be closed must not leave the others' kernels running
         ended = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
         await self.pool.close()
         for failure in ended:

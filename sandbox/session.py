@@ -122,6 +122,7 @@ class Session:
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
             cell = JournalCell(id=self._next_id(), kind="code", source=source)
             index = sum(1 for other in self.cells if other.kind == "code")
+            # one sync a cell: this line outlives a kill of ours, and the sync of the result puts both on the disk
             self._journal.append("code", sync=False, id=cell.id, source=source, fixes=fixes)
             earlier = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
             self.cells = [*earlier, cell]
@@ -138,6 +139,7 @@ class Session:
             wire = self._wire
             if result.status == "died":
                 await self._stop_kernel()
+            # raised only now: whatever the caller does with it, the journal has the cell
             if wire is not None and wire.failure is not None:
                 failure, wire.failure = wire.failure, None
                 raise failure
@@ -234,7 +236,9 @@ class Session:
     async def _stop_kernel(self) -> None:
         client, kernel, wire = self._client, self._kernel, self._wire_task
         guard = self._guard_task
+        # taken before the first await: a second caller then finds nothing to stop
         self._client = self._kernel = self._wire_task = self._guard_task = None
+        # the guard itself comes here when it blames a cell, and must not wait for its own end
         if guard is not None and guard is not asyncio.current_task():
             guard.cancel()
             await asyncio.gather(guard, return_exceptions=True)
@@ -271,6 +275,7 @@ class Session:
         try:
             done, _ = await asyncio.wait({*either, *watches}, timeout=limits.cell_seconds, return_when=_FIRST)
             exceeded = [watches[task] for task in done if task in watches]
+            # a watch that speaks up in the turn in which the cell ends is left to the look before the next cell
             must_kill = must_interrupt = not done & either
             if must_interrupt:
                 limit = exceeded[0].name if exceeded else "cell_seconds"
@@ -330,6 +335,7 @@ class Session:
             if self._busy.locked() or not await watch.exceeded():
                 continue  # a cell that runs has a watch of its own
             async with self._busy:
+                # the cell that held the lock may have got a fresh kernel, with a guard of its own
                 if self._kernel is kernel:
                     await self._blame_earlier()
 

@@ -240,6 +240,7 @@ def _readable(output: Mapping[str, Any]) -> str:
     lines = [_joined(data["text/plain"])] if "text/plain" in data else []
     for mime, content in data.items():
         if mime.startswith("image/"):
+            # base64 writes 3 bytes as 4 characters
             lines.append(f"[{mime}, {max(1, len(_joined(content)) * 3 // 4 // 1000)} kB]")
     return "\n".join(lines)
 
@@ -252,6 +253,7 @@ def _shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
+    # 60: room for the note in between
     tail = max(0, limit - head - 60)
     return (
         f"{text[:head]}\n[... {len(text) - head - tail} characters left out ...]\n{text[len(text) - tail :]}"

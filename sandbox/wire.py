@@ -62,7 +62,7 @@ class DeclareRequest(BaseModel):
 
 
 class BadFrame(ValueError):
-    """What came in is no request; it is answered with a refusal."""
+    """A kernel sent a frame that is no valid request; it is answered with a refusal."""
 
 
 def parse_request(body: bytes) -> CallRequest | DeclareRequest:
@@ -112,7 +112,7 @@ class CellCalls:
 
 
 class WireServer:
-    """Puts the calls of one kernel to an `ApiCaller`, one at a time, and counts them against `limits`."""
+    """Answers the calls of one kernel through an `ApiCaller`, one at a time, and counts them against `limits`."""
 
     def __init__(
         self, connection: socket.socket, caller: ApiCaller, limits: Limits, *, declare: Declare | None = None
@@ -182,6 +182,7 @@ class WireServer:
             cell.limit = "api_bytes"
             await asyncio.sleep(_SLOW_DOWN)
             raise Refused(f"this session's {self._limits.api_bytes} bytes of data are used up")
+        # before the answer is there: a call that is refused or fails costs one too
         self._calls += 1
         nth, cell.count = cell.count, cell.count + 1
         answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
@@ -268,6 +269,7 @@ class _Link:
         self._end += got
         self._over = got == 0
         if self._over or self._end == len(self._received):
+            # the loop would call this in every turn as long as something waits and there is no room for it
             self._reads = False
             self._loop.remove_reader(self._socket)
         if self._waiter is not None and not self._waiter.done():

@@ -103,6 +103,7 @@ class CallApi:
         link = self._socket
         if link is None:
             raise ApiUnavailable("this kernel was started without a data broker")
+        # a forked child has the same socket: two readers would take parts of each other's replies
         if os.getpid() != self._owner:
             raise ApiUnavailable("CALL_API works in the notebook's own process only, not in one it started")
         with self._lock:

@@ -91,7 +91,7 @@ def install(api: Any, events: Any = None) -> "_Hook":
 
 
 class _Hook:
-    """Finds the modules to be patched as the other finders do, and patches them once they ran."""
+    """Import hook: finds the modules of `_PATCHES` with the other finders, and patches each right after it was run."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -138,6 +138,7 @@ def _patch_fredapi(module: Any, transport: Transport) -> None:
         return _as_xml(tree, data)
 
     fred.__init__ = __init__
+    # the one method, private to the class, through which every request of fredapi goes
     fred._Fred__fetch_data = fetch
 
 
@@ -168,7 +169,7 @@ _NotCovered.__name__ = _NotCovered.__qualname__ = "ApiRefused"
 
 
 class _NoSession:
-    """Stands where yfinance keeps its HTTP session."""
+    """Takes the place of yfinance's HTTP session: has the attributes that are set on one, and cannot send."""
 
     def __init__(self) -> None:
         self.cookies: dict[str, str] = {}
@@ -213,6 +214,7 @@ def _patch_data(module: Any, transport: Transport) -> None:
     class Failed(module.YFRateLimitError):  # type: ignore[misc]
         # yfinance swallows and logs every error but this kind
         def __init__(self, message: str) -> None:
+            # yfinance's own constructor takes no message and says that there were too many requests
             Exception.__init__(self, message)
 
     class Refused(call_api.ApiRefused, Failed):
@@ -279,6 +281,7 @@ def _patch_multi(module: Any, transport: Transport) -> None:
         bound.arguments["threads"] = False
         transport.failure = None
         table = original(*bound.args, **bound.kwargs)
+        # `download` swallows every error, and an empty table looks as if there were no prices
         if table.empty and transport.failure is not None:
             raise transport.failure
         return table
@@ -327,6 +330,7 @@ def _chart(transport: Transport, symbol: str, params: dict[str, Any]) -> dict[st
 
 def _back(span: str, now: float) -> tuple[int, int | None]:
     """Where a span such as ``1mo`` begins, in epoch seconds, and how many days of trading it has (None: all)."""
+    # a moment before: at midnight the last day is the one that just ended
     today = datetime.fromtimestamp(now - 1e-3, tz=_NEW_YORK).date()
     if span == "max":
         return int(datetime(1900, 1, 1, tzinfo=UTC).timestamp()), None
@@ -370,6 +374,7 @@ def _complete(result: dict[str, Any], interval: str, days: int | None) -> dict[s
     by_day: dict[date, list[int]] = {}
     for index, stamp in enumerate(stamps):
         by_day.setdefault(datetime.fromtimestamp(stamp, tz=zone).date(), []).append(index)
+    # `5d` means five days of trading: more calendar days were asked for, and the surplus goes here
     if days is not None and len(by_day) > days:
         first = by_day[sorted(by_day)[-days]][0]
         stamps = stamps[first:]

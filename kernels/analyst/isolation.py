@@ -93,6 +93,7 @@ def mount(
 def bind_read_only(source: str, target: str) -> None:
     """Bind a file or folder, with everything mounted below it, read-only, without set-user-id and devices."""
     mount(source, target, None, MS_BIND | MS_REC)
+    # mount_setattr, because a remount changes the topmost mount only and leaves those below it writable
     attributes = struct.pack("QQQQ", ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, 0, 0, 0)
     _syscall(
         SYS_MOUNT_SETATTR,
@@ -107,6 +108,7 @@ def bind_read_only(source: str, target: str) -> None:
 
 def map_user(uid: int, gid: int) -> None:
     """Give the new user namespace exactly one user and one group: ourselves."""
+    # in this order: Linux takes a gid_map from an ordinary user only after setgroups is denied
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
@@ -133,6 +135,7 @@ def enter_root(mountpoint: str, operations: Iterable[Sequence[str]]) -> None:
     Operations: ``dir path``, ``bind source path``, ``link target path``, ``text content path``, ``copy source path``,
     ``hide path`` (an empty folder over it), ``code path`` (only the code files of what is there over it).
     """
+    # else what is mounted from here on would appear in the host's tree too
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("tmpfs", mountpoint, "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=755")
     for folder in ("proc", "dev/pts", *PRIVATE):
@@ -142,6 +145,7 @@ def enter_root(mountpoint: str, operations: Iterable[Sequence[str]]) -> None:
         mount("tmpfs", f"{mountpoint}/{folder}", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
     for operation in operations:
         _apply(mountpoint, operation)
+    # bound and not made: in a user namespace nobody may make device nodes
     for name in DEVICES:
         _touch(f"{mountpoint}/dev/{name}")
         mount(f"/dev/{name}", f"{mountpoint}/dev/{name}", None, MS_BIND)
@@ -192,6 +196,7 @@ def _apply(root: str, operation: Sequence[str]) -> None:
     elif kind == "hide":
         mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=4k,mode=755")
     elif kind == "code":
+        # read before the mount covers it
         code = [(path, _read(os.path.join(target, path))) for path in code_files(target)]
         mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "size=32m,mode=755")
         for path, content in code:
@@ -300,14 +305,18 @@ def seal_namespaces(request: Mapping[str, Any], user_namespace: bool) -> None:
 
 def drop_rights(uid: int | None = None) -> None:
     """Give up every capability for good, and become user and group `uid` when one is given."""
+    # the numbers have no gaps: the first that is refused is past the last this system knows
     for capability in range(64):
         if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
             break
+    # 4: clear all
     _libc.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(4), 0, 0, 0)
     if uid is not None:
+        # groups first: without root there is no right to change them
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
+    # version 3 of the interface, and our own process; the 24 zero bytes are empty sets
     header = struct.pack("II", 0x20080522, 0)
     _check(_libc.capset(header, bytes(24)), "drop capabilities")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -377,6 +386,8 @@ def restrict_files(grants: Iterable[tuple[str, str]], network: bool = True) -> N
     version = landlock_version()
     if version < 1:
         raise OSError("Landlock: not offered by this system")
+    # the rights over files that each version knows; naming a newer one is refused. 4 brings TCP (bind, connect), 6 scopes
+    # (abstract sockets, signals)
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     fields = [handled]
     if version >= 4:
@@ -406,8 +417,10 @@ def restrict_files(grants: Iterable[tuple[str, str]], network: bool = True) -> N
             continue
         try:
             access = rights[right] & handled
+            # a rule for a file that names a right over folders is refused
             if not os.path.isdir(path):
                 access &= LL_OF_FILES
+            # "=": the structure is packed, 12 bytes
             rule = struct.pack("=Qi", access, fd)
             _syscall(
                 SYS_LANDLOCK_ADD,

@@ -94,6 +94,8 @@ _IO_PRIORITY = "ioprio_set 251 30, ioprio_get 252 31"
 
 _NAMES = "bind 49 200, listen 50 201, connect 42 203"  # these give or use the name of a socket
 _SOCKET, _SOCKETPAIR, _SENDTO = "socket 41 198", "socketpair 53 199", "sendto 44 206"
+# clone3 is in no table: its flags lie in memory, where a filter cannot look. At ENOSYS the C library uses clone, whose flags
+# are an argument.
 _CLONE, _IOCTL, _FCNTL = "clone 56 220", "ioctl 16 29", "fcntl 72 25"
 
 # Terminals, and whether a descriptor waits; not the ones that feed a terminal's input (TIOCSTI, TIOCLINUX, TIOCCONS) or
@@ -147,7 +149,7 @@ def _step(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
 
 
 def _answer(number: int) -> Code:
-    """Do nothing and answer with this error; 0 is what a call that did its work answers."""
+    """Skip the call and answer with this error number; with 0 the caller believes that it was done."""
     return (_step(_RETURN, _ERRNO | number),)
 
 
@@ -172,7 +174,7 @@ def _own_process(index: int, otherwise: int) -> Code:
 
 
 def _if_not_own_process(index: int, code: Code) -> Code:
-    """Go into `code`, which returns, unless an argument means the caller."""
+    """Run `code`, which must end in an answer, unless an argument means the caller; else go on behind it."""
     over = len(code)
     return (_argument(index), _step(_EQUAL, 0, over + 1), _step(_EQUAL, _OWN_PROCESS, over), *code)
 
@@ -183,7 +185,7 @@ def _own_priority(kind: int) -> Code:
 
 
 def _if_null(index: int, code: Code) -> Code:
-    """Go into `code`, which returns, when a pointer is null."""
+    """Run `code`, which must end in an answer, when a pointer is null; else go on behind it."""
     high = _step(_LOAD, 16 + 8 * index + 4)
     over = len(code)
     return (_argument(index), _step(_EQUAL, 0, 0, over + 2), high, _step(_EQUAL, 0, 0, over), *code)
@@ -268,10 +270,12 @@ def build(private_root: bool = True, machine: str = "") -> bytes:
     table = answers(private_root, machine)
     missing = _answer(errno.ENOSYS)
     runs: list[tuple[int, Code]] = []
+    # one past the newest, so that the last run answers every later number with ENOSYS
     for number in range(NEWEST + 2):
         code = table.get(number, missing)
         if not runs or runs[-1][1] != code:
             runs.append((number, code))
+    # another architecture (a 32-bit program) has other numbers for its calls: it is killed, as no table fits
     start = (_step(_LOAD, 4), _step(_EQUAL, token, 1), _step(_RETURN, _KILL), _step(_LOAD, 0))
     return b"".join((*start, *_tree(runs)))
 

@@ -98,10 +98,11 @@ class BoundHeartbeat(Heartbeat):
 
 
 class NoChannelThread:
-    """Stands where ipykernel keeps the thread of its shell channel: there is none, cells come straight to the main one."""
+    """Takes the place of ipykernel's thread for the shell channel: cells come straight to the main thread."""
 
     def __init__(self) -> None:
         self.parent_thread = threading.main_thread()
 
+    # ipykernel asks `if self.shell_channel_thread` before it uses the thread for messages
     def __bool__(self) -> bool:
         return False

@@ -107,9 +107,11 @@ def serve(control: socket.socket, view: dict[str, Any]) -> None:
     else:
         isolation.prctl(isolation.PR_SET_CHILD_SUBREAPER, 1)
     sys.path[:] = [path for path in view["path"] if os.path.isdir(path)]
+    # finders remember what they saw in the root before
     sys.path_importer_cache.clear()
     os.chdir("/")
     if view["level"] != "namespaces":
+        # the first three are the kernel's own code and the standard library
         sys.meta_path.insert(0, OnlyAllowed(view["modules"], view["path"][3:]))
     # a debugger listens on the network and would start threads here
     sys.modules["debugpy"] = None  # type: ignore[assignment]
@@ -187,6 +189,7 @@ class Server:
             os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if view["level"] == "namespaces" else -1
         )
         self.wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        # a handler that does nothing: without one Python writes nothing into the wakeup descriptor
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -209,6 +212,7 @@ class Server:
                 try:
                     packet, descriptors, _, _ = socket.recv_fds(self.control, MAX_PACKET, 16)
                 except ConnectionResetError:
+                    # the manager ended with messages of ours unread; else its end is an empty packet
                     return
                 if not packet:
                     return
@@ -227,6 +231,7 @@ class Server:
         """Collect ended children and report their exit codes."""
         while True:
             try:
+                # in a loop: one signal may stand for the ends of several children
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
@@ -251,6 +256,8 @@ class Server:
         own_processes = request["level"] == "namespaces"
         try:
             if own_processes:
+                # Unsharing a process namespace moves only the children to come: the next one is its first process.
+                # Without the way back below, the next kernel would be born into the namespace of this one.
                 isolation.unshare(isolation.NEWPID, "process")
             pid = os.fork()
             if pid == 0:
@@ -277,6 +284,7 @@ class Server:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            # with the control socket a cell could speak to the manager in the name of the fork server
             for fd in (self.wake, self.wakeup, self.home, self.control.detach()):
                 if fd >= 0:
                     os.close(fd)

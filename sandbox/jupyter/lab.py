@@ -75,7 +75,7 @@ class FilteredConnection(ZMQChannelsWebsocketConnection):
     """The stock connection with `filter_message` before everything an Analyst kernel sends."""
 
     def handle_outgoing_message(self, stream: Any, outgoing_msg: list[Any]) -> None:
-        """Filter, sign again, pass on; a message that is none is dropped."""
+        """Filter a message, sign it again and pass it on; a malformed one is dropped."""
         if self.kernel_manager.kernel_name in ANALYST_KERNELS:
             try:
                 _, parts = self.session.feed_identities(outgoing_msg)
@@ -89,6 +89,7 @@ class FilteredConnection(ZMQChannelsWebsocketConnection):
             message["content"] = content
             message["metadata"] = {}
             message.pop("buffers", None)
+            # signed again, since the signature covers content and metadata
             outgoing_msg = self.session.serialize(message)
         super().handle_outgoing_message(stream, outgoing_msg)
 
@@ -99,5 +100,6 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 def _load_jupyter_server_extension(server: Any) -> None:
     server.kernel_websocket_connection_class = FilteredConnection
+    # extensions are loaded when the web application has copied its settings already, so both places are set
     server.web_app.settings["kernel_websocket_connection_class"] = FilteredConnection
     server.log.info("Analyst kernels: outputs are filtered before they reach the browser")

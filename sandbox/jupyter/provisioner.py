@@ -149,6 +149,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         requested = self.isolation or os.environ.get(ISOLATION_VARIABLE, "") or None
         self.isolation = (await asyncio.to_thread(probed)).choose(requested)
         if self._endpoints is None:
+            # the manager signs with the key it has already
             key = manager.session.key.decode() if manager is not None else None
             self._endpoints = Endpoints.make(key=key)
         else:
@@ -169,6 +170,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         assert self._endpoints is not None
         limits = Limits(api_calls=100_000, cpu_seconds=24 * 3600)
         server = await fork_server(self.isolation)
+        # a start that fails removes them; the next one then binds fresh ones
         endpoints, self._endpoints = self._endpoints, None
         self._kernel = await start_kernel(server, limits, endpoints=endpoints)
         self._endpoints = endpoints

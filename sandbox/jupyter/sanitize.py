@@ -97,6 +97,7 @@ _ENDS = {
     "p": {"p"}, "li": {"li"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"}, "td": _CELLS, "th": _CELLS, "tr": _ROWS,
     **dict.fromkeys(("thead", "tbody", "tfoot"), _ROWS | {"thead", "tbody", "tfoot"}),
 }  # fmt: skip
+# Possessive (`*+`): a part once matched is not given back, so a hostile tag costs time in proportion to its length.
 _TOKEN = re.compile(
     r"<!--(?:.*?-->|.*)|<[!?][^>]*>?"
     r"|<(?P<close>/?)(?P<name>[a-z][^\s/>]{0,40}+)(?P<rest>(?:=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[^>])*+)>?",
@@ -275,13 +276,14 @@ def _luminance(colour: str | None) -> float | None:
 
 
 def _bound(html: str) -> str:
-    """The page's allowed elements, closed in order and neither too many nor too deep within each other; the text of others.
+    """Return the page with allowed elements only, each closed, bounded in number and depth; others leave their text.
 
     This makes the page cheap to parse, not safe: nh3 cleans what comes out. Takes time in proportion to the page.
     """
     html = html[:_LARGEST_PAGE]
     written: list[str] = []
     stack: list[tuple[str, bool]] = []  # the open elements, and whether they were written
+    # open elements by name: a closing tag that closes nothing is passed over without a search through the stack
     counts: dict[str, int] = {}
     depth = formatting = elements = position = 0
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _MORE, _LONG, _COMMAND = 1, 2, 4
+# signature, version 3.0, security mechanism in 20 bytes, then the role of a server (no) and padding: 64 bytes
 _GREETING = b"\xff" + bytes(8) + b"\x7f" + b"\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 _BUFFER = 128 << 10  # bytes read ahead of what was asked for
 _MAX_COMMAND = 1000
@@ -93,6 +94,7 @@ class Channel:
             if parts > _MAX_PARTS or message.size > _MAX_SKIPPED:
                 raise ChannelEnded(f"a message of {parts} parts and {message.size} bytes is not at its end")
             if message.cut or message.size > room:
+                # the frames held so far stay: they say which request the message belongs to
                 message.cut = True
                 await self._skip(size)
             else:
@@ -103,6 +105,7 @@ class Channel:
     async def close(self) -> None:
         """Close the socket."""
         if self._writer is not None:
+            # not `close`, which keeps the socket until a kernel, perhaps hung, took what is still to be sent
             self._writer.transport.abort()
             await asyncio.sleep(0)  # the loop closes the socket in its next turn
 

@@ -108,6 +108,7 @@ class CellRun:
         if kind not in _OUTPUT_KINDS:
             return
         shown = output_from_message(kind, content)
+        # valid, and shows nothing: a note would claim that something was left out
         if shown is None and content.get("data") == {}:
             return
         output = shown or left_out(f"a {kind} that no notebook can hold")
@@ -168,6 +169,7 @@ class CellRun:
     def _show_error(self, output: dict[str, Any]) -> None:
         """Show the head of an error beyond the limit; of several such the last, which is what ended the cell."""
         head = {part: output[part][:_ERROR_HEAD] for part in ("ename", "evalue")}
+        # the last ones: there is the place that raised, and then the error itself
         frames = [line[:_ERROR_HEAD] for line in output["traceback"][-20:]]
         shown = {**output, **head, "traceback": frames}
         if self.late_error is None:
@@ -254,6 +256,7 @@ class KernelClient:
             "silent": silent,
             "store_history": not silent,
             "user_expressions": {},
+            # else `input()` waits for ever, as nobody reads the stdin channel; now it raises at once
             "allow_stdin": False,
             "stop_on_error": True,
         }
@@ -309,6 +312,7 @@ class KernelClient:
         if run is not None:
             run.received += message.size
             channel.slow = run.flooded
+        # None: not even its header could be held, so it counts against the cell that runs
         if message.cut and run is not None and claimed_request(message.frames) in (run.request, None):
             if channel is self._iopub:
                 run.lose(message.size)

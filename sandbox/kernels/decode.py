@@ -33,8 +33,9 @@ class Decoded:
 
 
 async def decode_message(frames: Sequence[bytes], key: bytes) -> Decoded | None:
-    """The message in these frames, or None when it is none: no signature of `key`, no header, missing parts."""
+    """The message in these frames, or None when they hold none: not signed with `key`, no header, missing parts."""
     try:
+        # before the delimiter stand a topic or identities; a kernel could send thousands of them
         start = frames.index(_DELIMITER, 0, 3) + 1
         signature, *parts = frames[start : start + 5]
         header, parent, _, content = parts

@@ -48,6 +48,7 @@ def remove_orphaned_folders(base: Path) -> int:
         except OSError:
             continue  # being made, or not ours
         try:
+            # a lock goes with its process, however that ended; a number in a file would need a living owner to be removed
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             continue
@@ -70,6 +71,7 @@ def remove_tree(folder: Path) -> None:
     with contextlib.suppress(OSError):
         while pending:
             path = pending.pop()
+            # hostile code may have taken the right to list or change its folder away
             os.chmod(path, 0o700)
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
@@ -92,6 +94,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def _remove(pid: int) -> None:
+    # a forked child inherits this exit handler
     if os.getpid() != pid:
         return
     folder, lock = _state.pop(pid)

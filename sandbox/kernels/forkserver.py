@@ -103,6 +103,7 @@ class ForkServer:
         # packets, so that a message and its descriptors arrive together
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (ours, theirs):
+            # a packet is refused whole where it does not fit into the buffer
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
         self.level = level
         self.up: Future[dict[str, Any]] = Future()
@@ -111,6 +112,7 @@ class ForkServer:
         self._count = 0
         self._pending: dict[int, Future[KernelProcess]] = {}
         self._kernels: dict[int, KernelProcess] = {}
+        # no pipe: nobody reads it while all goes well, and a full one would block the fork server
         self._log = os.memfd_create("fork-server-log", os.MFD_CLOEXEC)
         self._started = time.monotonic()
         self.dead = False
@@ -122,6 +124,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
+                    # not -I, which would ignore the environment, and PYTHONHASHSEED with it
                     "-s",
                     "-P",
                     "-B",
@@ -136,6 +139,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
+                # a Ctrl-C at the manager's terminal goes to its foreground group, which must not hold the fork server
                 start_new_session=True,
             )
         finally:
@@ -219,6 +223,7 @@ class ForkServer:
         if "up" in message:
             self.up.set_result({**message["up"], "ready_s": time.monotonic() - self._started})
         elif "spawned" in message:
+            # message["pid"] counts in the fork server's own process namespace: good as a key, useless for signals here
             kernel = KernelProcess(pid=_host_pid(descriptors[0]), pidfd=descriptors[0])
             with self._lock:
                 self._kernels[message["pid"]] = kernel
@@ -234,6 +239,7 @@ class ForkServer:
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(KernelStartFailed(message["error"]))
         elif "exit" in message:
+            # only the parent may wait for a process: our pidfd tells that it ended, not with which code
             with self._lock:
                 ended = self._kernels.pop(message["exit"], None)
             if ended is not None:
@@ -254,6 +260,7 @@ class ForkServer:
         if not self.up.done():
             self.up.set_exception(failure)
         for kernel in kernels:
+            # killed with it, by Linux as its namespace ended or by the guard; nobody is left to report a code
             kernel.exited.set_result(-signal.SIGKILL)
 
 
@@ -288,6 +295,7 @@ async def fork_server(
 
 
 def _get_or_start(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
+    # a forked child must not speak on its parent's socket
     key = (os.getpid(), level, packages, force)
     with _servers_lock:
         server = _servers.get(key)

@@ -107,6 +107,7 @@ class Kernel:
 
     async def wait(self, timeout: float | None = None) -> int:
         """Return the exit code; raises `TimeoutError`."""
+        # shielded: a timeout would else cancel the exit code for everybody who waits for it
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self.process.exited)), timeout)
 
     def interrupt(self) -> None:
@@ -167,6 +168,7 @@ async def start_kernel(
         listeners = [listener.fileno() for listener in endpoints.listeners]
         spawning = server.spawn(request, [*listeners, writer, theirs.fileno()])
         process = await asyncio.wait_for(asyncio.wrap_future(spawning), limits.start_seconds)
+        # our copy: the pipe ends only when the kernel, which reports in it and closes it or dies, has the last one
         os.close(writer)
         writer = -1
         group = None
@@ -181,6 +183,7 @@ async def start_kernel(
             _set_limits(group, limits, server.level)
         return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(report["steps"]), group=group)
     except BaseException as error:
+        # a start that is cancelled must not leave a process or a folder either
         if process is not None:
             process.signal(signal.SIGKILL)
             process.release()

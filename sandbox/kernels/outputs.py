@@ -81,6 +81,7 @@ def _encodable_text(text: object) -> str:
 
 
 def _encodable(value: object) -> bool:
+    # level by level and not by recursion: the depth is what a hostile kernel chooses
     level = [value]
     for _ in range(_MAX_DEPTH):
         inner = [item for item in level if isinstance(item, dict | list)]

@@ -65,6 +65,7 @@ class WarmPool:
         loop = asyncio.get_running_loop()
         if self._spec is None:
             self._spec, self._loop = spec, loop
+        # the connection of a kernel in waiting belongs to the event loop in which it was made
         if self._loop is not loop or recipe(spec) != recipe(self._spec):
             return await self._start(spec)
         self._claims += 1
@@ -108,6 +109,7 @@ class WarmPool:
         assert self._spec is not None
         while not self._closed and len(self._waiting) < self.size:
             claims = self._claims
+            # in tenths: `close` waits for this task
             for _ in range(10):
                 if not self._closed:
                     await asyncio.sleep(_PAUSE / 10)

@@ -82,6 +82,7 @@ def _in_use(ids: range) -> bool:
                 lines = (folder / "status").read_text().splitlines()
             except OSError:
                 continue  # it ended
+            # four ids a line (real, effective, saved, file system), and any of them is a process with these rights
             if any(
                 int(user) in ids for line in lines if line.startswith("Uid:") for user in line.split()[1:]
             ):

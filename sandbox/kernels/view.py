@@ -124,6 +124,7 @@ def build_view(extra_packages: tuple[str, ...] = ()) -> View:
         masks |= set(_masks(distribution, site))
         modules |= {file.parts[0].partition(".")[0] for file in distribution.files or []}
     operations += [("bind", str(kernel_folder()), KERNEL_CODE)]
+    # last, since a mask is mounted over what was bound; sorted by path, so an outer folder comes before an inner one
     operations += sorted(masks, key=lambda operation: operation[-1])
     return View(
         operations=tuple(dict.fromkeys(operations)),
@@ -154,6 +155,7 @@ def _system() -> Iterator[Operation]:
                     if folder.is_dir():
                         yield ("hide", str(folder))
         elif library.is_dir():
+            # the loader, whose path stands in every program
             for entry in library.glob("ld-*.so*"):
                 yield ("copy", str(entry.resolve()), str(entry))
     for name in _SYSTEM_SHARE:
@@ -182,7 +184,9 @@ def _interpreter() -> Iterator[Operation]:
     if prefix != base:
         configuration = prefix / "pyvenv.cfg"
         if configuration.is_file():
+            # by this file a Python that a cell starts knows that it is the one of a virtual environment
             yield ("copy", str(configuration), str(configuration))
+    # python in a virtual environment is often a link to a link, and every step must be there
     seen = set()
     for _ in range(10):
         if executable in seen or str(executable).startswith("/usr/bin/"):
@@ -222,6 +226,7 @@ def _closure(names: Iterable[str]) -> dict[str, importlib.metadata.Distribution]
                 requirement = Requirement(text)
             except InvalidRequirement:
                 continue
+            # no extra is asked for: what only an extra requires stays out
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 pending.append(requirement.name)
     return distributions

@@ -57,7 +57,8 @@ class Group:
         most = str(self._usage() + memory + _SLACK)
         if self.version == 1:
             self._tree.write(self._memory, "memory.limit_in_bytes", most)
-            # memory and swap together; a system booted with swapaccount=0 has no such file
+            # Memory and swap together; a system booted with swapaccount=0 has no such file.
+            # In this order: Linux refuses a value here that is below the limit of memory alone.
             self._write_if_present("memory.memsw.limit_in_bytes", most)
         else:
             self._tree.write(self._memory, "memory.max", most)
@@ -99,6 +100,7 @@ class Group:
         removed = True
         for folder in self._folders:
             try:
+                # removed first, killed if that is refused: nothing can slip in between a look and the removal
                 self._tree.remove(folder)
             except FileNotFoundError:
                 continue

@@ -73,6 +73,7 @@ def identity(pid: int) -> str:
     The start time matters because Linux gives a process id out again.
     """
     space = os.stat("/proc/self/ns/pid").st_ino
+    # counted from the last bracket: before it stands the name of the program, which may hold spaces and brackets
     began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return f"{space}-{pid}-{began}"
 
@@ -106,6 +107,7 @@ def find_place(mounts: str, own: str, tree: Tree) -> Place:
         for kind, root, point, options in mounted:
             if kind == "cgroup" and controller in options and controller in joined:
                 first[controller] = _below(point, root, joined[controller])
+    # Version 1 first: many systems mount both trees, and a controller that version 1 has is not offered in version 2.
     if len(first) == len(CONTROLLERS):
         return Place(1, first["memory"], first["pids"])
     for kind, root, point, _ in mounted:
@@ -181,6 +183,7 @@ def _mounts(mounts: str) -> Iterator[tuple[str, str, Path, list[str]]]:
             yield (
                 kind,
                 fields[3],
+                # mountinfo writes a space in a path as \040
                 Path(re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields[4])),
                 options.split(","),
             )

@@ -11,6 +11,8 @@ import sys
 from sandbox.limits.cgroup import Group
 from sandbox.limits.cgroup_tree import NoGroups
 
+# It waits for a line, since it must be inside the group, with the limits set, before it does anything. It forks first:
+# nothing is left to report after the kill. 96 MiB is well above the 16 of the limit and the slack that a group adds.
 _TRIAL = """
 import os, sys
 sys.stdin.readline()

@@ -71,6 +71,7 @@ class Groups:
         """Make the group for one kernel; raises `OSError`."""
         name = f"kernel-{next(self._numbers)}"
         group = Group(tuple(folder / name for folder in self.folders), self.version, self._tree)
+        # known before it is made: `close` must find a group of which only the first folder came to be
         with self._lock:
             self._groups.add(group)
         for folder in self.folders:
@@ -172,6 +173,7 @@ def _groups_or_reason() -> Groups | str:
 
 def _close(pid: int) -> None:
     groups = _by_process.pop(pid, None)
+    # a forked child inherits this exit handler, and must not remove its parent's groups
     if isinstance(groups, Groups) and os.getpid() == pid:
         groups.close()
 

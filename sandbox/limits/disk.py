@@ -42,7 +42,9 @@ class DiskWatch:
         for entries, status in enumerate(walk(self._folder), 1):
             if status is None:
                 return True
+            # blocks, not the length: a sparse file takes only what was written of it
             size += status.st_blocks * _BLOCK
+            # a tree beyond the limit is not walked to its end, however large a cell made it
             if size > self._bytes or entries > self._entries:
                 return True
         group = self._kernel.group
@@ -95,6 +97,7 @@ def removed_bytes(pids: Iterable[int], folder: Path) -> int:
                     status = os.stat(f"/proc/{pid}/fd/{number}")
                     if status.st_dev == device and status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
                         sizes[status.st_ino] = status.st_blocks * _BLOCK
+            # a mapping keeps the blocks of a removed file when its last descriptor is closed
             for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
                 span, _, _, _, inode, *path = line.split(maxsplit=5)
                 if path and path[0].endswith(" (deleted)") and path[0].startswith(f"{folder}/"):

@@ -142,6 +142,7 @@ async def guard_memory(kernel: WatchedKernel, limit_mb: int, files: int = 0, gra
     For kernels that a Jupyter program drives; a session watches its own while a cell runs.
     """
     watch = MemoryWatch(kernel, limit_mb, files)
+    # shielded: to cancel a wrapped future cancels the one it wraps, for everybody who waits for it
     ended: asyncio.Future[Any] = asyncio.shield(asyncio.wrap_future(kernel.process.exited))
     while kernel.process.alive:
         exceeded: asyncio.Future[Any] = asyncio.ensure_future(watch.wait_exceeded(_IDLE_INTERVAL))

@@ -14,6 +14,7 @@ from sandbox.jupyter.sanitize import clean_output
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _LARGEST_PAGE = 200_000  # characters of HTML; what has more is shown by its text
+# not Markdown's own links in brackets, <https://...> and <mailto:...>
 _TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!https?://|mailto:)")
 
 

@@ -59,6 +59,7 @@ def cell_result(
     error = _error(outputs)
     status: CellStatus = "ok"
     broken = run.broken.is_set()
+    # a reply may have come before the kill that a watch asked for: the kernel is gone all the same
     if not run.replied.is_set() or broken or (limit in WATCHED and code is not None):
         status = "timeout" if limit == "cell_seconds" else "died"
         if status == "timeout":
@@ -105,6 +106,7 @@ def _error(outputs: Sequence[dict[str, Any]]) -> CellError | None:
 
 
 def _death(run: CellRun, code: int | None) -> str:
+    # -9 is our own kill after a channel ended; any other code is how the kernel ended by itself
     if run.ended and code in (None, -signal.SIGKILL):
         return f"the kernel was ended: {run.ended}"
     if code is None:

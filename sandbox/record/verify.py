@@ -111,6 +111,7 @@ async def verify_proof(
     if recorded.differing:
         return recorded
     cells = read_journal(journal)
+    # the order of the calls: equal calls are answered by their n-th use
     rows = sorted(rows, key=lambda row: row.address)
     rerun = tuple(await _rerun(sandbox, cells, rows, isolation, limits or Limits(), _clock(journal)))
     return Verification(
@@ -129,6 +130,7 @@ def compare_proof(
     """
     try:
         cells = read_journal(journal)
+        # for what it raises: a re-run would need the clock
         _clock(journal)
     except (JournalBroken, OSError) as error:
         return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
@@ -288,7 +290,9 @@ def _comparable(result: CellResult) -> list[tuple[str, Any]]:
         kind = output["output_type"]
         if kind == "stream":
             streams[output["name"]] = streams.get(output["name"], "") + output["text"]
-        elif kind != "error":
+        elif (
+            kind != "error"
+        ):  # errors are compared by name alone, in `compare_results`: their tracebacks show paths
             for mime, content in sorted(output["data"].items()):
                 parts.append((mime, _pixels(content) if mime == "image/png" else _plain(content)))
     return [(name, normalise(text)) for name, text in sorted(streams.items())] + parts
@@ -308,6 +312,7 @@ def _pixels(content: str) -> Any:
 
     try:
         with Image.open(io.BytesIO(base64.b64decode(content))) as image:
+            # pixels, not bytes: matplotlib writes its version into each file
             return image.size, image.convert("RGBA").tobytes()
     except OSError:
         return content
