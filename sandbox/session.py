@@ -289,7 +289,8 @@ class Session:
             if must_kill:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
-            if run.broken.is_set() and not exited.done():
+            if run.broken.is_set():
+                # the end of a channel and the end of the process are reported in either order
                 await asyncio.wait({exited}, timeout=_END_GRACE)
                 if exited.done():
                     run.ended = ""  # it ended by itself, and its exit code says how
