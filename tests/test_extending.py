@@ -104,7 +104,7 @@ async def test_the_model_answers_by_name(site: Path) -> None:
 
 async def test_the_source_is_in_the_catalogue(site: Path) -> None:
     plugins = pytest.importorskip(
-        "proxies.catalogue.plugins", reason="sources of other packages come with branch c5"
+        "proxies.catalogue.plugins", reason="sources of other packages come with a later version"
     )
     from proxies.catalogue import api_doc, load_catalogue
 

@@ -229,7 +229,7 @@ def test_a_leaf_whose_process_ended_before_its_check_is_checked_on_resume(
 
 def test_its_source_is_in_the_catalogue_and_makes_its_own_requests(package: object) -> None:
     plugins = pytest.importorskip(
-        "proxies.catalogue.plugins", reason="sources of packages come with branch c5"
+        "proxies.catalogue.plugins", reason="sources of packages are not in this checkout"
     )
     from proxies.catalogue import api_doc, load_catalogue
 
