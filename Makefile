@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test soak bench lint clean browser
+.PHONY: demo test soak screenshots bench lint clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -17,8 +17,22 @@ test: .stamp-test browser
 soak: .stamp-test browser
 	$(BIN)/python -m pytest --soak --timeout 3600
 
+# The pictures in docs/, as the browser tests take them.
+screenshots: .stamp-test browser
+	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_workflows.py
+	mkdir -p docs/screens
+	cp out/screenshots/dashboard.png docs/dashboard.png
+	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
+	for name in home large note desk-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
+	cp out/screenshots/together.png docs/together.png
+
 bench: .stamp-test
 	@for file in benchmarks/[a-z]*.py; do name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+# The demo claim by a real model: MODEL=provider/name, with API_BASE=URL for a server of your own, or MODEL_FILE=x.gguf.
+model-check: $(if $(MODEL_FILE),.stamp-local-model,.stamp-install)
+	$(BIN)/python -m benchmarks.real_models.check $(if $(MODEL),--model $(MODEL)) $(if $(API_BASE),--api-base $(API_BASE)) \
+	  $(if $(MODEL_FILE),--model-file $(MODEL_FILE)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ISOLATION),--isolation $(ISOLATION))
 
 lint: .stamp-test
 	$(BIN)/ruff format --check .
@@ -51,6 +65,11 @@ $(BIN)/python:
 .stamp-test: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/* notebooks/*.ipynb)
 	$(PIP) install -q -c constraints.txt -e '.[test]'
 	@touch $@ .stamp-install
+
+# Not for this very processor: some virtual machines name matrix instructions that they do not give, and llama.cpp dies of it.
+.stamp-local-model: .stamp-install
+	CMAKE_ARGS="$${CMAKE_ARGS:--DGGML_NATIVE=OFF}" $(PIP) install -q -c constraints.txt -e '.[local-model]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .stamp-* out build dist
