@@ -14,13 +14,19 @@ import orjson
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Context, Plan
 from proxies.asof.row_filter import Filtered, RowFilter
-from proxies.asof.rows import any_row, empty_answer, steps_of
+from proxies.asof.rows import ShapeError, any_row, empty_answer, in_order, steps_of
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import CutoffRefused, NotJson, Refused
+from proxies.errors import CutoffRefused, NotJson, Refused, SchemaDrift
 from proxies.fetch import paging
 from proxies.hashing import content_hash
+from proxies.json_text import read_json
 from proxies.ledger import Answer
 from proxies.vendors.codecs import CODECS
+
+# of an answer's rows without a readable date and visible rows: the share of the first from which the dates are not to be
+# trusted, and how many it takes to say so
+_MOST_UNDATED = 0.8
+_LEAST_UNDATED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +78,7 @@ class PageReader:
 
         Raises
         ------
-        Refused, AskAgain
+        Refused, SchemaDrift, AskAgain
             As `apply_cutoff`.
         NotJson
             The page is not JSON.
@@ -83,11 +89,23 @@ class PageReader:
         self._params = self._pager.next()
 
     def step(self, fetched_at: datetime | None) -> NextPage | Answer:
-        """The page that is needed next, or the answer. ``fetched_at`` is the last page's."""
+        """The page that is needed next, or the answer. ``fetched_at`` is the last page's.
+
+        Raises
+        ------
+        SchemaDrift
+            Hardly a row of the answer bears a date that can be read.
+        """
         # what is still needed follows from the rows that survived, so paging cannot be planned before a page was filtered
         if self._params is not None:
             return NextPage(params=self._params)
-        return answer_of(self._job, _with_hint(self._job, self._pager.result()), fetched_at)
+        filtered, endpoint = self._pager.result(), self._job.request.endpoint
+        _refuse_drift(endpoint, filtered)
+        if not self._job.cutoff.live:
+            # an order of the vendor's that is not by date follows what is known today
+            rows = in_order(filtered.data, endpoint.rows or "[]", endpoint.as_of.order)
+            filtered = _emptied(self._job, replace(filtered, data=rows))
+        return answer_of(self._job, _with_hint(self._job, filtered), fetched_at)
 
 
 def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -> NextPage | Answer:
@@ -103,35 +121,82 @@ def apply_cutoff(request: ApiRequest, cutoff: Cutoff, payload: Any, context: Con
 
     Raises
     ------
+    SchemaDrift
+        The answer is not built as the catalogue says.
     CutoffRefused
-        The answer is not built as the catalogue says, or the policy errs: nothing is shown.
+        The policy errs: nothing is shown.
     """
     codec = CODECS[request.endpoint.codec]
     if cutoff.live and not codec.live_too:
         return Filtered(data=payload)
+    endpoint = request.endpoint
     try:
         rows = codec.unpack(payload, request.params)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise _drifted(endpoint) from error
+    try:
         filtered = Filtered(data=rows) if cutoff.live else RowFilter(request, cutoff, context).apply(rows)
         return replace(filtered, data=codec.pack(filtered.data, request.params))
     except (Refused, AskAgain):
         raise
+    except ShapeError as error:
+        # the vendor's fault, so it must not be recorded as the answer
+        raise _drifted(endpoint) from error
     except Exception as error:  # fail closed, whatever a hostile answer does to a policy
         raise CutoffRefused(
-            f"{request.endpoint.path} answered in a form that cannot be dated ({type(error).__name__}): nothing is told"
+            f"{endpoint.path} answered in a form that cannot be dated ({type(error).__name__}): nothing is told"
         ) from error
+
+
+def _drifted(endpoint: Endpoint) -> SchemaDrift:
+    return SchemaDrift(
+        f"{endpoint.source.name} answered {endpoint.path} in a form that the catalogue does not know: nothing is told"
+    )
+
+
+def _refuse_drift(endpoint: Endpoint, filtered: Filtered) -> None:
+    """Raise SchemaDrift if the dates are gone: the vendor renamed their field or writes them otherwise.
+
+    Late rows are not counted, though they would show that dates can be read: the error would then tell that there are some.
+    """
+    undated = len(filtered.undated)
+    if undated >= _LEAST_UNDATED and undated > _MOST_UNDATED * (undated + filtered.visible):
+        raise SchemaDrift(
+            f"{endpoint.source.name} answered {endpoint.path} with hardly a date that can be read: nothing is told; "
+            "workbench doctor --live shows what still answers"
+        )
 
 
 def empty(job: Job, fetched_at: datetime | None, *, hint: bool) -> Answer:
     """The answer without rows: of a window after the cutoff, or (with a hint) of a name that the vendor does not know."""
-    endpoint = job.request.endpoint
-    data = CODECS[endpoint.codec].pack(empty_answer(endpoint.rows or "[]"), job.request.params)
-    filtered = Filtered(data=data)
+    filtered = Filtered(data=_no_rows(job))
     return answer_of(job, _with_hint(job, filtered) if hint else filtered, fetched_at)
+
+
+def _no_rows(job: Job) -> Any:
+    endpoint = job.request.endpoint
+    return CODECS[endpoint.codec].pack(empty_answer(endpoint.rows or "[]"), job.request.params)
+
+
+def _emptied(job: Job, filtered: Filtered) -> Filtered:
+    """An answer of which no row is left, in the form of one to a name that never was.
+
+    What stands beside the rows (a ticker, a section that Brave leaves out where it finds nothing) would tell that rows come later.
+    """
+    endpoint = job.request.endpoint
+    if filtered.visible or not gives_rows(endpoint) or any_row(filtered.data, endpoint.rows or ""):
+        return filtered
+    return replace(filtered, data=_no_rows(job))
 
 
 def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answer:
     """The answer of filtered data: encoded, hashed, with its meta. An agent reads all of it, so late rows must not show."""
     as_of, endpoint, cutoff = job.request.endpoint.as_of, job.request.endpoint, job.cutoff
+    try:
+        body, data_hash = orjson.dumps(filtered.data), content_hash(filtered.data)
+    except TypeError as error:
+        # reading JSON goes a thousand levels deep, writing it 254
+        raise SchemaDrift(f"{endpoint.source.name} answered with JSON that is nested too deeply") from error
     meta = {
         "as_of": "live" if cutoff.live else cutoff.instant.isoformat().replace("+00:00", "Z"),
         "policy": as_of.policy,
@@ -143,11 +208,9 @@ def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answ
         "endpoint": endpoint.path,
         "notes": [*job.plan.notes, *filtered.notes],
         "fetched_at": fetched_at.isoformat() if fetched_at else None,
-        "content_hash": content_hash(filtered.data),
+        "content_hash": data_hash,
     }
-    return Answer(
-        data=filtered.data, body=orjson.dumps(filtered.data), meta=meta, dropped=dict(filtered.dropped)
-    )
+    return Answer(data=filtered.data, body=body, meta=meta, dropped=dict(filtered.dropped))
 
 
 def _with_hint(job: Job, filtered: Filtered) -> Filtered:
@@ -162,7 +225,7 @@ def gives_rows(endpoint: Endpoint) -> bool:
     """Whether an endpoint gives rows rather than one thing."""
     return (
         endpoint.rows is not None
-        and endpoint.codec == ""
+        and not CODECS[endpoint.codec].single
         and any(s.kind != "key" for s in steps_of(endpoint.rows))
     )
 
@@ -176,6 +239,6 @@ def parse(source: str, body: bytes) -> Any:
         It is not JSON.
     """
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return read_json(body)
+    except ValueError:
         raise NotJson(f"{source} answered with something that is not JSON") from None

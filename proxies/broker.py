@@ -1,22 +1,37 @@
 """The broker: the one door to data. Allow-list, clamp, fetch, filter, meta, ledger; fail closed.
 
-A `Broker` holds what is shared (sources, raw cache, calls in flight); a `BrokerSession` holds one cutoff and one
+A `Broker` holds what is shared (sources, raw cache, last answers, calls in flight); a `BrokerSession` holds one cutoff and one
 ledger, so that parallel tasks with other dates cannot touch each other's clock.
 """
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from proxies.answer_cache import AnswerCache, Exchange, question
 from proxies.answers import Job, NextPage, PageReader, empty, gives_rows, read_pages
 from proxies.asof.clock import Cutoff
 from proxies.asof.planning import plan_request
-from proxies.asof.policies import ApiRequest, AskAgain
+from proxies.asof.policies import ApiRequest, AskAgain, Lookup
+from proxies.catalogue.availability import Availability
+from proxies.catalogue.docs import READING, read_catalogue
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo
-from proxies.errors import CutoffRefused, NoCutoff, NoSuch, NotJson, Refused, SourceRejected
+from proxies.catalogue.schema import Residual, residual_limit
+from proxies.errors import (
+    ANOTHER_WAY,
+    CutoffRefused,
+    MissingKey,
+    NoCutoff,
+    NoSuch,
+    NotJson,
+    Refused,
+    SchemaDrift,
+    SourceRejected,
+)
 from proxies.fetch.raw_store import RawStore
 from proxies.fetch.single_flight import SingleFlight
 from proxies.fetch.source import Source
@@ -36,14 +51,6 @@ _MOST_AGAIN = 4
 _IN_THREAD = 200_000  # bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Exchange:
-    """An answer and the requests that were sent for it."""
-
-    answer: Answer
-    sent: list[dict[str, Any]]
-
-
 class Broker:
     """Fetches and filters for all sessions of a process, so that equal requests of theirs are one. Made by `open_broker`.
 
@@ -61,11 +68,17 @@ class Broker:
         self.settings = settings
         self._worker = Worker()
         self._raw = RawStore(sources, settings)
-        # answers are shared while they are made and not kept: a memo of them saved less than a second of a run (some hundred
-        # calls) and took 96 MB
-        self._exchanges: SingleFlight[_Exchange] = SingleFlight()
+        self._answers = AnswerCache()
+        self._exchanges: SingleFlight[Exchange] = SingleFlight()
 
-    def session(self, cutoff: Cutoff | None, ledger: Ledger, *, strict: bool = False) -> "BrokerSession":
+    def session(
+        self,
+        cutoff: Cutoff | None,
+        ledger: Ledger,
+        *,
+        strict: bool = False,
+        max_residual: Residual | None = None,
+    ) -> "BrokerSession":
         """A session with its own cutoff and ledger.
 
         Parameters
@@ -74,9 +87,11 @@ class Broker:
             None: every data call is refused until one is pinned.
         ledger : Ledger
         strict : bool
-            Refuse endpoints whose residual risk is high.
+            Refuse endpoints whose residual risk is high: ``max_residual`` medium.
+        max_residual : Residual, optional
+            The most residual risk of later knowledge that an endpoint may leave. Of two limits the lower one counts.
         """
-        return BrokerSession(self, cutoff, ledger, strict=strict)
+        return BrokerSession(self, cutoff, ledger, most=residual_limit(max_residual, strict=strict))
 
     async def aclose(self) -> None:
         """End what is under way; close sources, cache and worker."""
@@ -85,8 +100,8 @@ class Broker:
         await self._raw.aclose()
 
     async def exchange(
-        self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, strict: bool
-    ) -> _Exchange:
+        self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, most: Residual
+    ) -> Exchange:
         """The answer to a checked request as of a cutoff. Sessions call this; equal requests at the same time are sent once.
 
         Raises
@@ -95,21 +110,27 @@ class Broker:
             As BrokerSession.call.
         """
         request = ApiRequest(endpoint=endpoint, params=dict(params))
-        instant = "live" if cutoff.live else cutoff.instant.isoformat()
-        # strict is part of the key: what one session is refused another may have
-        key = content_hash([endpoint.path, dict(params), instant, strict])
-        return await self._exchanges.run(key, lambda: self._exchange(request, cutoff, strict=strict))
+        cached = self._answers.find(request, cutoff, most=most, now=self.settings.now())
+        if cached is not None:
+            return cached
+        key = question(request, cutoff, most=most)
+        return await self._exchanges.run(key, lambda: self._exchange(request, cutoff, most=most))
 
-    async def _exchange(self, request: ApiRequest, cutoff: Cutoff, *, strict: bool) -> _Exchange:
-        plan = plan_request(request, cutoff, strict=strict)
+    async def _exchange(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Exchange:
+        exchange = await self._ask(request, cutoff, most=most)
+        self._answers.store(exchange, request, cutoff, most=most, now=self.settings.now())
+        return exchange
+
+    async def _ask(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Exchange:
+        plan = plan_request(request, cutoff, most=most)
         sent: list[dict[str, Any]] = []
         if plan.empty:
             job = Job(request=request, cutoff=cutoff, plan=plan)
-            return _Exchange(answer=empty(job, None, hint=False), sent=sent)
+            return Exchange(answer=empty(job, None, hint=False), sent=sent, from_vendor=False)
         lookups: dict[str, tuple[str, bytes] | None] = {}
         for lookup in plan.lookups:
             if not lookup.spared_by(lookups):
-                lookups[lookup.name] = await self._look_up(lookup.path, lookup.params, cutoff, sent)
+                lookups[lookup.name] = await self._look_up(lookup, cutoff, sent)
         job = Job(request=request, cutoff=cutoff, plan=plan, lookups=lookups)
         try:
             answer = await self._windows(job, sent)
@@ -120,7 +141,8 @@ class Broker:
             # an empty list and "no such thing" must look alike: the difference can tell what came later
             # and a time of fetching is set: without one a name that never was differs from one whose rows are all late
             answer = empty(job, self.settings.now(), hint=True)
-        return _Exchange(answer=answer, sent=sent)
+            return Exchange(answer=answer, sent=sent, from_vendor=False)
+        return Exchange(answer=answer, sent=sent)
 
     async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
         """The answer for the window as planned, or as the policy asks for it again, at most four times."""
@@ -128,7 +150,12 @@ class Broker:
             try:
                 return await self._pages(job, sent)
             except AskAgain as again:
-                job = replace(job, plan=replace(job.plan, params=again.params))
+                answers = await asyncio.gather(
+                    *(self._look_up(item, job.cutoff, sent) for item in again.lookups)
+                )
+                more = dict(zip((item.name for item in again.lookups), answers, strict=True))
+                plan = replace(job.plan, params=again.params)
+                job = replace(job, plan=plan, lookups={**job.lookups, **more})
         raise CutoffRefused(
             f"{job.request.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
         )
@@ -153,7 +180,7 @@ class Broker:
                     if bodies:
                         reader.add(bodies[-1])
                     step = reader.step(fetched_at)
-            except NotJson:
+            except (NotJson, SchemaDrift):
                 # every answer of the job leaves the cache, lookups too: the worker does not say which of them was broken
                 for request in sent:
                     params = {name: value for name, value in request.items() if name != "endpoint"}
@@ -177,17 +204,25 @@ class Broker:
             return await asyncio.to_thread(read_pages, job, bodies, fetched_at)
 
     async def _look_up(
-        self, path: str, params: Mapping[str, Any], cutoff: Cutoff, sent: list[dict[str, Any]]
+        self, lookup: Lookup, cutoff: Cutoff, sent: list[dict[str, Any]]
     ) -> tuple[str, bytes] | None:
         """Another endpoint's raw answer, which the policy needs and the caller never sees; None if there is none."""
-        endpoint = self.catalogue.resolve(path)
+        endpoint = self.catalogue.resolve(lookup.path)
         try:
-            raw = await self._raw.get(endpoint, params, cutoff)
+            raw = await self._raw.get(endpoint, lookup.params, cutoff)
         # an outage or a used-up plan is raised: taken for "has none" it would be recorded as the answer for good
         except (Refused, SourceRejected) as error:
-            log.info("no help from %s: %s", path, error)
+            # a list without rows is an answer, so that "no such thing" in its place is a source that could not be asked
+            unknown = isinstance(error, NoSuch)
+            if lookup.needed and not unknown:
+                raise
+            if lookup.needed and endpoint.rows == "[]":
+                raise SourceRejected(
+                    f"{endpoint.source.name} does not answer {endpoint.path}, without which these rows cannot be dated"
+                ) from error
+            log.info("no help from %s: %s", lookup.path, error)
             return None
-        sent.append({"endpoint": endpoint.path, **params})
+        sent.append({"endpoint": endpoint.path, **lookup.params})
         return endpoint.source.name, raw.body
 
 
@@ -200,11 +235,12 @@ class BrokerSession:
         None: every data call is refused.
     """
 
-    def __init__(self, broker: Broker, cutoff: Cutoff | None, ledger: Ledger, *, strict: bool) -> None:
+    def __init__(self, broker: Broker, cutoff: Cutoff | None, ledger: Ledger, *, most: Residual) -> None:
         self._broker = broker
         self.cutoff = cutoff
-        self.strict = strict
+        self.most = most
         self._ledger = ledger
+        self._written: tuple[Cutoff | None, str] = (None, "")
 
     def pin(self, cutoff: Cutoff) -> None:
         """Declare the cutoff; once declared it can only move back.
@@ -244,23 +280,31 @@ class BrokerSession:
         cutoff = self.cutoff
         # before the check, and of anything that was passed: refusals are recorded and replayed too
         raw_params = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
-        instant = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
-        request_hash = content_hash([as_json(str(path)), raw_params, instant, self.strict])
+        instant = self._instant(cutoff)
+        # as earlier versions wrote it, which knew two limits: their ledgers are replayed
+        limit = {"high": False, "medium": True}.get(self.most, self.most)
+        request_hash = content_hash([as_json(str(path)), raw_params, instant, limit])
         recorded = self._ledger.recall(address, request_hash)
         if recorded is not None:
             if recorded.answer is not None:
                 return recorded.answer
             raise Refused(recorded.refused or "refused")
-        exchange: _Exchange | None = None
+        exchange: Exchange | None = None
         refused: Refused | None = None
+        begun = time.monotonic()
         try:
-            if cutoff is None:
+            if path in READING:
+                exchange = Exchange(answer=self._read(path, raw_params), sent=[])
+            elif cutoff is None:
                 raise NoCutoff(
                     "no cutoff is declared: declare one first (%cutoff 2018-06-30, or %cutoff live)"
                 )
-            endpoint = self._broker.catalogue.resolve(path)
-            checked = check(endpoint, params, cutoff)
-            exchange = await self._broker.exchange(endpoint, checked, cutoff, strict=self.strict)
+            else:
+                endpoint = self._broker.catalogue.resolve(path)
+                checked = check(endpoint, params, cutoff)
+                exchange = await self._broker.exchange(endpoint, checked, cutoff, most=self.most)
+        except (MissingKey, CutoffRefused) as error:
+            refused = type(error)(f"{error.reason} ({ANOTHER_WAY})")
         except Refused as error:
             refused = error
         answer = exchange.answer if exchange else None
@@ -274,7 +318,7 @@ class BrokerSession:
             answer=answer,
             refused=refused.reason if refused else None,
             request_hash=request_hash,
-            audit=_audit(answer) if answer else {},
+            audit=_audit(answer, time.monotonic() - begun) if answer else {},
         )
         # before the answer is returned: a run that dies in between is answered from the ledger, the vendor asked once
         await self._record(row)
@@ -282,6 +326,21 @@ class BrokerSession:
             assert refused is not None, "a call ends in an answer or a refusal"
             raise refused
         return answer
+
+    def _instant(self, cutoff: Cutoff | None) -> str:
+        """The cutoff as requests are hashed with it; written once for each that the session had."""
+        written_for, text = self._written
+        if written_for is not cutoff or text == "":
+            text = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
+            self._written = (cutoff, text)
+        return text
+
+    def _read(self, path: str, params: Mapping[str, Any]) -> Answer:
+        """The answer of `CALL_API.search` or `.doc`; recorded like data, so that a cell that reads it can be run again."""
+        settings = self._broker.settings
+        setting = Availability.of(settings.keys, self.cutoff, most=self.most)
+        text = read_catalogue(self._broker.catalogue, path, params, setting)
+        return Answer(data=text, meta={"endpoint": path, "content_hash": content_hash(text)})
 
     async def _record(self, row: LedgerRow) -> None:
         """Store a row; a large one in a thread, since compressing and writing it takes the loop 20 ms and more."""
@@ -310,5 +369,8 @@ def _order(cutoff: Cutoff) -> float:
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
 
-def _audit(answer: Answer) -> dict[str, Any]:
-    return {"rows_dropped": sum(answer.dropped.values()), "dropped_why": dict(answer.dropped)}
+def _audit(answer: Answer, seconds: float) -> dict[str, Any]:
+    if not answer.dropped:
+        return {"rows_dropped": 0, "dropped_why": {}, "seconds": round(seconds, 4)}
+    dropped = dict(answer.dropped)
+    return {"rows_dropped": sum(dropped.values()), "dropped_why": dropped, "seconds": round(seconds, 4)}

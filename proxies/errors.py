@@ -16,10 +16,15 @@ ProxyError
 └── SourceError             the upstream's side
     ├── SourceUnavailable   down, slow or overloaded; was retried; may work later
     ├── SourceRejected      it answered that the request is wrong, or the answer made no sense
-    │   └── NotJson         the answer is not JSON; it leaves the raw cache
+    │   ├── NotJson         the answer is not JSON; it leaves the raw cache
+    │   └── SchemaDrift     it is not built, or not dated, as the catalogue says; it leaves the raw cache
     └── QuotaExhausted      the plan's calls are used up
 ```
 """
+
+#: Stands in every refusal that no other spelling of the call can mend: no key, or nothing that may be known at the cutoff.
+#: It is part of the text, as that is all that the ledger keeps and a cell sees; grounders look for it.
+ANOTHER_WAY = "take another source, or do without"
 
 
 class ProxyError(Exception):
@@ -97,6 +102,10 @@ class SourceRejected(SourceError):
 
 class NotJson(SourceRejected):
     """The upstream's answer is not JSON."""
+
+
+class SchemaDrift(SourceRejected):
+    """The upstream's answer is not built as the catalogue says, or hardly a row of it bears a date that can be read."""
 
 
 class QuotaExhausted(SourceError):

@@ -1,6 +1,7 @@
 """What the broker is told from outside: keys, upstream addresses, where to cache. Read once, at the door."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -43,6 +44,10 @@ class ProxySettings:
         The user's own catalogue files (``*.yaml``), beside the shipped ones and those of installed packages.
     embedded_root : Path or None
         A folder laid out like the installed ``arch`` package's ``data``; None for that package's own.
+    contact : str
+        Whom to write to, told to vendors without an agent of their own: the SEC refuses programs that do not say.
+    network : bool
+        False: agents are shown only what needs no network. Calls are made all the same.
     now, sleep : callables
         The clock and the pause between tries, for tests.
     """
@@ -57,6 +62,8 @@ class ProxySettings:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     retry: Retry = field(default_factory=Retry)
     live_max_age: float = 900.0
+    contact: str = ""
+    network: bool = True
 
     @classmethod
     def from_environment(
@@ -71,7 +78,8 @@ class ProxySettings:
         Raises
         ------
         ParameterInvalid
-            An upstream address is not an http(s) URL.
+            An upstream address is not an http(s) URL, or WORKBENCH_NETWORK is something else than on or off, or
+            WORKBENCH_CONTACT does not fit into a header.
         """
         keys: dict[str, str] = {}
         upstreams: dict[str, str] = {}
@@ -84,7 +92,21 @@ class ProxySettings:
                 if not url.startswith(("http://", "https://")):
                     raise ParameterInvalid(f"{variable} must be an http or https URL, not {url!r}")
                 upstreams[source.name] = url
-        return cls(keys=keys, upstreams=upstreams, cache_path=cache_path, catalogue_folder=catalogue_folder)
+        network = environ.get("WORKBENCH_NETWORK", "").strip().lower() or "on"
+        if network not in ("on", "off"):
+            raise ParameterInvalid(f"WORKBENCH_NETWORK is on or off, not {network[:40]!r}")
+        contact = environ.get("WORKBENCH_CONTACT", "").strip()
+        # it goes into a header
+        if not re.fullmatch(r"[ -~]{0,200}", contact):
+            raise ParameterInvalid("WORKBENCH_CONTACT is one line of plain letters, at most 200")
+        return cls(
+            contact=contact,
+            keys=keys,
+            upstreams=upstreams,
+            cache_path=cache_path,
+            catalogue_folder=catalogue_folder,
+            network=network == "on",
+        )
 
     def catalogue(self) -> Catalogue:
         """The catalogue that these settings name.

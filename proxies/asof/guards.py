@@ -5,45 +5,21 @@
 be told.
 """
 
-import re
 from collections.abc import Mapping
-from datetime import date
 from types import MappingProxyType
 from typing import Any
 
-from proxies.asof.clock import Cutoff, parse_day
-from proxies.asof.rows import DROP, ShapeError, get, rewrite
+from proxies.asof.rows import DROP, ShapeError, Step, rewrite, steps_of
 from proxies.catalogue.loader import Endpoint
 
 NOTES: Mapping[str, str] = MappingProxyType(
     {
         "restated": "values may have been restated after they were first published",
+        "newest_shares": "the share count behind these values may be the newest one",
+        "as_scaled": "amounts per share and share counts are in the shares of the cutoff; where they do not fit price and market value they are left out",
         "survivorship": "the list is as of today: names that have gone since may be missing",
-        "content_check": "texts that speak of days on or after the cutoff were left out, by rule",
+        "content_check": "sentences that speak of later days as past, and pages dated later by their address, were left out, by rule",
     }
-)
-LATER_TEXT = "the text speaks of a day on or after the cutoff"
-
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-         "september sep sept", "october oct", "november nov", "december dec"), start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_DATES = re.compile(
-    rf"\b(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})"
-    rf"|\b(?P<m1>{_NAME})\.?\s+(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y1>\d{{4}})\b"
-    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m2>{_NAME})\.?,?\s+(?P<y2>\d{{4}})\b"
-    rf"|\b(?P<m3>{_NAME})\.?,?\s+(?P<y3>\d{{4}})\b"
-    r"|\b(?P<n1>\d{1,2})/(?P<n2>\d{1,2})/(?P<y4>\d{4})\b",
-    re.IGNORECASE,
-)
-_LIVE = re.compile(
-    r"\blive[ -](?:blog|updates?)\b|\blast updated\b|\bupdated \d+ (?:minutes?|hours?|days?) ago\b",
-    re.IGNORECASE,
 )
 
 
@@ -77,67 +53,37 @@ def listed_only(row: Any, endpoint: Endpoint) -> Any:
 
 
 def envelope_only(answer: Any, endpoint: Endpoint) -> Any:
-    """An answer whose outer keys are those the catalogue lists, beside the rows."""
-    if not isinstance(answer, dict) or endpoint.rows is None or endpoint.rows.startswith("[]"):
+    """An answer that holds, on the whole way to its rows, what the catalogue lists beside them and nothing else.
+
+    The catalogue's names are paths as the rows' own: ``count`` lies beside the rows' list, ``metrics[].label`` in the element
+    that holds them.
+    """
+    if endpoint.rows is None or (endpoint.rows == "" and not endpoint.envelope):
         return answer
-    head = re.match(r"[^.\[{*]*", endpoint.rows)
-    allowed = {*endpoint.envelope, *([head[0]] if head and head[0] else [])}
-    if not allowed:
-        return answer
-    return {key: value for key, value in answer.items() if key in allowed}
+    return _on_the_way(answer, steps_of(endpoint.rows), frozenset(endpoint.envelope), "")
 
 
-def speaks_of_later(text: str, cutoff: Cutoff) -> bool:
-    """Whether a text names a day after the last visible one, or looks like a page that is kept up to date."""
-    last = cutoff.last_moment_day
-    for match in _DATES.finditer(text):
-        days = _days(match)
-        if any(day > last for day in days):
-            return True
-    return bool(_LIVE.search(text))
-
-
-def _days(match: re.Match[str]) -> list[date]:
-    """The earliest day of each reading of a match; none if it is no date of the calendar."""
-    parts = match.groupdict()
-    try:
-        if parts["iso"]:
-            day = parse_day(parts["iso"])
-            return [day] if day else []
-        if parts["m1"]:
-            return [date(int(parts["y1"]), _MONTHS[parts["m1"].lower()], int(parts["d1"]))]
-        if parts["m2"]:
-            return [date(int(parts["y2"]), _MONTHS[parts["m2"].lower()], int(parts["d2"]))]
-        if parts["m3"]:
-            return [date(int(parts["y3"]), _MONTHS[parts["m3"].lower()], 1)]
-        month, day_of = int(parts["n1"]), int(parts["n2"])
-        year = int(parts["y4"])
-        # either order may be meant: a later reading of the two is enough to drop. Days after the 28th are not in every
-        # month: such a date counts as the start of its year
-        return [
-            date(year, a, b) for a, b in ((month, day_of), (day_of, month)) if 1 <= a <= 12 and 1 <= b <= 28
-        ] or [date(year, 1, 1)]
-    except ValueError:
-        return []
-
-
-def content_check(row: Any, cutoff: Cutoff, fields: tuple[str, ...]) -> str | None:
-    """Why a row's texts give it away, or None. Only ever removes."""
-    for name in fields:
-        for text in _texts(get(row, name)):
-            if speaks_of_later(text, cutoff):
-                return LATER_TEXT
-    return None
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, list):
-        return [text for item in value for text in _texts(item)]
-    if isinstance(value, dict):
-        return [text for item in value.values() for text in _texts(item)]
-    return []
+def _on_the_way(value: Any, steps: tuple[Step, ...], listed: frozenset[str], way: str) -> Any:
+    if not steps or not isinstance(value, (dict, list)):
+        return value
+    step, rest = steps[0], steps[1:]
+    if step.kind == "each":
+        # the rows themselves, or single values, are the row filter's
+        if not rest or not isinstance(value, list):
+            return value
+        return [_on_the_way(item, rest, listed, f"{way}[]") for item in value]
+    if not isinstance(value, dict):
+        return value
+    if step.kind == "any":
+        return {key: _on_the_way(item, rest, listed, f"{way}.*") for key, item in value.items()}
+    below = f"{way}.{step.names[0]}".lstrip(".")
+    out = {}
+    for key, item in value.items():
+        if key in step.names:
+            out[key] = _on_the_way(item, rest, listed, below)
+        elif f"{way}.{key}".lstrip(".") in listed:
+            out[key] = item
+    return out
 
 
 def recount(answer: Any, endpoint: Endpoint) -> Any:

@@ -4,23 +4,26 @@ from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Plan, policy_of
 from proxies.asof.readjust import adjust_lookups
+from proxies.catalogue.schema import Residual, exceeds
 from proxies.errors import CutoffRefused, Refused
 
 
-def plan_request(request: ApiRequest, cutoff: Cutoff, *, strict: bool = False) -> Plan:
+def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high") -> Plan:
     """What is sent upstream for a request. The broker calls it first, before anything is fetched.
 
     Raises
     ------
     Refused
-        The policy refuses, errs, or (strict) leaves a high residual risk.
+        The policy refuses, errs, or leaves more residual risk than ``most``.
     """
     as_of = request.endpoint.as_of
-    if strict and not cutoff.live and as_of.residual == "high":
-        raise CutoffRefused(
-            f"{request.endpoint.path} has a high residual risk of later knowledge: refused in strict mode"
-        )
     policy = policy_of(request.endpoint)
+    # what only tells the present is refused by its policy, in words that say what to ask for instead
+    is_answered = as_of.policy != "snapshot_refused" and not cutoff.live
+    if is_answered and exceeds(as_of.residual, most):
+        raise CutoffRefused(
+            f"{request.endpoint.path} has a {as_of.residual} residual risk of later knowledge: refused, since at most {most} is allowed here"
+        )
     try:
         plan = policy.prepare(request, cutoff)
         # what the catalogue forces is there to hold the cutoff, and a live call has none

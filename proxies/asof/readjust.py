@@ -14,8 +14,11 @@ from statistics import median
 from typing import Any, TypeGuard
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
+from proxies.asof.market_hours import never_splits
 from proxies.asof.market_status import market_at
-from proxies.asof.policies.base import ApiRequest, Context, Lookup
+from proxies.asof.policies.base import ApiRequest, Context, Lookup, asked_periods
+from proxies.asof.share_figures import VALUES, scaled_fields, share_scaler
+from proxies.asof.statement_lines import CHART, kind_of_line, line_lookups, line_scaler
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused
 
@@ -23,7 +26,6 @@ RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 ADJUSTED = "fmp/chart/end-of-day/historical-price-eod/light"
 TOTAL = "fmp/chart/end-of-day/historical-price-eod/dividend-adjusted"
 SPLITS = "fmp/calendar/splits/splits"
-CHART = "yfinance/history"
 # the last three bars are enough (`bar_factor`); three weeks hold them over any run of holidays
 _BACK = timedelta(days=21)
 _FAR = "2100-01-01"
@@ -45,11 +47,15 @@ def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
     kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop", "state"):
         return ()
-    if kind in ("chart", "actions"):
+    if kind == "lines" and not any(map(kind_of_line, str(request.params["type"]).split(","))):
+        return ()
+    if kind in ("chart", "actions", "lines", "earnings"):
         first = int((cutoff.instant - _BACK).timestamp())
         # the later events are read inside the broker only; rounded to days so that equal questions share an answer
         ahead = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp())
+        compared = line_lookups(request, cutoff) if kind == "lines" else ()
         return (
+            *compared,
             Lookup(
                 name="chart",
                 path=CHART,
@@ -57,25 +63,50 @@ def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
                     "symbol": request.params["symbol"], "period1": first // 86400 * 86400, "period2": ahead,
                     "interval": "1d", "events": "div,splits",
                 },
+                needed=True,
             ),
         )  # fmt: skip
+    if kind == "prices" and never_splits(str(request.params["symbol"])):
+        return ()
     last = cutoff.last_visible_day
     symbol, since = request.params["symbol"], (last - _BACK).isoformat()
     window = {"symbol": symbol, "from": since, "to": last.isoformat()}
-    bars = (
+    bars: tuple[Lookup, ...] = (
         Lookup(name="raw", path=RAW, params=window),
         Lookup(name="adjusted", path=TOTAL if kind == "total" else ADJUSTED, params=window),
     )
     if kind == "total":
         # the events tell of splits only: what later dividends did cannot be undone with them
         return bars
+    if kind == "shares" and request.endpoint.path != VALUES:
+        bars += tuple(
+            Lookup(
+                name=f"values:{period}",
+                path=VALUES,
+                params={"symbol": symbol, "period": period, "limit": 1000},
+            )
+            for period in asked_periods(request)
+        )
+    # a list that cannot be looked into is a failure, not a price without a scale; a statement is told without its shares, since
+    # the plans of many do not have these lists
+    last_resort = kind == "prices"
     return (
         *bars,
         Lookup(
-            name="splits", path=SPLITS, params={"symbol": symbol, "limit": 1000}, unless=("raw", "adjusted")
+            name="splits",
+            path=SPLITS,
+            params={"symbol": symbol, "limit": 1000},
+            unless=("raw", "adjusted"),
+            needed=last_resort,
         ),
         # past every bar there is: the last one's day says up to when the vendor's prices know of splits
-        Lookup(name="newest", path=ADJUSTED, params={**window, "to": _FAR}, unless=("raw", "adjusted")),
+        Lookup(
+            name="newest",
+            path=ADJUSTED,
+            params={**window, "to": _FAR},
+            unless=("raw", "adjusted"),
+            needed=last_resort,
+        ),
     )
 
 
@@ -84,7 +115,7 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
 
     Rescaled prices and what undoes their scale must stem from one state of the vendor; prices as traded do not age.
     """
-    moves = endpoint.as_of.adjust in ("prices", "total", "chart", "actions") or endpoint.path == SPLITS
+    moves = endpoint.as_of.adjust not in ("", "drop", "state") or endpoint.path == SPLITS
     return moves and now - fetched_at > FRESH
 
 
@@ -97,16 +128,29 @@ def adjuster(request: ApiRequest, cutoff: Cutoff, context: Context) -> Callable[
         state = request.endpoint.as_of.state
         assert state is not None, "the loader checks that there are fields"
         return market_at(state, cutoff)
+    if kind in ("lines", "earnings"):
+        per_share = request.endpoint.as_of.per_share
+        undo, _ = chart_factors(context.lookups.get("chart"), cutoff)
+        if kind == "lines":
+            return line_scaler(context.lookups, undo)
+        return lambda row: scaled_fields(row, per_share, undo)
     if kind in ("chart", "actions"):
         splits, total = chart_factors(context.lookups.get("chart"), cutoff)
         if splits is None:
             return _refuse(request)
         return lambda row: _scale_chart(row, splits, total)
+    if kind == "prices" and never_splits(str(request.params["symbol"])):
+        return unchanged
     factor = bar_factor(
-        context.lookups.get("raw"), context.lookups.get("adjusted"), cutoff, snap=kind == "prices"
+        context.lookups.get("raw"), context.lookups.get("adjusted"), cutoff, snap=kind != "total"
     )
-    if factor is None and kind == "prices":
+    if factor is None and kind != "total":
         factor = event_factor(context.lookups.get("splits"), context.lookups.get("newest"), cutoff)
+    if kind == "shares":
+        values = [
+            row for name, rows in context.lookups.items() if name.startswith("values:") for row in _rows(rows)
+        ]
+        return share_scaler(request, factor, values)
     if factor is None:
         return _refuse(request)
     return lambda row: scale(row, factor)
@@ -182,25 +226,27 @@ def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
     ----------
     splits, newest : lists of rows
         The vendor's split events, and its bars up to the present: only events well before the last bar are surely in its
-        prices. A list without a single split is no evidence that there was none.
+        prices. A list without a single split of before the cutoff is no evidence that the vendor keeps one for this share: were
+        later splits enough, being told at all would say that one came.
     """
     days = [day for row in _rows(newest) if (day := parse_day(str(row.get("date")))) is not None]
-    if not days or not _rows(splits):
+    if not days:
         return None
-    factor = Fraction(1)
-    for row in splits:
+    factor, listed = Fraction(1), False
+    for row in splits if isinstance(splits, list) else ():
         if not isinstance(row, dict):
             return None
         day, up, down = parse_day(str(row.get("date"))), row.get("numerator"), row.get("denominator")
         if day is None or not (_number(up) and _number(down)) or up <= 0 or down <= 0:
             return None
         if day <= cutoff.last_visible_day:
+            listed = True
             continue
         if day > max(days) - _UNSURE:
             # announced, just done, or done and its bars cut off the answer: whether the prices know it cannot be told
             return None
         factor *= Fraction(up).limit_denominator(10_000) / Fraction(down).limit_denominator(10_000)
-    return float(factor)
+    return float(factor) if listed else None
 
 
 def _rows(value: Any) -> list[dict[str, Any]]:

@@ -7,10 +7,11 @@ from itertools import compress
 from operator import not_
 from typing import Any
 
-from proxies.asof import guards
+from proxies.asof import guards, later_text
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Context, Judge, policy_of
 from proxies.asof.policies.base import UNDATED, by_stamp
+from proxies.asof.policies.first_days import require_first_days
 from proxies.asof.readjust import adjuster, unchanged
 from proxies.asof.rows import DROP, get, rewrite, steps_of
 from proxies.catalogue.schema import Nested
@@ -33,6 +34,8 @@ class Filtered:
     undated : tuple of int
         One number per row without a readable date: how many rows stayed before it. Its length may be shown, since such
         rows are there whatever the future brings.
+    visible : int
+        How many dated rows stayed, those inside rows among them.
     notes : tuple of str
         What the reader should know.
     """
@@ -40,6 +43,7 @@ class Filtered:
     data: Any
     dropped: Counter[str] = field(default_factory=Counter)
     undated: tuple[int, ...] = ()
+    visible: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -56,6 +60,7 @@ class RowFilter:
 
     def __init__(self, request: ApiRequest, cutoff: Cutoff, context: Context) -> None:
         self._endpoint, self._as_of, self._cutoff = request.endpoint, request.endpoint.as_of, cutoff
+        self._request, self._context = request, context
         self._judge = policy_of(request.endpoint).judge(request, cutoff, context)
         self._adjust = adjuster(request, cutoff, context)
         self._nested = [(item, self._inner_judge(request, item)) for item in self._as_of.nested]
@@ -63,6 +68,7 @@ class RowFilter:
         self._dropped: Counter[str] = Counter()
         self._undated: list[int] = []
         self._stayed = 0
+        self._inner_stayed = 0
         self._went = False
 
     def _inner_judge(self, request: ApiRequest, item: Nested) -> Judge | None:
@@ -81,11 +87,14 @@ class RowFilter:
         endpoint = self._endpoint
         if endpoint.rows is None:
             return Filtered(data=payload)
+        require_first_days(self._request, self._cutoff, payload, self._context)
         # a shortcut for prices and other long lists; anything a row must lose or change takes the path below
         if self._only_judges() and type(payload) is list:
             data: Any = self._filter_list(payload)
         else:
-            data = rewrite(guards.envelope_only(payload, endpoint), endpoint.rows, self._filter_row)
+            data = rewrite(
+                guards.envelope_only(payload, endpoint), endpoint.rows, self._filter_row, prune=True
+            )
             if self._went and all(step.kind == "key" for step in steps_of(endpoint.rows)):
                 # the words of one that does not exist: whether it came later or never must not show
                 raise no_answer(endpoint.source.name, endpoint.path)
@@ -94,7 +103,10 @@ class RowFilter:
             data = rewrite(data, item.rows, self._inner_filter(item, judge, beside, adjust=self._adjust))
         self._undated += [self._stayed] * beside[UNDATED]
         return Filtered(
-            data=guards.recount(data, endpoint), dropped=self._dropped + beside, undated=tuple(self._undated)
+            data=guards.recount(data, endpoint),
+            dropped=self._dropped + beside,
+            undated=tuple(self._undated),
+            visible=self._stayed + self._inner_stayed,
         )
 
     def _only_judges(self) -> bool:
@@ -136,7 +148,7 @@ class RowFilter:
         if reason == UNDATED:
             self._undated.append(self._stayed)
         if reason is None and "content_check" in as_of.guards:
-            reason = guards.content_check(row, self._cutoff, as_of.text_fields)
+            row, reason = later_text.cut(row, self._cutoff, as_of.text_fields)
         if reason is None and as_of.keep:
             row = guards.keep_only(row, as_of.keep)
             reason = UNLISTED if row is DROP or not row else None
@@ -174,6 +186,7 @@ class RowFilter:
             if reason is not None:
                 dropped[reason] += 1
                 return DROP
+            self._inner_stayed += judge is not None
             return adjust(guards.keep_only(row, item.keep) if item.keep else row)
 
         return shown

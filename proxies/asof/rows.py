@@ -57,7 +57,7 @@ def steps_of(path: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def rewrite(value: Any, path: str, change: Callable[[Any], Any]) -> Any:
+def rewrite(value: Any, path: str, change: Callable[[Any], Any], *, prune: bool = False) -> Any:
     """A copy of an answer in which every row went through ``change``; rows it maps to DROP are left out.
 
     Parameters
@@ -68,16 +68,41 @@ def rewrite(value: Any, path: str, change: Callable[[Any], Any]) -> Any:
         Row path.
     change : callable
         Row to row, or to DROP.
+    prune : bool
+        What held rows and is left with none goes too: its name and its place would tell that rows come later.
 
     Raises
     ------
     ShapeError
         The answer is not built as the path says. A key that is absent or null counts as no rows.
     """
-    return _rewrite(value, steps_of(path), 0, change)
+    if not prune:
+        return _rewrite(value, steps_of(path), 0, change)
+    stayed = 0
+
+    def counted(row: Any) -> Any:
+        nonlocal stayed
+        new = change(row)
+        stayed += new is not DROP
+        return new
+
+    def hollow(item: Any, depth: int) -> Any:
+        before = stayed
+        new = _rewrite(item, steps_of(path), depth, counted, hollow)
+        return new if stayed > before else DROP
+
+    return _rewrite(value, steps_of(path), 0, counted, hollow)
 
 
-def _rewrite(value: Any, steps: tuple[Step, ...], depth: int, change: Callable[[Any], Any]) -> Any:
+def _rewrite(
+    value: Any,
+    steps: tuple[Step, ...],
+    depth: int,
+    change: Callable[[Any], Any],
+    hollow: Callable[[Any, int], Any] | None = None,
+) -> Any:
+    # an element or a value under any key is what may be left hollow
+    inner = hollow or (lambda item, level: _rewrite(item, steps, level, change))
     if depth == len(steps):
         return change(value)
     step = steps[depth]
@@ -86,18 +111,18 @@ def _rewrite(value: Any, steps: tuple[Step, ...], depth: int, change: Callable[[
             raise ShapeError(f"expected a list, got {type(value).__name__}")
         if depth + 1 == len(steps):
             return [new for new in map(change, value) if new is not DROP]
-        return [new for item in value if (new := _rewrite(item, steps, depth + 1, change)) is not DROP]
+        return [new for item in value if (new := inner(item, depth + 1)) is not DROP]
     if not isinstance(value, dict):
         raise ShapeError(f"expected an object, got {type(value).__name__}")
     if step.kind == "any":
-        changed = {key: _rewrite(item, steps, depth + 1, change) for key, item in value.items()}
+        changed = {key: inner(item, depth + 1) for key, item in value.items()}
         return {key: item for key, item in changed.items() if item is not DROP}
     if step.kind == "columns":
         return _columns(value, step.names, change)
     key = step.names[0]
     if value.get(key) is None:
         return {k: v for k, v in value.items() if k != key}
-    new = _rewrite(value[key], steps, depth + 1, change)
+    new = _rewrite(value[key], steps, depth + 1, change, hollow)
     rest = {k: (new if k == key else v) for k, v in value.items()}
     if new is DROP:
         if depth + 1 < len(steps):
@@ -122,6 +147,35 @@ def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[An
             rows.append(new)
     rest = {k: v for k, v in value.items() if k not in names}
     return rest | {name: [row[name] for row in rows] for name in even if all(name in row for row in rows)}
+
+
+def in_order(answer: Any, path: str, names: tuple[str, ...]) -> Any:
+    """An answer with its rows sorted by some fields, for vendors whose order follows what is known today."""
+    *way, last = steps_of(path)
+    if not names or last.kind != "each" or any(step.kind != "key" for step in way):
+        return answer
+
+    def place(row: Any) -> tuple[tuple[bool, float, str], ...]:
+        values = [get(row, name) for name in names]
+        # numbers among themselves, texts among themselves: a vendor may mix them
+        return tuple(
+            (
+                isinstance(v, str),
+                float(v) if isinstance(v, (int, float)) else 0.0,
+                v if isinstance(v, str) else "",
+            )
+            for v in values
+        )
+
+    def ordered(value: Any, depth: int) -> Any:
+        if depth == len(way):
+            return sorted(value, key=place) if isinstance(value, list) else value
+        key = way[depth].names[0]
+        if not isinstance(value, dict) or key not in value:
+            return value
+        return {**value, key: ordered(value[key], depth + 1)}
+
+    return ordered(answer, 0)
 
 
 class _RowFound(Exception):

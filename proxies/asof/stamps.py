@@ -17,6 +17,7 @@ MINUTES = {
     "1min": 1, "2min": 2, "5min": 5, "15min": 15, "30min": 30, "60min": 60, "90min": 90, "1hour": 60, "4hour": 240,
 }  # fmt: skip
 _MONTH = re.compile(r"(\d{4})-(\d{2})\Z")
+_DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\Z")
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{2})?\Z")
 
 
@@ -65,6 +66,9 @@ def read(value: Any, stamp: Stamp) -> date | datetime | None:
     if stamp.form == "month":
         match = _MONTH.match(value)
         return month_end(int(match[1]), int(match[2])) if match else None
+    if stamp.form == "digits":
+        digits = _DIGITS.match(value)
+        return parse_instant("{}-{}-{}T{}:{}:{}Z".format(*digits.groups()), stamp.zone) if digits else None
     if stamp.form == "compact":
         match = _COMPACT.match(value)
         return parse_day(f"{match[1]}-{match[2]}-{match[3]}") if match else None

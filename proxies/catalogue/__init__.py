@@ -1,6 +1,7 @@
 """The catalogue of endpoints: facts as YAML, the loader, the search, the documentation made from it."""
 
-from proxies.catalogue.docs import api_doc, api_map, api_search, directory
+from proxies.catalogue.availability import Availability, everything
+from proxies.catalogue.docs import api_doc, api_map, api_matches, api_search
 from proxies.catalogue.loader import (
     Catalogue,
     CatalogueText,
@@ -13,6 +14,7 @@ from proxies.catalogue.schema import AsOf, Param
 
 __all__ = [
     "AsOf",
+    "Availability",
     "Catalogue",
     "CatalogueText",
     "Endpoint",
@@ -20,8 +22,9 @@ __all__ = [
     "SourceInfo",
     "api_doc",
     "api_map",
+    "api_matches",
     "api_search",
-    "directory",
+    "everything",
     "load_catalogue",
     "load_sources",
 ]

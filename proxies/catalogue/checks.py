@@ -25,6 +25,10 @@ def check_as_of(row: EndpointRow) -> None:
         raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
     if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
         raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
+    if as_of.open_to and as_of.residual in ("none", "low"):
+        raise CatalogueError(
+            f"{row.path}: open to undated changes, so that the residual risk is medium or high"
+        )
     if as_of.window:
         window = as_of.window
         for name in (*window.start, *window.end, window.at, window.text):

@@ -80,7 +80,7 @@ def compiled_documents(texts: Sequence[NamedText], folder: Path | None) -> list[
     documents = [_parse(item) for item in texts]
     try:
         if folder.parent.is_dir():  # reading a catalogue makes no data folder where there is none
-            replace_file(path, orjson.dumps(documents))
+            replace_file(path, orjson.dumps(documents), private=True)
     except OSError as error:  # a full disk or a read-only home: the next process parses again
         log.info("the parsed catalogue could not be stored (%s)", type(error).__name__)
     return documents

@@ -3,14 +3,26 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.loader import Catalogue, Endpoint
+from proxies.catalogue.search import Match, search_of
 from proxies.errors import ParameterInvalid
 
 MOST_PATHS = 25
 MOST_MATCHES = 12
+MOST_CHARACTERS = 500
+#: Paths that read the catalogue itself, and the parameter each takes.
+READING: Mapping[str, tuple[str, str]] = {
+    "catalogue/search": ("words", f"a text of at most {MOST_CHARACTERS} characters"),
+    "catalogue/doc": ("paths", "a list of endpoint paths"),
+}
 _SHOWN = 4
+_MOST_LISTED = 20
+# of a search: so many always, more if they score this share of the best; and which of the unusable are worth a word
+_ALWAYS, _BEHIND, _NEAR, _UNUSABLE = 5, 0.3, 0.5, 3
 _POLICY_WORDS = {
     "static": "Timeless: passed on as it is.",
     "strip_fields": "Only the fields that do not change after the cutoff are given.",
@@ -43,8 +55,41 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str]) -> str:
     return "\n\n".join(_page(catalogue.resolve(path)) for path in paths) + "\n"
 
 
-def api_search(catalogue: Catalogue, words: str) -> str:
-    """The endpoints that match words best, at most 12, a line each: path, parameters (required ones first), what it gives.
+def read_catalogue(
+    catalogue: Catalogue, path: str, params: Mapping[str, Any], availability: Availability
+) -> str:
+    """What `CALL_API.search` and `CALL_API.doc` print; the broker's session calls this for the paths in `READING`.
+
+    Raises
+    ------
+    ParameterInvalid
+        Other parameters than ``words``, a text, or ``paths``, a list of texts.
+    UnknownPath
+        As `api_doc`.
+    """
+    name, form = READING[path]
+    value = params.get(name)
+    if set(params) != {name}:
+        raise ParameterInvalid(f"{path} takes {name!r} and nothing else")
+    if name == "words":
+        if not isinstance(value, str) or len(value) > MOST_CHARACTERS:
+            raise ParameterInvalid(f"{name} is {form}")
+        return api_search(catalogue, value, availability)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ParameterInvalid(f"{name} is {form}")
+    return api_doc(catalogue, value)
+
+
+def api_search(catalogue: Catalogue, words: str, availability: Availability | None = None) -> str:
+    """What answers a question, best first, a line each: a path with the parameters to give, or its parameters' names.
+
+    At most 12 matches, usable ones first; what cannot be used follows in a line that says why. Read by models, so a line is
+    all that a call of a well-known series needs.
+
+    Parameters
+    ----------
+    availability : Availability or None
+        The caller's setting; None: every key is set, a cutoff too.
 
     Raises
     ------
@@ -53,22 +98,33 @@ def api_search(catalogue: Catalogue, words: str) -> str:
     """
     if not re.search(r"\w", words):
         raise ParameterInvalid("search for words, such as 'treasury yields' or 'earnings call transcript'")
-    matches = catalogue.search(words)
-    if not matches:
-        sources = ", ".join(f"{source.name}/" for source in catalogue.sources())
-        return f"No endpoint matches {words[:80]!r}. Try other words; the sources are {sources}.\n"
-    lines = [_line(endpoint) for endpoint in matches[:MOST_MATCHES]]
-    if len(matches) > MOST_MATCHES:
-        lines.append(f"({len(matches) - MOST_MATCHES} more match: add a word.)")
-    return "\n".join(lines) + "\n"
+    matches = search_of(catalogue).find(words, availability or everything(catalogue))
+    usable = [match for match in matches if not match.obstacle]
+    best = max((match.score for match in matches), default=0.0)
+    # the first ones always, since they hold the sources to search in; then what is not far behind the best
+    shown = usable[:_ALWAYS] + [
+        match for match in usable[_ALWAYS:MOST_MATCHES] if match.score >= _BEHIND * best
+    ]
+    lines = [_line(match) for match in shown]
+    others: dict[str, list[str]] = {}
+    for match in [m for m in matches if m.obstacle and m.score >= _NEAR * best][:_UNUSABLE]:
+        named = f"`{match.endpoint.path}`" + (f" {match.id}" if match.id else "")
+        others.setdefault(match.obstacle, []).append(named)
+    lines += [f"Not usable here: {', '.join(names)} ({obstacle})." for obstacle, names in others.items()]
+    return "\n".join(lines or [_NOTHING]) + "\n"
 
 
-def _line(endpoint: Endpoint) -> str:
+_NOTHING = "Nothing matches. Say it in other words, English ones if you can."
+
+
+def _line(match: Match) -> str:
+    endpoint = match.endpoint
+    if match.params:
+        return f"- `{endpoint.path}` {json.dumps(dict(match.params), ensure_ascii=False)}: {match.about}"
     needed = [name for name, param in endpoint.params.items() if param.required]
     more = [f"{name}?" for name, param in endpoint.params.items() if not param.required]
     more = more if len(more) <= _SHOWN else [*more[:_SHOWN], "..."]
-    refusal = " Refused while a cutoff is set." if endpoint.as_of.policy == "snapshot_refused" else ""
-    return f"- `{endpoint.path}` ({', '.join(needed + more)}): {endpoint.about}{refusal}"
+    return f"- `{endpoint.path}` ({', '.join(needed + more)}): {match.about}"
 
 
 def _page(endpoint: Endpoint) -> str:
@@ -138,36 +194,59 @@ def _literal(example: dict[str, object]) -> str:
     return json.dumps(example).replace("true", "True").replace("false", "False")
 
 
-def directory(catalogue: Catalogue, pattern: str = "") -> list[dict[str, object]]:
-    """The endpoints that match words (all without any), best first, as rows for a table or JSON.
+def api_matches(
+    catalogue: Catalogue, pattern: str = "", availability: Availability | None = None
+) -> list[Match]:
+    """The endpoints in the order of the files, or the best matches for words, each with what stands against it.
 
-    Each row: ``path, source, group, description, policy, residual, key`` (the variable it needs, or None).
+    Of what cannot be used a few come at the end, so that a person sees which key would help.
+
+    ``availability`` as for `api_search`.
     """
+    setting = availability or everything(catalogue)
+    if pattern.strip():
+        matches = search_of(catalogue).find(pattern, setting)
+        usable = [match for match in matches if not match.obstacle][:_MOST_LISTED]
+        return usable + [match for match in matches if match.obstacle][:_ALWAYS]
     return [
-        {
-            "path": endpoint.path,
-            "source": endpoint.source.name,
-            "group": list(endpoint.group),
-            "description": endpoint.about,
-            "policy": endpoint.as_of.policy,
-            "residual": endpoint.as_of.residual,
-            "key": endpoint.source.key.variable if endpoint.source.key else None,
-        }
-        for endpoint in catalogue.search(pattern)
+        Match(endpoint=endpoint, about=endpoint.about, score=0.0, obstacle=setting.obstacle(endpoint))
+        for endpoint in catalogue
     ]
 
 
-def api_map(catalogue: Catalogue) -> str:
-    """A short map of the sources for a prompt: what each is for, its groups, how to learn more."""
-    lines = [f"{len(catalogue)} endpoints, all called as CALL_API(path, params):"]
+def api_map(catalogue: Catalogue, availability: Availability | None = None) -> str:
+    """A short map for a prompt: the sources that work in a setting, what each is for, and a line with the others.
+
+    ``availability`` as for `api_search`.
+    """
+    setting = availability or everything(catalogue)
+    usable: list[str] = []
+    others: dict[str, list[str]] = {}
+    count = 0
     for source in catalogue.sources():
         mine = [e for e in catalogue if e.source.name == source.name]
-        groups = Counter(e.group[0] for e in mine if e.group)
-        listed = ", ".join(groups) if len(mine) > 3 else ", ".join(e.path for e in mine)
-        key = f" (needs {source.key.variable})" if source.key else ""
-        lines.append(f"- `{source.name}/` {source.about}{key} {len(mine)} endpoints: {listed}.")
-    lines.append(
-        "Search by words, then ask for the documentation of full paths before calling; "
-        "an unknown path is answered with the nearest ones."
-    )
+        works = [e for e in mine if not setting.obstacle(e)]
+        if not works:
+            others.setdefault(setting.obstacle(mine[0]), []).append(f"{source.name}/")
+            continue
+        count += len(works)
+        groups = Counter(e.group[0] for e in works if e.group)
+        listed = ", ".join(groups) if len(works) > 3 else ", ".join(e.path for e in works)
+        usable.append(f"- `{source.name}/` {source.about} {len(works)} endpoints: {listed}.{_ids(works)}")
+    lines = [f"{count} endpoints work in this run, all called as CALL_API(path, params):", *usable]
+    if others:
+        refused = "; ".join(f"{', '.join(names)} ({why})" for why, names in others.items())
+        lines.append(f"Not usable in this run, so do not plan on them: {refused}.")
     return "\n".join(lines)
+
+
+def _ids(endpoints: Sequence[Endpoint]) -> str:
+    """The choices of a required parameter where they are few, such as the ids of the embedded series."""
+    for endpoint in endpoints:
+        for name, param in endpoint.params.items():
+            if param.required and name.endswith("_id") and 1 < len(param.choices) <= _MOST_IDS:
+                return f" {name}: {', '.join(map(str, param.choices))}."
+    return ""
+
+
+_MOST_IDS = 10

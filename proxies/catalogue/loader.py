@@ -1,31 +1,33 @@
-"""Reading the catalogue, finding endpoints by path, short path or words."""
+"""Reading the catalogue, finding endpoints by path or short path; `search.py` finds them by words."""
 
 import difflib
 import functools
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from proxies.catalogue.checks import check_as_of
 from proxies.catalogue.compiled import compiled_documents
+from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import (
     AsOf,
     EndpointRow,
     Key,
     Limits,
+    NoneReply,
     Page,
     Param,
     PolicyName,
     SourceRow,
 )
 from proxies.errors import CatalogueError, UnknownPath
+from proxies.hashing import canonical_json, sha256_of
 
 _ADAPTER = TypeAdapter(SourceRow)
 
@@ -43,6 +45,7 @@ class SourceInfo:
     always: Mapping[str, Any]
     limits: Limits
     agent: str
+    none: tuple[NoneReply, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,11 @@ class Catalogue:
         """Every path, in the order of the files."""
         return list(self._by_path)
 
+    def fingerprint(self) -> str:
+        """The hash of all endpoints with their policies: two processes with the same one refuse and clamp alike."""
+        rows = [asdict(endpoint) for _, endpoint in sorted(self._by_path.items())]
+        return sha256_of(canonical_json(rows, default=_plain))
+
     def sources(self) -> list[SourceInfo]:
         """The sources, in the order of the files."""
         return list(self._sources)
@@ -147,58 +155,35 @@ class Catalogue:
             return self._by_path[hits[0]]
         if hits:
             raise UnknownPath(f"{path!r} names {len(hits)} endpoints: write one of {', '.join(hits)}")
+        known = advice(wanted)
+        if known:
+            raise UnknownPath(known)
         near = self.nearest(wanted)
-        raise UnknownPath(f"there is no endpoint {path!r}: the nearest are {', '.join(near)}")
-
-    def nearest(self, path: str, *, count: int = 3) -> list[str]:
-        """The paths that look most like one."""
-        names = {**{p: p for p in self._by_path}, **{s: hits[0] for s, hits in self._short.items()}}
-        # twice as many, since a path and its short forms are several names of one endpoint
-        close = difflib.get_close_matches(path.lower(), names, n=count * 2, cutoff=0.3)
-        out = list(dict.fromkeys(names[name] for name in close))[:count]
-        return (
-            out
-            or [endpoint.path for endpoint in self.search(path.replace("/", " "))[:count]]
-            or self.paths()[:count]
+        if near:
+            raise UnknownPath(f"there is no endpoint {path!r}: the nearest are {', '.join(near)}")
+        sources = ", ".join(f"{source.name}/" for source in self.sources())
+        raise UnknownPath(
+            f"there is no endpoint {path!r} nor one like it: search by words; the sources are {sources}"
         )
 
-    def search(self, words: str) -> list[Endpoint]:
-        """Endpoints that match words, best first; every word must occur somewhere in the row.
-
-        Parameters
-        ----------
-        words : str
-            Words, or an empty text for everything.
-        """
-        terms = re.findall(r"[a-z0-9&-]+", words.lower())
-        if not terms:
-            return list(self._by_path.values())
-        scored = []
-        for place, endpoint in enumerate(self._by_path.values()):
-            score = sum(_score(word, endpoint) for word in terms)
-            hits = sum(1 for word in terms if _score(word, endpoint))
-            if hits == len(terms):
-                scored.append((-score, place, endpoint))
-        # no row has every word: one good hit (path or sentence) or two weak ones are better than nothing
-        if not scored:
-            for place, endpoint in enumerate(self._by_path.values()):
-                score = sum(_score(word, endpoint) for word in terms)
-                if score >= 2:
-                    scored.append((-score, place, endpoint))
-        return [endpoint for _, _, endpoint in sorted(scored, key=lambda item: item[:2])]
+    def nearest(self, path: str, *, count: int = 3) -> list[str]:
+        """The paths that look most like one; none where nothing is really alike."""
+        names = {**{p: p for p in self._by_path}, **{s: hits[0] for s, hits in self._short.items()}}
+        # twice as many, since a path and its short forms are several names of one endpoint; what looks less alike than this
+        # shares nothing but letters
+        close = difflib.get_close_matches(path.lower(), names, n=count * 2, cutoff=0.6)
+        out = list(dict.fromkeys(names[name] for name in close))[:count]
+        return out
 
 
-def _score(word: str, endpoint: Endpoint) -> float:
-    """How much one word says for an endpoint: its path counts most, then its sentence, then names of fields."""
-    if word in endpoint.path.lower():
-        return 3.0
-    if word in endpoint.about.lower():
-        return 2.0
-    places = (*endpoint.params, *endpoint.fields, endpoint.source.title, *endpoint.group, endpoint.caution)
-    if any(word in place.lower() for place in places):
-        return 1.0
-    # a plural finds its singular
-    return _score(word[:-1], endpoint) if len(word) > 4 and word.endswith("s") else 0.0
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} stands in a catalogue row")
 
 
 def _tails(endpoint: Endpoint) -> set[str]:
@@ -294,9 +279,33 @@ def load_sources(texts: Sequence[CatalogueText], *, compiled: Path | None = None
             always=row.always,
             limits=row.limits,
             agent=row.agent,
+            none=row.none,
         )
         endpoints += [_endpoint(endpoint, source) for endpoint in row.endpoints]
+    _check_one_policy(endpoints)
     return Catalogue(endpoints)
+
+
+def _check_one_policy(endpoints: Sequence[Endpoint]) -> None:
+    """Refuse two rows that make one upstream call under two policies: the weaker one would be a way round the other.
+
+    Raises
+    ------
+    CatalogueError
+        Names both rows.
+    """
+    first: dict[tuple[str, ...], Endpoint] = {}
+    for endpoint in endpoints:
+        # what is answered from a table of our own has no upstream
+        if endpoint.method == "LOCAL":
+            continue
+        fixed = sorted((name, str(value)) for name, value in endpoint.fixed.items())
+        call = (endpoint.source.name, endpoint.host, endpoint.method, endpoint.url.strip("/"), str(fixed))
+        other = first.setdefault(call, endpoint)
+        if other.as_of != endpoint.as_of:
+            raise CatalogueError(
+                f"{endpoint.path} and {other.path} are one upstream call and state different as_of: give both the stricter one"
+            )
 
 
 def _source_row(name: str, document: Any) -> SourceRow:

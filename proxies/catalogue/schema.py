@@ -7,7 +7,7 @@ endpoint without a policy, or a policy without its arguments, does not load.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
@@ -35,8 +35,17 @@ GuardName = Literal[
     "restated",
     "survivorship",
     "content_check",
+    "newest_shares",
+    "as_scaled",
+]
+#: What a vendor may change without a date, which no row filter can see.
+#: ``ticker``: a share that got a new ticker answers to it for the time before, and no longer to the old one.
+Undated = Literal[
+    "restated", "removed", "ranked", "capped", "expired", "rescaled", "added", "renamed", "ticker"
 ]
 Residual = Literal["none", "low", "medium", "high"]
+#: From the least to the most.
+RESIDUALS: tuple[Residual, ...] = get_args(Residual)
 ParamType = Literal["text", "integer", "number", "boolean", "date", "instant", "epoch", "list"]
 _STRICT = ConfigDict(extra="forbid")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -70,9 +79,9 @@ class StampRow:
     field: str = ""
     # the field that is read if ``field`` is absent or empty
     fallback: str = ""
-    form: Literal["iso", "epoch", "month", "compact", "year"] = "iso"
+    form: Literal["iso", "epoch", "month", "compact", "year", "digits"] = "iso"
     zone: str = "America/New_York"
-    # ``param:NAME``: the bar length that the caller asked for
+    # ``param:NAME``: the bar length that the caller asked for; a close ``market:NAME``: that of the market of the symbol in NAME
     grain: str = "instant"
     close: str = ""
     plus_days: int = 0
@@ -96,6 +105,8 @@ class Window:
     unit: Literal["day", "epoch", "instant", "compact"] = "day"
     # False: a request without an end is sent without one; True: the cutoff is sent
     always: bool = True
+    # the end is the last whole day before the cutoff: later hits of the cutoff's own day would take places in a list with an end
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +129,32 @@ class Nested:
     rows: str
     keep: tuple[str, ...] = ()
     stamp: StampRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class First:
+    """Where the first day of what a row names is looked up: a hit of a search counts if that day lies before the cutoff.
+
+    ``param`` is the parameter of ``endpoint`` that takes the row's field ``of``; ``rows`` and ``stamp`` say where the day stands
+    in the raw answer. The earliest of several counts.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    endpoint: str
+    param: str
+    of: str
+    rows: str
+    stamp: StampRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delay:
+    """A stretch of days whose figures came out later than the lag says, both days included."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    first: str
+    last: str
+    days: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +191,10 @@ class AsOf:
     stamp: StampRow | None = None
     window: Window | None = None
     lag_days: int | Mapping[str, int] | None = None
+    delays: tuple[Delay, ...] = ()
+    # an endpoint that tells where fiscal years end: a quarter that ends there comes with the annual report, after its lag
+    year_ends: str = ""
+    first: First | None = None
     anchor: Literal["", "period_end", "quarter_end", "year_end"] = ""
     join: Join | None = None
     keep: tuple[str, ...] = ()
@@ -167,11 +208,22 @@ class AsOf:
     forbid_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # sent under a cutoff whatever was asked; ``NAME_min`` is a floor for NAME
     force: Mapping[str, Any] = field(default_factory=dict)
-    adjust: Literal["", "prices", "total", "drop", "chart", "actions", "state"] = ""
+    adjust: Literal[
+        "", "prices", "total", "drop", "chart", "actions", "state", "shares", "lines", "earnings"
+    ] = ""
+    # fields that later splits rescaled: amounts per share, and counts of shares
+    per_share: tuple[str, ...] = ()
+    share_counts: tuple[str, ...] = ()
     spell: Spell | None = None
     state: State | None = None
     text_fields: tuple[str, ...] = ()
+    # the fields by which rows are sorted where the vendor's order is not by date
+    order: tuple[str, ...] = ()
+    # undated changes of the vendor that this endpoint does not withstand
+    open_to: tuple[Undated, ...] = ()
     instead: str = ""
+    # what to ask for instead, by the value of the parameter that names a series
+    instead_names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +280,24 @@ class Limits:
     per_second: float | None = None
     per_minute: float | None = None
     together: int = 8
+    # seconds for each read, and for a whole exchange
     timeout: float = 30.0
+    total: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoneReply:
+    """A reply by which a vendor says that there is none: its status, and the words that a field of its JSON holds.
+
+    Every other reply that is no answer is a failure. With ``absent_rows`` it is an answer, whose rows' own key may be absent.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    status: int
+    field: str
+    # a pattern that occurs in the field's text
+    words: str
+    absent_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +315,7 @@ class SourceRow:
     always: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     agent: str = ""
+    none: tuple[NoneReply, ...] = ()
 
 
 # what the loader insists on, so that a policy never meets a row without its arguments
@@ -272,3 +342,14 @@ GUARD_NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "content_check": ("text_fields",),
     }
 )
+
+
+def residual_limit(max_residual: Residual | None, *, strict: bool) -> Residual:
+    """Return the most residual risk that a session allows: ``strict`` means medium, and of two limits the lower one counts."""
+    limits: list[Residual] = [max_residual or "high", "medium" if strict else "high"]
+    return min(limits, key=RESIDUALS.index)
+
+
+def exceeds(residual: Residual, most: Residual) -> bool:
+    """Whether a residual risk is above a limit."""
+    return RESIDUALS.index(residual) > RESIDUALS.index(most)

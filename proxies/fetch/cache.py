@@ -5,6 +5,7 @@ may serve a cutoff only if it was fetched after that cutoff, and a live call onl
 """
 
 import hashlib
+import os
 import sqlite3
 import threading
 import zlib
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from proxies.atomic import open_private, private_folder
 from proxies.hashing import canonical_json
 
 _SCHEMA = """
@@ -73,7 +75,9 @@ class RawCache:
     def _open(self) -> sqlite3.Connection:
         if self._db is None:
             if self._path is not None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(self._path.parent)
+                # SQLite would create it readable by all; its side files take over the mode
+                os.close(open_private(self._path, os.O_RDWR | os.O_CREAT))
             # autocommit, and one connection for all threads, which take turns under the lock; other processes may write too
             self._db = sqlite3.connect(
                 self._path or ":memory:", check_same_thread=False, isolation_level=None, timeout=30
@@ -85,7 +89,7 @@ class RawCache:
         return self._db
 
     def find(self, name: str, now: datetime, usable: Callable[[datetime], bool]) -> RawAnswer | None:
-        """The answer under a name if its time of fetching is usable, or None. Called in a thread.
+        """The answer under a name if its time of fetching is usable, or None. Called in a thread if the cache has a file.
 
         That it was used is noted to the hour: writing at every read would cost more than the read.
         """
@@ -97,11 +101,13 @@ class RawCache:
         fetched_at = datetime.fromisoformat(row[1]) if row else None
         if fetched_at is None or not usable(fetched_at):
             return None
-        return RawAnswer(body=zlib.decompress(row[0]), fetched_at=fetched_at)
+        body = row[0] if self._path is None else zlib.decompress(row[0])
+        return RawAnswer(body=body, fetched_at=fetched_at)
 
     def put(self, name: str, raw: RawAnswer, *, source: str, endpoint: str, sent: Mapping[str, Any]) -> None:
-        """Store an answer; the longest unused go when there are too many. Called in a thread."""
-        body = zlib.compress(raw.body, 1)
+        """Store an answer; the longest unused go when there are too many. Called like `find`."""
+        # in memory nothing is packed: that would hold the loop, whose own thread does it there
+        body = raw.body if self._path is None else zlib.compress(raw.body, 1)
         # one huge answer must not push out most of the others
         if len(body) > self._most // 4:
             return
@@ -126,7 +132,7 @@ class RawCache:
                 self._evict(db, total)
 
     def discard(self, name: str) -> None:
-        """Remove an answer that turned out to be no JSON, so that it is fetched again. Called in a thread."""
+        """Remove an answer that turned out to be none, so that it is fetched again. Called like `find`."""
         with self._lock:
             self._open().execute("DELETE FROM raw WHERE name = ?", (name,))
 

@@ -12,9 +12,14 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Plan
 from proxies.asof.row_filter import Filtered
+from proxies.asof.rows import in_order
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import ParameterInvalid
 from proxies.fetch.stretches import Stretches
 
 MOST_PAGES = 25
+#: A parameter of ours, not sent: the source puts the whole list together, or so many rows of it.
+WHOLE = "whole"
 _WIDE = 1000
 
 
@@ -74,7 +79,8 @@ class GrowingPage:
         assert self._filtered is not None, "a page was taken"
         # a larger try holds undated rows beyond the last one handed out; how large it was follows from late rows
         undated = tuple(place for place in self._filtered.undated if place < self.wanted)
-        return replace(self._filtered, data=self._filtered.data[: self.wanted], undated=undated)
+        data = self._filtered.data[: self.wanted]
+        return replace(self._filtered, data=data, undated=undated, visible=len(data))
 
 
 @dataclass(slots=True)
@@ -124,8 +130,10 @@ class Pages:
         if not self._ended and len(self._rows) < self.skip + self.wanted:
             notes = (*notes, "not every page was looked through: there may be more rows")
         end = self.skip + self.wanted
+        data = self._rows[self.skip : end]
         return Filtered(
-            data=self._rows[self.skip : end],
+            data=data,
+            visible=len(data),
             dropped=self._dropped,
             # where pages end follows from late rows, so that only what lies before the last row handed out counts
             undated=tuple(place for place in self._undated if self.skip <= place < end),
@@ -133,7 +141,43 @@ class Pages:
         )
 
 
-def pager(request: ApiRequest, cutoff: Cutoff, plan: Plan) -> SinglePage | GrowingPage | Pages | Stretches:
+@dataclass(slots=True, kw_only=True)
+class WholeList(SinglePage):
+    """A list with the vendor's cursors: the source follows them, and a part of the surviving rows is handed out.
+
+    The cursor that a caller gets counts surviving rows; the vendor's own would tell how many come later.
+    """
+
+    endpoint: Endpoint
+    wanted: int
+    skip: int
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], endpoint: Endpoint, wanted: int, skip: int) -> "WholeList":
+        """The list that a caller's parameters call for; its own cursor and size are not the vendor's."""
+        page = endpoint.page
+        ours = {name: value for name, value in params.items() if name not in (page.param, page.size)}
+        most = skip + wanted + 1 if endpoint.as_of.policy == "request_range" else True
+        return cls(params={**ours, WHOLE: most}, endpoint=endpoint, wanted=wanted, skip=skip)
+
+    def result(self) -> Filtered:
+        """The asked part of the surviving rows, in the catalogue's order, with the cursor of the next part."""
+        assert self._filtered is not None, "the list was taken"
+        key = (self.endpoint.rows or "").removesuffix("[]")
+        data = in_order(self._filtered.data, self.endpoint.rows or "", self.endpoint.as_of.order)
+        rows = data.get(key) or []
+        end = self.skip + self.wanted
+        part = {
+            **data,
+            key: rows[self.skip : end],
+            self.endpoint.page.cursor: str(end) if len(rows) > end else "",
+        }
+        return replace(self._filtered, data=part)
+
+
+def pager(
+    request: ApiRequest, cutoff: Cutoff, plan: Plan
+) -> SinglePage | GrowingPage | Pages | Stretches | WholeList:
     """How the pages of a request are fetched."""
     endpoint, page = request.endpoint, request.endpoint.page
     listed = endpoint.rows == "[]"
@@ -142,6 +186,12 @@ def pager(request: ApiRequest, cutoff: Cutoff, plan: Plan) -> SinglePage | Growi
         bounds = (*window.start, *window.end)
         if len(bounds) == 2 and all(plan.params.get(name) for name in bounds):
             return Stretches(plan.params, *bounds, stamp.field)
+    if not cutoff.live and "overfetch" in endpoint.as_of.guards and page.style == "cursor":
+        default = endpoint.params[page.size].default
+        cursor = str(request.params.get(page.param) or 0)
+        if not cursor.isdigit():
+            raise ParameterInvalid(f"{page.param}={cursor!r} is not one that an earlier answer gave")
+        return WholeList.of(plan.params, endpoint, int(request.params.get(page.size) or default), int(cursor))
     if cutoff.live or "overfetch" not in endpoint.as_of.guards or not listed:
         return SinglePage(plan.params)
     if page.style == "limit" and page.size and request.params.get(page.size) is not None:

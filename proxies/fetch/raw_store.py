@@ -3,9 +3,9 @@
 import asyncio
 import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import POLICY_VERSION
@@ -18,6 +18,7 @@ from proxies.fetch.source import Source
 from proxies.settings import ProxySettings
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class RawStore:
@@ -58,7 +59,7 @@ class RawStore:
             return serves and not aged(endpoint, fetched_at, now)
 
         name = _name(endpoint, params)
-        cached = await asyncio.to_thread(self.cache.find, name, now, usable)
+        cached = await self._on_disk(self.cache.find, name, now, usable)
         if cached is not None:
             return cached
         return await self._fetches.run(name, lambda: self._fetch(name, source, endpoint, dict(params)))
@@ -78,12 +79,18 @@ class RawStore:
             self.cache.put, source=endpoint.source.name, endpoint=endpoint.path, sent=params
         )
         # stored inside the shared task, so that a caller who asks just after its end finds it in the cache
-        await asyncio.to_thread(put, name, raw)
+        await self._on_disk(put, name, raw)
         return raw
 
+    async def _on_disk(self, work: Callable[..., T], *arguments: Any) -> T:
+        """The cache's work in a thread; at once if the cache is in memory, where the way to a thread takes longer."""
+        if self._settings.cache_path is None:
+            return work(*arguments)
+        return await asyncio.to_thread(work, *arguments)
+
     async def discard(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
-        """Remove a cached answer that is no JSON. Large answers are read after they were cached, so this can come late."""
-        await asyncio.to_thread(self.cache.discard, _name(endpoint, params))
+        """Remove a cached answer that turned out to be none. Answers are read after they were cached, so this comes late."""
+        await self._on_disk(self.cache.discard, _name(endpoint, params))
 
     async def aclose(self) -> None:
         """Cancel what is being fetched; close sources and cache."""

@@ -117,7 +117,9 @@ class Stretches:
         notes = self._first.notes
         if self._short or self._open:
             notes = (*notes, "the window is still not whole: ask for a shorter one, or a longer interval")
-        return Filtered(data=rows, dropped=self._dropped, undated=self._unread, notes=notes)
+        return Filtered(
+            data=rows, dropped=self._dropped, undated=self._unread, visible=len(rows), notes=notes
+        )
 
 
 def _weekday(first: date, end: date) -> bool:

@@ -6,23 +6,23 @@ exceptions hold the address without it.
 
 import asyncio
 import functools
-import random
-import re
 import ssl
+import time
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import httpx
-from aiolimiter import AsyncLimiter
 
 from proxies.catalogue.schema import Key, Limits
-from proxies.errors import QuotaExhausted, SourceUnavailable
+from proxies.errors import QuotaExhausted, SourceRejected, SourceUnavailable
+from proxies.fetch.pacing import Pace, backoff, retry_after
 from proxies.settings import Retry
 
+#: Bytes of an answer, as sent and as unpacked.
 MOST_BYTES = 64_000_000
+_IN_THREAD = 100_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,10 @@ class Transport(Protocol):
 
 class TransportError(Exception):
     """No response came: one or two words on why, without addresses."""
+
+
+class UnusableResponse(TransportError):
+    """A response came and broke a bound: asking again would bring the same."""
 
 
 class _Keyed(httpx.AsyncBaseTransport):
@@ -102,20 +106,10 @@ class HttpxTransport:
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
         """One HTTP exchange."""
-        if self._client is None:
-            inner = httpx.AsyncHTTPTransport(
-                verify=await asyncio.to_thread(_tls),
-                limits=httpx.Limits(max_connections=32, max_keepalive_connections=16),
-            )
-            self._client = httpx.AsyncClient(
-                transport=_Keyed(inner, self._key, self._secret),
-                headers={"user-agent": self._agent},
-                follow_redirects=False,  # _Keyed would add the key to every hop, whatever its host
-                trust_env=False,
-            )
+        client = await self._opened()
         try:
             # streamed, so that an answer without end is given up at the limit and not when memory is full
-            async with self._client.stream(
+            async with client.stream(
                 request.method,
                 request.url,
                 params=dict(request.query) or None,
@@ -124,24 +118,80 @@ class HttpxTransport:
                 timeout=timeout,
             ) as response:
                 parts, size = [], 0
-                async for part in response.aiter_bytes():
+                # raw: httpx would unpack as many codings as a header names, each a thousandfold, before we see a byte
+                async for part in response.aiter_raw():
                     size += len(part)
                     if size > MOST_BYTES:
-                        raise TransportError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
+                        raise too_large()
                     parts.append(part)
-                return HttpResponse(
-                    status=response.status_code, headers=dict(response.headers), body=b"".join(parts)
-                )
+                headers = dict(response.headers)
+                body = await unpacked(b"".join(parts), headers.get("content-encoding", ""))
+                return HttpResponse(status=response.status_code, headers=headers, body=body)
         except httpx.TimeoutException:
             raise TransportError("no answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TransportError(_plain(error)) from None
+
+    async def _opened(self) -> httpx.AsyncClient:
+        """Return the one client, made at the first call."""
+        if self._client is None:
+            roots = await asyncio.to_thread(_tls)
+            # Asked again after the pause: of two first calls at once, the second would replace the first one's open client.
+            if self._client is None:
+                inner = httpx.AsyncHTTPTransport(
+                    verify=roots, limits=httpx.Limits(max_connections=32, max_keepalive_connections=16)
+                )
+                self._client = httpx.AsyncClient(
+                    transport=_Keyed(inner, self._key, self._secret),
+                    # one coding is enough, and of this one `unpacked` knows how to stop in time
+                    headers={"user-agent": self._agent, "accept-encoding": "gzip"},
+                    follow_redirects=False,  # _Keyed would add the key to every hop, whatever its host
+                    trust_env=False,
+                )
+        return self._client
 
     async def aclose(self) -> None:
         """Close the client."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None
+
+
+def too_large() -> UnusableResponse:
+    """The error of an answer beyond the bound."""
+    return UnusableResponse(f"the answer is larger than {MOST_BYTES // 1_000_000} MB: ask for less")
+
+
+async def unpacked(body: bytes, coding: str) -> bytes:
+    """A response's body without its Content-Encoding. Both transports call it.
+
+    Raises
+    ------
+    UnusableResponse
+        It is coded otherwise than once with gzip, is broken, or is larger than MOST_BYTES.
+    """
+    codings = [name for part in coding.lower().split(",") if (name := part.strip()) not in ("", "identity")]
+    if not codings or not body:
+        return body
+    # gzip in gzip: 7 kB have become 4 GB
+    if codings not in (["gzip"], ["x-gzip"]):
+        raise UnusableResponse("the answer comes in a coding that was not asked for")
+    if len(body) < _IN_THREAD:
+        return _gunzip(body)
+    return await asyncio.to_thread(_gunzip, body)
+
+
+def _gunzip(body: bytes) -> bytes:
+    reader = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        plain = reader.decompress(body, MOST_BYTES + 1)
+    except zlib.error:
+        raise UnusableResponse("the answer's gzip cannot be read") from None
+    if len(plain) > MOST_BYTES:
+        raise too_large()
+    if not reader.eof or reader.unused_data:
+        raise UnusableResponse("the answer's gzip is cut short or followed by something else")
+    return plain
 
 
 def _plain(error: Exception) -> str:
@@ -153,17 +203,9 @@ def _plain(error: Exception) -> str:
     return names.get(type(error).__name__, "the exchange failed")
 
 
-def redact(text: str, secrets: tuple[str, ...]) -> str:
-    """A text without keys: the secrets themselves and anything that looks like a key in an address."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "***")
-    return re.sub(r"(?i)\b(api_?key|token|authorization)([\"']?\s*[=:]\s*[\"']?)[^\s&\"']+", r"\1\2***", text)
-
-
 @dataclass(slots=True)
 class RetryingTransport:
-    """Sends one source's requests: paced, at most so many at once, repeated after 429 and 5xx.
+    """Sends one source's requests: paced, at most so many at once, bounded in time, repeated after 429 and 5xx.
 
     Parameters
     ----------
@@ -183,9 +225,26 @@ class RetryingTransport:
     busy: Callable[[HttpResponse], bool] = lambda response: False
     quota: Callable[[HttpResponse], bool] = lambda response: response.status == 402
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _pace: AsyncLimiter | None = None
-    _gate: asyncio.Semaphore | None = None
     sent: int = 0
+    _pace: Pace = field(init=False)
+    _slept: float = field(default=0.0, init=False)  # by how much pauses of a test were ahead of the clock
+
+    def __post_init__(self) -> None:
+        limits = self.limits
+        per_minute = 60 * limits.per_second if limits.per_second else limits.per_minute or None
+        self._pace = Pace(
+            limits.together,
+            requests_per_minute=per_minute,
+            # A vendor that counts by the second refuses a minute's worth at once.
+            burst=max(1.0, limits.per_second) if limits.per_second else None,
+            clock=lambda: time.monotonic() + self._slept,
+            sleep=self._pause,
+        )
+
+    async def _pause(self, seconds: float) -> None:
+        begun = time.monotonic()
+        await self.sleep(seconds)
+        self._slept += max(0.0, seconds - (time.monotonic() - begun))
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """The upstream's response, of any status that a retry would not change.
@@ -193,21 +252,26 @@ class RetryingTransport:
         Raises
         ------
         SourceUnavailable
-            No response, or 5xx to the last try.
+            No response, none in ``limits.total`` seconds, or 5xx to the last try.
+        SourceRejected
+            The response is larger than may be, or coded otherwise than was asked.
         QuotaExhausted
             The plan is used up, or 429 to the last try.
         """
-        if self._gate is None:
-            self._gate = asyncio.Semaphore(self.limits.together)
-            self._pace = _limiter(self.limits)
         for attempt in range(1, self.retry.tries + 1):
             last = attempt == self.retry.tries
-            async with self._gate:
-                if self._pace is not None:
-                    await self._pace.acquire()
+            async with self._pace.slot():
                 self.sent += 1
                 try:
-                    response = await self.transport.exchange(request, self.limits.timeout)
+                    # a transport's timeout is for each read: one byte every few seconds would hold the place for ever
+                    async with asyncio.timeout(self.limits.total):
+                        response = await self.transport.exchange(request, self.limits.timeout)
+                except TimeoutError:
+                    raise SourceUnavailable(
+                        f"{self.source} did not finish its answer in {self.limits.total:g} s: ask for less, or later"
+                    ) from None
+                except UnusableResponse as error:
+                    raise SourceRejected(f"{self.source} sent what is not read: {error}") from None
                 except TransportError as error:
                     # repeated once, not to the last try: each further timeout would cost the caller the whole wait again
                     if last or attempt > 1:
@@ -223,6 +287,7 @@ class RetryingTransport:
                     )
                 busy = response.status == 429 or response.status >= 500 or self.busy(response)
                 if not busy:
+                    self._pace.answered()
                     return response
                 wait = retry_after(response.headers)
                 # a vendor that asks for an hour gets no call that sleeps for an hour: the caller is told
@@ -232,10 +297,13 @@ class RetryingTransport:
                 wait = None
             if wait is None:
                 # jitter, so that many kernels do not come back together
-                pause = min(self.retry.cap, self.retry.base * 2 ** (attempt - 1))
-                wait = pause * (0.5 + random.random() / 2)
-            # outside the gate: a call that pauses takes no place from others
-            await self.sleep(wait)
+                wait = backoff(attempt, first=self.retry.base, longest=self.retry.cap)
+            if response is not None and response.status == 429:
+                self._pace.refused(
+                    wait
+                )  # the others would be refused as well: they wait too, and fewer go at once
+            # outside the slot: a call that pauses takes no place from others
+            await self._pause(wait)
         raise AssertionError("the last try returns or raises")
 
     def _spent(self, response: HttpResponse, wait: float | None) -> SourceUnavailable | QuotaExhausted:
@@ -245,25 +313,3 @@ class RetryingTransport:
                 f"{self.source} takes no more calls{when} (HTTP 429): wait, or use another key"
             )
         return SourceUnavailable(f"{self.source} is not working (HTTP {response.status}): try again later")
-
-
-def _limiter(limits: Limits) -> AsyncLimiter | None:
-    if limits.per_second:
-        # AsyncLimiter lets nothing through a bucket smaller than one: half a call a second is one call in two seconds
-        return AsyncLimiter(max(1.0, limits.per_second), max(1.0, limits.per_second) / limits.per_second)
-    return AsyncLimiter(limits.per_minute, 60) if limits.per_minute else None
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the upstream asks to wait, from Retry-After or X-RateLimit-Reset, or None."""
-    text = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", text):
-        return float(text)
-    if text:
-        try:
-            return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
-        except (TypeError, ValueError):
-            return None
-    first = headers.get("x-ratelimit-reset", "").split(",")[0].strip()
-    # more digits are an instant since 1970, not a number of seconds to wait
-    return float(first) if re.fullmatch(r"\d{1,6}", first) else None

@@ -1,28 +1,33 @@
 """The source that most vendors are: JSON over HTTP. A subclass says how its vendor complains."""
 
+import asyncio
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import orjson
-
+from proxies.asof.rows import get, steps_of
 from proxies.catalogue.loader import Endpoint, SourceInfo
-from proxies.errors import MissingKey, ProxyError, SourceRejected, no_answer
+from proxies.catalogue.schema import NoneReply
+from proxies.errors import MissingKey, ProxyError, SchemaDrift, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
+from proxies.fetch.key_mask import KeyEchoed, KeyMask
 from proxies.fetch.transport import (
     HttpRequest,
     HttpResponse,
     HttpxTransport,
     RetryingTransport,
     Transport,
-    redact,
 )
 from proxies.fetch.worker import LARGE
+from proxies.json_text import read_json
 from proxies.ledger import UNREAD
 from proxies.settings import ProxySettings
+from proxies.vendors.codecs import CODECS
 
-AGENT = "analyst-workbench/0.1 (research client; contact: set by the operator)"
+AGENT = "analyst-workbench/0.1 (research client; {})"
 
 
 class HttpSource:
@@ -37,14 +42,13 @@ class HttpSource:
     """
 
     also_retry: frozenset[int] = frozenset()
-    # what an answer without a body stands for
-    empty: bytes = b""
 
     def __init__(self, info: SourceInfo, settings: ProxySettings, transport: Transport | None = None) -> None:
         self.name = info.name
         self.info = info
         self._settings = settings
         self._secret = settings.keys.get(info.name, "")
+        self._mask = KeyMask(self._secret)
         self._transport = RetryingTransport(
             source=info.name,
             transport=transport or self.transport(),
@@ -81,22 +85,40 @@ class HttpSource:
 
         A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
         """
-        response = await self._transport.send(request)
+        response = await self._masked(await self._transport.send(request))
         if len(response.body) >= unread and 200 <= response.status < 300:
             return UNREAD, response.body
-        body = response.body if response.body.strip() else self.empty
-        payload, broken = _parse(body)
+        payload, broken = _parse(response.body)
         # before the body's form: error pages are often HTML, and their status says more than "not JSON"
         problem = self.complaint(endpoint, response, payload)
         if problem is not None:
             raise problem
         if broken:
             raise SourceRejected(f"{self.name} answered with something that is not JSON")
-        return payload, body
+        if not self.is_answer(endpoint, response, payload):
+            raise SchemaDrift(
+                f"{self.name} answered {endpoint.path} in a form that the catalogue does not know"
+            )
+        return payload, response.body
+
+    async def _masked(self, response: HttpResponse) -> HttpResponse:
+        """The response without our key, before anything reads, keeps or passes on its body."""
+        try:
+            if len(response.body) < LARGE:
+                body = self._mask(response.body)
+            else:
+                body = await asyncio.to_thread(self._mask, response.body)
+        except KeyEchoed:
+            raise SourceRejected(f"{self.name} sent its key back in the answer, which is not read") from None
+        return replace(response, body=body)
 
     def transport(self) -> Transport:
         """The transport this source speaks over."""
-        return HttpxTransport(key=self.info.key, secret=self._secret, agent=self.info.agent or AGENT)
+        return HttpxTransport(
+            key=self.info.key,
+            secret=self._secret,
+            agent=self.info.agent or AGENT.format(self._settings.contact or "contact: set by the operator"),
+        )
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
         """The HTTP request of a call, without its key."""
@@ -113,7 +135,8 @@ class HttpSource:
         for name, value in params.items():
             param = endpoint.params.get(name)
             place = param.place if param else ("json" if endpoint.method == "POST" else "query")
-            if place == "path":
+            # a second address may have no place for it: Kalshi's archive takes an event's ticker in the query
+            if place == "path" and "{" + name + "}" in url:
                 # safe="": a slash in a value must not lead to another of the vendor's paths
                 url = url.replace("{" + name + "}", quote(str(value), safe=""))
             elif place == "json":
@@ -150,7 +173,13 @@ class HttpSource:
         return response.status == 402
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error a response stands for, or None. Says nothing of what the upstream wrote: that may be of today."""
+        """The error a response stands for, or None. Says nothing of what the upstream wrote: that may be of today.
+
+        "There is none" is only what the catalogue knows as such. A redirect, an error page, an address that is no more and a
+        guest network's login are failures: taken for an answer they would be recorded as evidence.
+        """
+        if any(not reply.absent_rows for reply in self._none_replies(response, payload)):
+            return no_answer(self.name, endpoint.path)
         if response.status in (401, 403):
             variable = self.info.key.variable if self.info.key else ""
             return SourceRejected(
@@ -158,16 +187,43 @@ class HttpSource:
                 + (f": check {variable}" if variable else "")
             )
         if not 200 <= response.status < 300:
-            return no_answer(self.name, endpoint.path)
+            address = f", and WORKBENCH_UPSTREAM_{self.info.upstream}" if self._overridden else ""
+            return SourceRejected(
+                f"{self.name} gave no answer (HTTP {response.status}): check the parameters of {endpoint.path}{address}"
+            )
         return None
+
+    def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
+        """Whether a reply has the outer form of the endpoint's answers: without it, it could be anybody's JSON."""
+        heads = CODECS[endpoint.codec].heads
+        if heads:
+            return ("[]" in heads and isinstance(payload, list)) or has_any(payload, heads)
+        if endpoint.rows is None:
+            return True
+        head = next(iter(steps_of(endpoint.rows)), None)
+        if head is None or head.kind in ("any", "columns"):
+            return isinstance(payload, dict)
+        if head.kind == "each":
+            return isinstance(payload, list)
+        return has_any(payload, head.names) or any(
+            reply.absent_rows for reply in self._none_replies(response, payload)
+        )
+
+    def _none_replies(self, response: HttpResponse, payload: Any) -> list[NoneReply]:
+        """The replies of the catalogue by which this vendor says that there is none, as far as they match."""
+        return [
+            reply
+            for reply in self.info.none
+            if response.status == reply.status and re.search(reply.words, _text_at(payload, reply.field))
+        ]
+
+    @property
+    def _overridden(self) -> bool:
+        return self.name in self._settings.upstreams
 
     def busy(self, response: HttpResponse) -> bool:
         """Whether a response of another status than 429 and 5xx asks to come back later."""
         return response.status in self.also_retry
-
-    def clean(self, text: str) -> str:
-        """A text without this source's key."""
-        return redact(text, (self._secret,))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -183,9 +239,17 @@ def _query_text(value: Any) -> str:
 
 
 def _parse(body: bytes) -> tuple[Any, bool]:
-    if not body.strip():
-        return None, True
     try:
-        return orjson.loads(body), False
-    except orjson.JSONDecodeError:
+        return read_json(body), False
+    except ValueError:
         return None, True
+
+
+def has_any(payload: Any, names: tuple[str, ...]) -> bool:
+    """Whether an answer is an object with one of some keys."""
+    return isinstance(payload, dict) and any(name in payload for name in names)
+
+
+def _text_at(payload: Any, field: str) -> str:
+    value = get(payload, field) if isinstance(payload, dict) else None
+    return value if isinstance(value, str) else str(value) if value else ""

@@ -19,12 +19,16 @@ from proxies.vendors.yahoo import codec as yahoo
 class Codec:
     """How an answer is turned into rows and back.
 
-    ``live_too`` says that the catalogue promises the packed shape for live calls too.
+    ``live_too`` says that the catalogue promises the packed shape for live calls too, ``single`` that the caller gets one thing.
+    ``heads`` are the keys of which the upstream's answer has one, ``[]`` if it is a list: what has none of them is somebody
+    else's JSON.
     """
 
     unpack: Callable[[Any, Mapping[str, Any]], Any]
     pack: Callable[[Any, Mapping[str, Any]], Any]
     live_too: bool = False
+    single: bool = False
+    heads: tuple[str, ...] = ()
 
 
 def _same(value: Any, params: Mapping[str, Any]) -> Any:
@@ -34,19 +38,32 @@ def _same(value: Any, params: Mapping[str, Any]) -> Any:
 CODECS: Mapping[str, Codec] = MappingProxyType(
     {
         "": Codec(_same, _same),
-        "chart": Codec(yahoo.unpack_chart, yahoo.pack_chart),
-        "actions": Codec(yahoo.unpack_actions, _same, live_too=True),
-        "fundamentals": Codec(yahoo.unpack_fundamentals, yahoo.pack_fundamentals),
-        "grades": Codec(yahoo.unpack_grades, _same, live_too=True),
-        "earnings": Codec(yahoo.unpack_earnings, _same, live_too=True),
-        "news": Codec(yahoo.unpack_news, _same, live_too=True),
-        "lookup": Codec(yahoo.unpack_lookup, _same, live_too=True),
-        "doc_list": Codec(dbnomics.unpack_docs, _same, live_too=True),
-        "dbnomics": Codec(dbnomics.unpack_dbnomics, dbnomics.pack_dbnomics),
-        "members": Codec(_same, members.pack_members, live_too=True),
-        "wiki_page": Codec(wikipedia.unpack_wiki, wikipedia.pack_page, live_too=True),
-        "wiki_sections": Codec(wikipedia.unpack_wiki, wikipedia.pack_sections, live_too=True),
-        "wiki_revisions": Codec(wikipedia.unpack_revisions, _same, live_too=True),
-        "wiki_search": Codec(wikipedia.unpack_search, _same, live_too=True),
+        "chart": Codec(yahoo.unpack_chart, yahoo.pack_chart, heads=("chart",)),
+        "actions": Codec(
+            yahoo.unpack_actions, yahoo.pack_actions, live_too=True, heads=("chart", "dividends", "splits")
+        ),
+        "fundamentals": Codec(yahoo.unpack_fundamentals, yahoo.pack_fundamentals, heads=("timeseries",)),
+        "grades": Codec(
+            yahoo.unpack_grades,
+            _same,
+            live_too=True,
+            heads=("quoteSummary", "upgradeDowngradeHistory", "history"),
+        ),
+        "earnings": Codec(yahoo.unpack_earnings, _same, live_too=True, heads=("finance", "rows", "[]")),
+        "news": Codec(yahoo.unpack_news, _same, live_too=True, heads=("data", "[]")),
+        "lookup": Codec(yahoo.unpack_lookup, _same, live_too=True, heads=("finance", "documents")),
+        "doc_list": Codec(
+            dbnomics.unpack_docs, _same, live_too=True, heads=("datasets", "results", "providers")
+        ),
+        "dbnomics": Codec(dbnomics.unpack_dbnomics, dbnomics.pack_dbnomics, heads=("series",)),
+        "members": Codec(_same, members.pack_members, live_too=True, heads=("[]",)),
+        "wiki_page": Codec(
+            wikipedia.unpack_wiki, wikipedia.pack_page, live_too=True, single=True, heads=("query",)
+        ),
+        "wiki_sections": Codec(
+            wikipedia.unpack_wiki, wikipedia.pack_sections, live_too=True, single=True, heads=("query",)
+        ),
+        "wiki_revisions": Codec(wikipedia.unpack_revisions, _same, live_too=True, heads=("query",)),
+        "wiki_search": Codec(wikipedia.unpack_search, _same, live_too=True, heads=("query",)),
     }
 )

@@ -5,7 +5,7 @@ change. Every row says when it became known, and the as-of policy goes by that a
 
 - daily index bars (SP500, NASDAQ, VIX): at that session's close, 16:00 New York (VIX 16:15);
 - WTI spot: with the weekly release, taken as the end of the first Thursday at least three days later;
-- AAA, BAA: five days after the end of their month; CORE_CPI: seventeen days after (one final vintage, revised).
+- AAA, BAA: five days after the end of their month; CORE_CPI: 45 days after (one final vintage, revised).
 """
 
 import csv
@@ -65,8 +65,8 @@ SERIES: Mapping[str, EmbeddedSeries] = {
         ),
         EmbeddedSeries(
             id="CORE_CPI", title="US consumer prices without food and energy, seasonally adjusted",
-            unit="index, 1982-84 = 100", frequency="monthly", folder="core_cpi", column="CPILFESL", rule="month 17",
-            known="known 17 days after the month; one final vintage: seasonal factors are of a later day",
+            unit="index, 1982-84 = 100", frequency="monthly", folder="core_cpi", column="CPILFESL", rule="month 45",
+            known="known 45 days after the month; one final vintage: seasonal factors are of a later day",
         ),
         EmbeddedSeries(
             id="AAA", title="Moody's Aaa corporate bond yield, monthly average", unit="% a year",
@@ -215,8 +215,8 @@ def known(day: date, rule: str) -> str:
 
     Examples
     --------
-    >>> known(date(2018, 6, 29), "close 16:00"), known(date(2018, 5, 1), "month 17")
-    ('2018-06-29T16:00', '2018-06-17')
+    >>> known(date(2018, 6, 29), "close 16:00"), known(date(2018, 5, 1), "month 45")
+    ('2018-06-29T16:00', '2018-07-15')
     >>> known(date(2018, 6, 25), "weekly"), known(date(2018, 6, 26), "weekly")
     ('2018-06-28', '2018-07-05')
     """

@@ -1,32 +1,129 @@
 """FRED and ALFRED: every value has a vintage, and the upstream itself answers as of a day."""
 
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Any
 
+import orjson
+
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import CutoffRefused, ProxyError, SourceRejected, no_answer
+from proxies.errors import CutoffRefused, NoSuch, ProxyError, SourceRejected
+from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
 
+_DAY = timedelta(days=1)
+_MOST_ROWS = 100_000
+# each part holds half the days of a window before: thousands of daily vintages need a few
+_MOST_PARTS = 64
+
+
+class TooManyVintages(SourceRejected):
+    """A real-time window holds more than the 2,000 vintages that FRED answers at once."""
+
 
 class FredSource(HttpSource):
-    """FRED over HTTP; 423 means "busy" here."""
+    """FRED over HTTP; 423 means "busy" here. Windows of more than 2,000 vintages are asked for in parts and joined."""
 
     also_retry = frozenset({423})
 
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+        """The raw answer."""
+        try:
+            return await super().fetch(endpoint, params)
+        except TooManyVintages:
+            payload = await self._in_parts(endpoint, params)
+        return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
+
+    async def _in_parts(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+        """The observations of a window, asked for in as many halves of halves as it takes."""
+        today = self._settings.now().date()
+        start, end = (date.fromisoformat(str(params[name])) for name in ("realtime_start", "realtime_end"))
+        windows, starts = [(start, end)], []
+        plain = {
+            name: value for name, value in params.items() if name not in ("limit", "offset", "sort_order")
+        }
+        rows: list[dict[str, Any]] = []
+        payload: dict[str, Any] = {}
+        for _ in range(2 * _MOST_PARTS):
+            if not windows:
+                break
+            first, last = windows.pop(0)
+            part = {
+                "realtime_start": first.isoformat(),
+                "realtime_end": last.isoformat(),
+                "limit": _MOST_ROWS,
+            }
+            try:
+                answer, _ = await self.exchange(endpoint, self.http_request(endpoint, {**plain, **part}))
+                full = answer.get("count", 0) > _MOST_ROWS
+            except TooManyVintages:
+                full = True
+            except CutoffRefused:
+                # the part lies before the first vintage, which others may hold
+                continue
+            if full:
+                middle = first + (min(last, max(today, first + _DAY)) - first) // 2
+                if middle >= last:
+                    raise SourceRejected("fred holds more vintages of a day than it answers")
+                windows[:0] = [(first, middle), (middle + _DAY, last)]
+                continue
+            payload = answer
+            starts.append(first.isoformat())
+            rows += answer.get("observations") or []
+        if windows:
+            raise SourceRejected("fred holds more vintages in this window than can be asked for: shorten it")
+        if not payload:
+            raise self._no_vintage()
+        joined = _joined(rows, frozenset(starts))
+        joined.sort(
+            key=lambda row: (row["date"], row["realtime_start"]), reverse=params.get("sort_order") == "desc"
+        )
+        offset, limit = int(params.get("offset") or 0), int(params.get("limit") or _MOST_ROWS)
+        window = {name: str(params[name]) for name in ("realtime_start", "realtime_end")}
+        whole = {
+            "count": len(joined),
+            "offset": offset,
+            "limit": limit,
+            "sort_order": params.get("sort_order") or "asc",
+        }
+        return {**payload, **window, **whole, "observations": joined[offset : offset + limit]}
+
+    def _no_vintage(self) -> CutoffRefused:
+        # "does not exist", "not yet" and "never archived" are one answer: which it is would tell
+        return CutoffRefused(
+            "fred has nothing under this request as it stood on the asked day (no vintage): "
+            "ask for another series or an earlier question"
+        )
+
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a response: 400 means a bad key, a bad value, or a series without an archive for that day."""
-        if (
-            response.status == 400
-            and isinstance(payload, dict)
-            and "api_key" in str(payload.get("error_message", ""))
-        ):
+        """The error of a response: a 400 with FRED's own words means a bad key, a bad value, or no such series on that day."""
+        words = str(payload.get("error_message", "")) if isinstance(payload, dict) else ""
+        if response.status == 400 and "api_key" in words:
             return SourceRejected("fred does not accept the key: check FRED_API_KEY")
-        if response.status in (400, 404):
-            if endpoint.as_of.policy == "vintage":
-                # "does not exist", "not yet" and "never archived" are one answer: which it is would tell
-                return CutoffRefused(
-                    "fred has nothing under this request as it stood on the asked day (no vintage): "
-                    "ask for another series or an earlier question"
-                )
-            return no_answer(self.name, endpoint.path)
-        return super().complaint(endpoint, response, payload)
+        if response.status == 400 and "vintage dates" in words and endpoint.path.endswith("/observations"):
+            return TooManyVintages("fred holds more than 2,000 vintages in this window")
+        problem = super().complaint(endpoint, response, payload)
+        own_words = isinstance(problem, NoSuch) or (response.status == 400 and words)
+        if own_words and endpoint.as_of.policy == "vintage":
+            return self._no_vintage()
+        return problem
+
+
+def _joined(rows: list[dict[str, Any]], starts: frozenset[str]) -> list[dict[str, Any]]:
+    """Rows of several windows: a value that stood over the cut between two of them is one row again."""
+    by_period: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: str(row["realtime_start"])):
+        states = by_period[row["date"]]
+        last = states[-1] if states else None
+        # only where a part begins: two states that meet elsewhere are two of the vendor's own
+        if last and row["realtime_start"] in starts and last["value"] == row["value"] and _meet(last, row):
+            states[-1] = {**last, "realtime_end": row["realtime_end"]}
+        else:
+            states.append(dict(row))
+    return [row for states in by_period.values() for row in states]
+
+
+def _meet(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
+    return date.fromisoformat(earlier["realtime_end"]) + _DAY == date.fromisoformat(later["realtime_start"])

@@ -1,28 +1,65 @@
-"""Kalshi: JSON over HTTP; settled markets move to an archive."""
+"""Kalshi: JSON over HTTP; settled markets move to an archive, which has paths of its own."""
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
+
+import orjson
 
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import NoSuch
+from proxies.errors import NoSuch, ParameterInvalid, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
+from proxies.fetch.paging import WHOLE
+from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
 
 _ARCHIVE = {
     "kalshi/candlesticks": "historical/markets/{ticker}/candlesticks",
     "kalshi/market": "historical/markets/{ticker}",
     "kalshi/trades": "historical/trades",
+    "kalshi/markets": "historical/markets",
 }
+_MARKETS = "historical/markets"
+#: Candles of several markets: the live tier leaves archived ones out, and a market that is missing would tell that it has settled.
+_CANDLES = ("kalshi/event-candlesticks", "kalshi/batch-candlesticks")
+_LISTS = {"kalshi/markets": "markets", "kalshi/events": "events", "kalshi/trades": "trades"}
+_FILTERS = ("series_ticker", "event_ticker", "tickers")
+_MOST_PAGES = 50
+_PAGE = {"markets": 1000, "events": 200, "trades": 1000}
 
 
 class KalshiSource(HttpSource):
-    """Kalshi over HTTP. It asks the live tier and then the archive by itself: a caller who saw which of them answers would
-    know whether a market has settled.
+    """Kalshi over HTTP. It asks the live tier and the archive by itself: a caller who saw which of them answers would know
+    whether a market has settled.
     """
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer of the live tier, else of the archive."""
-        archive = _ARCHIVE.get(endpoint.path)
+        """The raw answer of the live tier and the archive: of both where it is a list, else of the one that has it."""
+        wanted = params.get(WHOLE)
+        plain = {name: value for name, value in params.items() if name != WHOLE}
+        if wanted and endpoint.path == "kalshi/event":
+            return self._raw(await self._event(endpoint, plain))
+        if wanted:
+            return self._raw(await self._list(endpoint, plain, wanted))
+        if endpoint.path in _CANDLES:
+            return self._raw(await self._candles(endpoint, plain))
+        return await self._single(endpoint, plain)
+
+    def _raw(self, payload: Any) -> RawAnswer:
+        return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
+
+    def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
+        """As for every source; markets of the archive and their candles come in the archive's own forms."""
+        name = "candlesticks" if endpoint.path == "kalshi/batch-candlesticks" else "markets"
+        of_archive = (
+            endpoint.path in ("kalshi/events", "kalshi/event", *_CANDLES)
+            and isinstance(payload, dict)
+            and isinstance(payload.get(name), list)
+        )
+        return of_archive or super().is_answer(endpoint, response, payload)
+
+    async def _single(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+        archive = _ARCHIVE.get(endpoint.path) if endpoint.path != "kalshi/markets" else None
         try:
             payload, body = await self.exchange(endpoint, self.http_request(endpoint, params))
             # the live tier answers for a market that was archived with an empty list, or (below) with "not found"
@@ -46,3 +83,136 @@ class KalshiSource(HttpSource):
                 raise
             old = body
         return RawAnswer(body=old, fetched_at=self._settings.now())
+
+    async def _list(self, endpoint: Endpoint, params: Mapping[str, Any], wanted: Any) -> Any:
+        """A list of both tiers: every page, or of trades as many as are wanted. Which tier a row came from does not show."""
+        key = _LISTS[endpoint.path]
+        if key != "trades" and not any(params.get(name) for name in _FILTERS):
+            raise ParameterInvalid(
+                f"{endpoint.path} holds too many rows to look through while a cutoff is set: name a series_ticker"
+                + (", an event_ticker or tickers" if key == "markets" else "")
+            )
+        # whole pages more than wanted: trades of the cutoff's own second fall to the filter
+        enough = int(wanted) + _PAGE[key] if key == "trades" else None
+        if key == "events":
+            events = await self._pages(endpoint, params, endpoint.url, key)
+            old = await self._pages(endpoint, _series(params), _MARKETS, "markets")
+            return {"events": _with_markets(events, old, str(params["series_ticker"]))}
+        rows = await self._pages(endpoint, params, endpoint.url, key, enough)
+        if enough is None or len(rows) < enough:
+            left = None if enough is None else enough - len(rows)
+            rows += await self._pages(endpoint, params, _ARCHIVE[endpoint.path], key, left)
+        name = "trade_id" if key == "trades" else "ticker"
+        # a market is in one of the tiers, and for a moment in both
+        return {key: list({str(row.get(name)): row for row in reversed(rows)}.values())}
+
+    async def _event(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+        """An event with its markets of both tiers."""
+        ticker = str(params["event_ticker"])
+        event: dict[str, Any] = {}
+        try:
+            payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+            inner = payload.get("event") if isinstance(payload, dict) else None
+            event = dict(inner) if isinstance(inner, dict) else {}
+            event.setdefault("markets", payload.get("markets") or [] if isinstance(payload, dict) else [])
+        except NoSuch:
+            event = {}
+        old = await self._pages(endpoint, {"event_ticker": ticker}, _MARKETS, "markets")
+        if not event and not old:
+            raise no_answer(self.name, endpoint.path)
+        return {"event": _with_markets([event or {"event_ticker": ticker}], old, "")[0]}
+
+    async def _candles(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+        """The candles of several markets of both tiers, in the order of the tickers."""
+        of_event = endpoint.path == "kalshi/event-candlesticks"
+        try:
+            payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+            candles = _by_market(payload)
+        except NoSuch:
+            candles = {}
+        chosen = {"event_ticker": params["ticker"]} if of_event else {"tickers": params["market_tickers"]}
+        old = await self._pages(endpoint, chosen, _MARKETS, "markets")
+        # an archive that does not know the choice would answer with all that it holds
+        wanted = None if of_event else set(str(params["market_tickers"]).upper().split(","))
+        window = {name: params[name] for name in ("start_ts", "end_ts", "period_interval") if name in params}
+        for ticker in (str(market.get("ticker")) for market in old):
+            if not candles.get(ticker) and (wanted is None or ticker.upper() in wanted):
+                url = f"{_MARKETS}/{quote(ticker, safe='')}/candlesticks"
+                try:
+                    part, _ = await self.exchange(endpoint, self.build(endpoint, window, url=url))
+                except NoSuch:
+                    continue
+                candles[ticker] = part.get("candlesticks") if isinstance(part, dict) else []
+        if not candles:
+            raise no_answer(self.name, endpoint.path)
+        names = sorted(candles)
+        if of_event:
+            return {"market_tickers": names, "market_candlesticks": [candles[name] or [] for name in names]}
+        return {"markets": [{"market_ticker": name, "candlesticks": candles[name] or []} for name in names]}
+
+    async def _pages(
+        self, endpoint: Endpoint, params: Mapping[str, Any], url: str, key: str, enough: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The rows of all pages of one tier, or the first so many; none where the tier knows nothing of them."""
+        rows: list[dict[str, Any]] = []
+        cursor = ""
+        for _ in range(_MOST_PAGES):
+            sent = {**params, "limit": _PAGE[key]} | ({"cursor": cursor} if cursor else {})
+            try:
+                payload, _ = await self.exchange(endpoint, self.build(endpoint, sent, url=url))
+            except NoSuch:
+                return rows
+            if not isinstance(payload, dict):
+                raise SourceRejected("kalshi answered with something that is no list of its rows")
+            page = [row for row in payload.get(key) or () if isinstance(row, dict)]
+            if any(not _is_chosen(row, params) for row in page):
+                raise SourceRejected("kalshi does not take this choice of markets: ask for their tickers")
+            rows += page
+            cursor = payload.get("cursor") or ""
+            if not cursor or not page or (enough is not None and len(rows) >= enough):
+                return rows
+        raise ParameterInvalid(
+            f"{endpoint.path} has more than {_MOST_PAGES} pages here: name an event_ticker or tickers"
+        )
+
+
+def _by_market(payload: Any) -> dict[str, Any]:
+    """The live tier's candles by ticker, in either of its two forms."""
+    if isinstance(payload.get("market_tickers"), list):
+        pairs = zip(payload["market_tickers"], payload.get("market_candlesticks") or (), strict=False)
+        return {str(name): candles for name, candles in pairs}
+    rows = [row for row in payload.get("markets") or () if isinstance(row, dict)]
+    return {str(row.get("market_ticker")): row.get("candlesticks") for row in rows}
+
+
+def _series(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"series_ticker": params["series_ticker"]}
+
+
+def _is_chosen(row: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
+    """Whether a market is one that was asked for; a tier that does not know the filter would answer with all of them."""
+    event, ticker = row.get("event_ticker"), row.get("ticker")
+    if params.get("event_ticker") and isinstance(event, str):
+        return event == str(params["event_ticker"])
+    if params.get("series_ticker") and isinstance(event, str) and isinstance(ticker, str):
+        series = str(params["series_ticker"])
+        return event == series or event.startswith(f"{series}-")
+    return True
+
+
+def _with_markets(
+    events: list[dict[str, Any]], old: list[dict[str, Any]], series: str
+) -> list[dict[str, Any]]:
+    """Events with their markets of both tiers, in the order of the tickers; an event that is only in the archive has no title."""
+    by_event: dict[str, dict[str, Any]] = {str(event.get("event_ticker")): dict(event) for event in events}
+    for market in old:
+        name = str(market.get("event_ticker"))
+        event = by_event.setdefault(
+            name, {"event_ticker": name, **({"series_ticker": series} if series else {})}
+        )
+        event["markets"] = [*(event.get("markets") or []), market]
+    for event in by_event.values():
+        listed = [row for row in event.get("markets") or () if isinstance(row, dict)]
+        markets = {str(row.get("ticker")): row for row in reversed(listed)}
+        event["markets"] = sorted(markets.values(), key=lambda row: str(row.get("ticker")))
+    return list(by_event.values())

@@ -14,21 +14,30 @@ from proxies.vendors.codecs import CODECS
 from proxies.vendors.embedded import EmbeddedSource
 from proxies.vendors.fmp.source import FmpSource
 from proxies.vendors.fred import FredSource
+from proxies.vendors.gdelt import GdeltSource
 from proxies.vendors.google_trends.source import SearchApiSource
 from proxies.vendors.kalshi import KalshiSource
 from proxies.vendors.polymarket import PolymarketSource
+from proxies.vendors.sec import SecSource
+from proxies.vendors.wayback import WaybackSource
+from proxies.vendors.web_search import SerperSource, TavilySource
 from proxies.vendors.wikipedia.source import WikipediaSource
 from proxies.vendors.yahoo.source import YahooSource
 
-# dbnomics, exa and msd complain by status alone
+# dbnomics, exa, msd and searxng complain by status alone
 _SHIPPED: Mapping[str, type[HttpSource]] = {
     "fmp": FmpSource,
     "fred": FredSource,
+    "gdelt": GdeltSource,
     "gt": SearchApiSource,
     "brave": BraveSource,
     "wikipedia": WikipediaSource,
     "kalshi": KalshiSource,
     "polymarket": PolymarketSource,
+    "sec": SecSource,
+    "serper": SerperSource,
+    "tavily": TavilySource,
+    "wayback": WaybackSource,
     "yfinance": YahooSource,
 }
 

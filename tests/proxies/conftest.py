@@ -11,6 +11,7 @@ from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings, Retry
 from tests.fakes.upstream_fred import KEY, FredUpstream
+from tests.proxies.worlds import close_loop
 
 FAST = Retry(tries=3, base=0.01, cap=0.2)
 Ask = Callable[..., Any]
@@ -60,3 +61,10 @@ def fred() -> Iterator[FredUpstream]:
 @pytest.fixture
 def fred_broker(fred: FredUpstream, broker_of: Callable[..., Broker]) -> Broker:
     return broker_of(keys={"fred": KEY}, upstreams={"fred": fred.url})
+
+
+@pytest.fixture(scope="module")
+def one_loop() -> Iterator[None]:
+    """Ends the loop that all worlds of a module share."""
+    yield
+    close_loop()

@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import POLICIES, ApiRequest
-from proxies.catalogue import Endpoint, api_doc, api_map, api_search, directory, load_catalogue
+from proxies.catalogue import (
+    Availability,
+    Endpoint,
+    api_doc,
+    api_map,
+    api_matches,
+    api_search,
+    everything,
+    load_catalogue,
+)
 from proxies.catalogue.compiled import parse_yaml
 from proxies.catalogue.docs import MOST_MATCHES, MOST_PATHS
+from proxies.catalogue.not_offered import NOT_OFFERED, advice
 from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
 from proxies.request import check
 
@@ -56,7 +66,9 @@ def test_any_text_resolves_or_is_unknown(text: str) -> None:
     try:
         CATALOGUE.resolve(text)
     except UnknownPath as error:
-        assert "nearest" in str(error) or "names" in str(error)
+        assert any(
+            word in str(error) for word in ("nearest", "names", "the sources are", "no dated form", ": use ")
+        )
 
 
 @pytest.mark.parametrize(
@@ -71,12 +83,13 @@ def test_any_text_resolves_or_is_unknown(text: str) -> None:
     ],
 )
 def test_words_find_endpoints(words: str, path: str) -> None:
-    assert path in [endpoint.path for endpoint in CATALOGUE.search(words)[:12]]
+    assert path in [match.endpoint.path for match in api_matches(CATALOGUE, words)[:12]]
 
 
-def test_no_words_find_everything_and_nonsense_nothing() -> None:
-    assert len(CATALOGUE.search("")) == len(CATALOGUE) == 235
-    assert CATALOGUE.search("xyzzyq") == []
+def test_no_words_list_everything_and_nonsense_leads_to_sources_that_can_be_searched() -> None:
+    assert len(api_matches(CATALOGUE)) == len(CATALOGUE) == 251
+    matches = api_matches(CATALOGUE, "xyzzyq")
+    assert matches and all(match.searches and "xyzzyq" in match.params.values() for match in matches)
 
 
 @pytest.mark.parametrize("endpoint", list(CATALOGUE), ids=lambda e: e.path)
@@ -92,15 +105,16 @@ def test_every_example_is_a_request_that_fits_and_stands_in_the_page(endpoint: E
     assert len(endpoint.about) < 140 and endpoint.about.endswith((".", ")"))
 
 
-def test_the_directory_lists_sources_policies_and_needed_keys() -> None:
-    rows = directory(CATALOGUE)
-    assert len(rows) == len(CATALOGUE)
-    (row,) = [
-        row
-        for row in directory(CATALOGUE, "fred observations")
-        if row["path"] == "fred/series/series/observations"
-    ]
-    assert (row["source"], row["policy"], row["key"]) == ("fred", "vintage", "FRED_API_KEY")
+def test_what_cannot_be_used_stands_behind_what_can_and_says_why() -> None:
+    setting = Availability(keyed=frozenset({"fmp"}))
+    matches = api_matches(CATALOGUE, "unemployment rate observations", setting)
+    obstacles = [match.obstacle for match in matches]
+    assert "needs FRED_API_KEY" in obstacles and "" in obstacles
+    assert sorted(obstacles, key=bool) == obstacles
+    listed = {match.endpoint.path: match.obstacle for match in api_matches(CATALOGUE, "", setting)}
+    assert listed["fred/series/series/observations"] == "needs FRED_API_KEY"
+    assert listed["fmp/economics/treasury-rates"] == "" == listed["wikipedia/page"]
+    assert listed["fmp/economics/economic-indicators"] == "refused while a cutoff is set"
 
 
 def test_pages_come_for_one_to_twenty_five_paths() -> None:
@@ -123,7 +137,7 @@ def test_pages_come_for_one_to_twenty_five_paths() -> None:
 )
 def test_a_search_lists_paths_with_their_parameters(words: str, path: str) -> None:
     text = api_search(CATALOGUE, words)
-    (line,) = [line for line in text.splitlines() if f"`{path}`" in line]
+    (line,) = [line for line in text.splitlines() if line.startswith(f"- `{path}`")]
     endpoint = CATALOGUE.resolve(path)
     assert endpoint.about in line and all(name in line for name in endpoint.params)
 
@@ -132,15 +146,41 @@ def test_a_search_is_short_whatever_is_asked() -> None:
     for words in ("a", "price", "the", "company market data series", "e" * 200):
         text = api_search(CATALOGUE, words)
         assert text.count("\n- `") < MOST_MATCHES and len(text) < 4500
-    assert "more match" in api_search(CATALOGUE, "price") and "Refused while" in api_search(
-        CATALOGUE, "orderbook"
-    )
-    assert "No endpoint matches" in api_search(CATALOGUE, "xyzzyq") and "fred/" in api_search(
-        CATALOGUE, "xyzzyq"
-    )
     for words in ("", " ", "?!"):
         with pytest.raises(ParameterInvalid):
             api_search(CATALOGUE, words)
+
+
+def test_a_search_gives_the_call_of_a_series_and_names_the_key_of_one_that_is_out_of_reach() -> None:
+    line = '- `fred/series/series/observations` {"series_id": "UNRATE"}'
+    assert line in api_search(CATALOGUE, "unemployment")
+    without = api_search(CATALOGUE, "unemployment", Availability())
+    assert line not in without and "UNRATE" in without and "needs FRED_API_KEY" in without
+
+
+def test_the_map_shows_what_works_and_names_the_rest_in_one_line() -> None:
+    text = api_map(CATALOGUE, Availability(keyed=frozenset({"fred"})))
+    *lines, last = text.splitlines()
+    assert [name for name in ("fred", "embedded", "wikipedia") if any(f"`{name}/`" in line for line in lines)]
+    assert not any(f"`{name}/`" in text for name in ("fmp", "brave"))
+    assert "fmp/ (needs FMP_API_KEY)" in last and "FRED_API_KEY" not in text
+    assert "SP500, NASDAQ, VIX" in text
+
+
+def test_endpoints_of_the_present_are_counted_only_where_no_cutoff_is_set() -> None:
+    dated, live = (everything(CATALOGUE, live=live) for live in (False, True))
+    refused = sum(endpoint.as_of.policy == "snapshot_refused" for endpoint in CATALOGUE)
+    assert refused and f"{len(CATALOGUE) - refused} endpoints" in api_map(CATALOGUE, dated)
+    assert f"{len(CATALOGUE)} endpoints" in api_map(CATALOGUE, live)
+
+
+def test_without_a_network_the_embedded_source_is_left_and_strict_drops_what_cannot_be_dated() -> None:
+    keys = [source.name for source in CATALOGUE.sources()]
+    alone = Availability.of(keys, Cutoff.parse("2018-06-30"), network=False)
+    assert alone.usable_sources(CATALOGUE) == ("embedded",)
+    strict = Availability.of(keys, Cutoff.parse("2018-06-30"), most="medium")
+    assert strict.obstacle(CATALOGUE.resolve("dbnomics/series")) == "refused: more residual risk than medium"
+    assert not strict.obstacle(CATALOGUE.resolve("dbnomics/release"))
 
 
 def test_the_map_is_short_and_names_every_source() -> None:
@@ -202,3 +242,33 @@ def test_clamping_twice_changes_nothing_and_no_date_passes_the_cutoff(
                 cutoff.last_moment_day.isoformat(),
                 cutoff.instant.date().isoformat() if window.unit == "instant" else "",
             )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "instead"),
+    [
+        ("fmp/quote", "historical-price-eod/light"), ("fmp/analyst-estimates", "yfinance/upgrades-downgrades"), ("fmp/delisted-companies", "no dated form"),
+        ("fmp/earnings-calendar", "yfinance/earnings-dates"), ("sec/filings", "sec/submissions"), ("gdelt/doc", "gdelt/documents"),
+        ("/FMP/Quote/", "historical-price-eod/light"), ("fmp/key_metrics", "fmp/statements/ratios/key-metrics"),
+    ],
+)  # fmt: skip
+def test_a_known_path_that_is_not_offered_says_what_to_ask_for(wrong: str, instead: str) -> None:
+    with pytest.raises(UnknownPath, match=instead):
+        CATALOGUE.resolve(wrong)
+
+
+def test_what_is_named_instead_exists_and_what_exists_is_not_called_missing() -> None:
+    for path, (_, instead) in NOT_OFFERED.items():
+        assert not instead or instead in CATALOGUE
+        assert path not in CATALOGUE and advice(path)
+
+
+def test_a_path_that_is_like_none_gets_no_neighbours() -> None:
+    with pytest.raises(UnknownPath, match="the sources are"):
+        CATALOGUE.resolve("zzzz/qqqq")
+
+
+def test_a_refused_macro_series_names_the_series_to_ask_for() -> None:
+    endpoint = CATALOGUE.resolve("fmp/economics/economic-indicators")
+    named = endpoint.as_of.instead_names
+    assert named["CPI"] == "CPIAUCSL" and set(named) <= set(endpoint.params["name"].choices)

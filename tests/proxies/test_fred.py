@@ -171,3 +171,58 @@ async def test_the_key_is_in_the_query_and_nowhere_else(
     for text in (str(answer), str(caught.value), caplog.text, repr(ask.ledger.rows), repr(broker.settings)):
         assert KEY not in text
     assert KEY.encode() not in stored and stored
+
+
+@pytest.mark.parametrize("order", [None, "desc"])
+async def test_a_window_of_more_than_two_thousand_vintages_comes_in_parts_and_whole(
+    broker_of: Callable[..., Broker], order: str | None
+) -> None:
+    """A daily series: each day's value comes out the day after, each fifth is revised a year later."""
+    first = date(2010, 1, 1)
+    days = [first + timedelta(days=n) for n in range(5000)]
+    rows = [
+        ("DAILY", day.isoformat(), (day + timedelta(days=1)).isoformat(), str(n))
+        for n, day in enumerate(days)
+    ]
+    rows += [
+        ("DAILY", day.isoformat(), (day + timedelta(days=366)).isoformat(), f"{n}.5")
+        for n, day in enumerate(days)
+        if n % 5 == 0
+    ]
+    asked = {
+        "series_id": "DAILY",
+        "realtime_start": "2009-01-01",
+        "realtime_end": "2023-01-01",
+        **({"sort_order": order} if order else {}),
+    }
+    with FredUpstream(rows) as upstream:
+        ask = asker(broker_of(keys={"fred": KEY}, upstreams={"fred": upstream.url}), "2023-06-01")
+        answer = await ask(OBS, **asked)
+        page = await ask(OBS, **asked, limit=10, offset=100)
+        parts = len(upstream.seen)
+    expected = [
+        {
+            "realtime_start": value.start,
+            "realtime_end": min(value.end, "2023-01-01"),
+            "date": value.period,
+            "value": value.value,
+        }
+        for value in upstream.values["DAILY"]
+        if value.start <= "2023-01-01"
+    ]
+    expected.sort(key=lambda row: (row["date"], row["realtime_start"]), reverse=order == "desc")
+    assert answer.data["observations"] == expected and answer.data["count"] == len(expected) and parts > 4
+    assert page.data["observations"] == expected[100:110]
+
+
+async def test_a_window_in_parts_holds_no_vintage_of_later(broker_of: Callable[..., Broker]) -> None:
+    days = [date(2010, 1, 1) + timedelta(days=n) for n in range(3000)]
+    rows = [
+        ("DAILY", day.isoformat(), (day + timedelta(days=1)).isoformat(), str(n))
+        for n, day in enumerate(days)
+    ]
+    with FredUpstream(rows) as upstream:
+        ask = asker(broker_of(keys={"fred": KEY}, upstreams={"fred": upstream.url}), "2017-06-01")
+        answer = await ask(OBS, series_id="DAILY", realtime_start="2010-01-01", realtime_end="2026-01-01")
+    assert max(row["realtime_start"] for row in answer.data["observations"]) == "2017-05-31"
+    assert len(answer.data["observations"]) == len([row for row in rows if row[2] <= "2017-05-31"])

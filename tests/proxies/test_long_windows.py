@@ -109,17 +109,21 @@ def minute_bars(first: str, days: int) -> list[dict[str, Any]]:
 
 async def test_minutes_cut_in_the_middle_of_a_day_lose_and_double_no_bar() -> None:
     bars = minute_bars("2024-05-20", 20)
-    vendor = Fmp({"X": Share({})}, most=1000, bars=lambda tail: bars)
+    vendor = Fmp({"EURUSD": Share({})}, most=1000, bars=lambda tail: bars)
     desk = Desk(vendor)
-    answer = await desk(ONE_MINUTE, cutoff=CUTOFF, symbol="X", **{"from": "2024-05-01", "to": "2024-06-30"})
+    answer = await desk(
+        ONE_MINUTE, cutoff=CUTOFF, symbol="EURUSD", **{"from": "2024-05-01", "to": "2024-06-30"}
+    )
     told = [row["date"] for row in answer.data]
     assert told == [row["date"] for row in bars if row["date"] < "2024-06-01"][::-1]
 
 
 async def test_a_very_long_window_ends_and_says_so() -> None:
     bars = minute_bars("2023-01-01", 300)
-    desk = Desk(Fmp({"X": Share({})}, most=1000, bars=lambda tail: bars))
-    answer = await desk(ONE_MINUTE, cutoff=CUTOFF, symbol="X", **{"from": "2023-01-01", "to": "2024-05-31"})
+    desk = Desk(Fmp({"EURUSD": Share({})}, most=1000, bars=lambda tail: bars))
+    answer = await desk(
+        ONE_MINUTE, cutoff=CUTOFF, symbol="EURUSD", **{"from": "2023-01-01", "to": "2024-05-31"}
+    )
     assert len(desk.seen) == MOST_STRETCHES
     assert any("not whole" in note for note in answer.meta["notes"])
 

@@ -60,9 +60,9 @@ def statuses(source: str, market: Market, cutoff: str = "2024-06-01", **changed:
         "markets": [row],
     }
     asks: dict[str, tuple[dict[str, Any], Any]] = {
-        "kalshi/markets": ({}, {"markets": [row], "cursor": ""}),
+        "kalshi/markets": ({"event_ticker": "E"}, {"markets": [row], "cursor": ""}),
         "kalshi/market": ({"ticker": "T"}, {"market": row}),
-        "kalshi/events": ({}, {"events": [event], "cursor": ""}),
+        "kalshi/events": ({"series_ticker": "S"}, {"events": [event], "cursor": ""}),
         "kalshi/event": ({"event_ticker": "E"}, {"event": event, "markets": [row]}),
         "polymarket/markets": ({}, [row]),
         "polymarket/market": ({"id": "1"}, row),

@@ -31,7 +31,7 @@ INDEX = Index(
 
 async def members(cutoff: str) -> dict[str, str | None]:
     answer = await Desk(Fmp(index=INDEX))(PATH, cutoff=cutoff)
-    assert all(row.keys() == {"symbol", "name", "dateAdded"} for row in answer.data)
+    assert all(row.keys() == {"symbol", "dateAdded"} for row in answer.data)
     return {row["symbol"]: row["dateAdded"] for row in answer.data}
 
 

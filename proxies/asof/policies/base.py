@@ -14,6 +14,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import Cutoff, parse_day
+from proxies.asof.market_hours import day_end
 from proxies.asof.rows import get
 from proxies.asof.stamps import Stamp, known_from
 from proxies.catalogue.loader import Endpoint
@@ -37,13 +38,15 @@ class ApiRequest:
 class Lookup:
     """Another answer the judge needs: read inside the broker, never shown.
 
-    ``unless`` names earlier lookups: if all of them gave rows this one is not made.
+    ``unless`` names earlier lookups: if all of them gave rows this one is not made. ``needed``: the rows cannot be dated without
+    it, so that a source that fails it fails the call; else a failure counts as no help.
     """
 
     name: str
     path: str
     params: Mapping[str, Any]
     unless: tuple[str, ...] = ()
+    needed: bool = False
 
     def spared_by(self, answers: Mapping[str, tuple[str, bytes] | None]) -> bool:
         """Whether the raw answers so far, (source, body) by name, make this lookup needless."""
@@ -75,12 +78,13 @@ class Context:
 
 
 class AskAgain(Exception):
-    """The answer cannot be trimmed to the cutoff, but another request can be: the parameters to send instead."""
+    """The answer cannot be told from what is at hand: parameters to send instead, or lookups that its rows call for."""
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Mapping[str, Any], lookups: Sequence[Lookup] = ()) -> None:
         # handed to Exception as well: an exception is pickled by its args, and this one comes back from the worker
-        super().__init__(dict(params))
+        super().__init__(dict(params), tuple(lookups))
         self.params = dict(params)
+        self.lookups = tuple(lookups)
 
 
 class Judge:
@@ -105,6 +109,16 @@ class Policy:
 
     prepare: Callable[[ApiRequest, Cutoff], Plan]
     judge: Callable[[ApiRequest, Cutoff, Context], Judge]
+
+
+def asked_periods(request: ApiRequest) -> tuple[str, ...]:
+    """Which reports a request is about: annual ones, quarterly ones, or both where it does not say."""
+    period = str(request.params.get("period") or request.params.get("freq") or "")
+    if period.lower().startswith("annual") or period == "FY":
+        return ("annual",)
+    if period.lower().startswith("quarter") or period in ("Q1", "Q2", "Q3", "Q4"):
+        return ("quarter",)
+    return ("annual", "quarter")
 
 
 def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
@@ -133,10 +147,16 @@ def stamp_of(row: StampRow, grain: str) -> Stamp:
 
 
 def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
-    """The stamp of a request: a grain written ``param:NAME`` is the bar length the caller asked for."""
+    """The stamp of a request: a grain written ``param:NAME`` is the bar length the caller asked for.
+
+    A close written ``market:NAME`` is the one of the market of the symbol in the parameter NAME.
+    """
     grain = row.grain
     if grain.startswith("param:"):
         grain = str(request.params.get(grain[6:]) or "1day")
+    if row.close.startswith("market:"):
+        end = day_end(str(request.params.get(row.close[7:]) or ""))
+        return Stamp(form=row.form, zone=end.zone, grain=grain, close=end.close, close_zone=end.zone)
     return stamp_of(row, grain)
 
 
@@ -188,15 +208,18 @@ class StampJudge(Judge):
         Most answers are long lists of objects with one ISO date field. Any other row sends all the slow way.
         """
         row = self._row
-        if not row.field or "." in row.field or row.fallback or row.soft or set(map(type, rows)) != {dict}:
+        if not row.field or "." in row.field or row.fallback or row.soft:
             return super().reasons(rows)
         try:
             values = list(map(itemgetter(row.field), rows))
-        except KeyError:
+            distinct = set(values)
+        except (KeyError, TypeError):
+            # a row without the field, one that is no object, or an object in the place of a stamp
             return super().reasons(rows)
-        if set(map(type, values)) != {str}:
+        # a text equals nothing but texts, so that the few distinct values say it of all
+        if set(map(type, distinct)) != {str}:
             return super().reasons(rows)
-        self._judge_texts(set(values) - self._texts.keys())
+        self._judge_texts(distinct - self._texts.keys())
         return list(map(self._texts.__getitem__, values))
 
     def _judge_texts(self, texts: Set[str]) -> None:

@@ -18,6 +18,7 @@ from proxies.asof.policies.base import (
     Plan,
     Policy,
     Reason,
+    asked_periods,
     stamp_of,
 )
 from proxies.asof.policies.lags import anchor_day, known_after_lag, lag_of, why_undated
@@ -28,6 +29,8 @@ from proxies.catalogue.schema import StampRow
 
 _PUBLISHED = stamp_of(StampRow(zone="America/New_York"), "instant")
 _WIDE = 1000
+#: Said of every answer: whether the lag dated one of its rows may depend on what was filed later.
+LAG_NOTE = "a row whose report is not on record counts from the end of its period plus a lag"
 
 
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
@@ -43,26 +46,17 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
         symbols = symbols[0] if len(symbols) == 1 else None
     if not symbols:
         return plan
-    periods = _periods(request)
+    periods = asked_periods(request)
     lookups = tuple(
         Lookup(
             name=f"reports:{period}",
             path=join.endpoint,
             params={"symbol": symbols, "limit": _WIDE, "period": period},
+            needed=True,
         )
         for period in periods
     )
-    return Plan(params=plan.params, clamped=plan.clamped, lookups=lookups, notes=plan.notes)
-
-
-def _periods(request: ApiRequest) -> tuple[str, ...]:
-    """Which reports to look up: those of the asked periods."""
-    period = str(request.params.get("period") or request.params.get("freq") or "")
-    if period.lower().startswith("annual") or period == "FY":
-        return ("annual",)
-    if period.lower().startswith("quarter") or period in ("Q1", "Q2", "Q3", "Q4"):
-        return ("quarter",)
-    return ("annual", "quarter")
+    return Plan(params=plan.params, clamped=plan.clamped, lookups=lookups, notes=(*plan.notes, LAG_NOTE))
 
 
 def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:

@@ -1,14 +1,27 @@
 """publication_lag: a row is known a stated number of days after the end of its period."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from proxies.asof.clock import TICK, Cutoff, start_of_day
-from proxies.asof.policies.base import LATE, UNDATED, ApiRequest, Context, Judge, Policy, Reason, stamp_for
+from proxies.asof.clock import TICK, Cutoff, parse_day, start_of_day, zone_of
+from proxies.asof.policies.base import (
+    LATE,
+    UNDATED,
+    ApiRequest,
+    Context,
+    Judge,
+    Lookup,
+    Plan,
+    Policy,
+    Reason,
+    stamp_for,
+)
 from proxies.asof.policies.windows import clamp
 from proxies.asof.rows import get
 from proxies.asof.stamps import month_end, quarter_end, read
 
+_UTC = zone_of("UTC")
 UNENDED = "a period of unknown length"
 _MONTHS = {"monthly": 1, "bi-monthly": 2, "quarterly": 3, "bi-annual": 6, "annual": 12}
 
@@ -90,17 +103,57 @@ def period_kind(row: Any) -> str:
 
 def known_after_lag(day: date, days: int, request: ApiRequest) -> Any:
     """The instant from which a row may be used: the lagged day has begun, strictly before the cutoff."""
+    # ISO days sort as text
+    late = [d.days for d in request.endpoint.as_of.delays if d.first <= day.isoformat() <= d.last]
+    days = max(days, *late) if late else days
     stamp = request.endpoint.as_of.stamp
     assert stamp is not None, "the loader checks that a lag has a stamp"
     return start_of_day(day + timedelta(days=days), stamp_for(request, stamp).zone) + TICK
 
 
+def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
+    """The clamped request; where fiscal years end is looked up if the endpoint wants to know."""
+    plan = clamp(request, cutoff)
+    path = request.endpoint.as_of.year_ends
+    if not path or cutoff.live or plan.empty:
+        return plan
+    end = start_of_day(cutoff.last_visible_day, _UTC)
+    params = {**request.params, "type": "annualTotalAssets", "period1": 0, "period2": int(end.timestamp())}
+    return replace(plan, lookups=(Lookup(name="year_ends", path=path, params=params),))
+
+
+def _year_ends(payload: Any, cutoff: Cutoff) -> set[tuple[int, int]]:
+    """Month and day of the fiscal years' ends before the cutoff, from Yahoo's raw answer."""
+    results = (payload.get("timeseries") or {}).get("result") if isinstance(payload, dict) else None
+    out: set[tuple[int, int]] = set()
+    for result in results if isinstance(results, list) else ():
+        for row in (result.get("annualTotalAssets") if isinstance(result, dict) else None) or ():
+            day = parse_day(str(row.get("asOfDate"))) if isinstance(row, dict) else None
+            if day is not None and day <= cutoff.last_visible_day:
+                out.add((day.month, day.day))
+    return out
+
+
+def _ends_year(day: date, ends: set[tuple[int, int]]) -> bool:
+    """Whether a quarter's end is also a fiscal year's, give or take the days by which a calendar of weeks moves."""
+    # 365 days apart is next to each other: a year that ends on 2 January ends on 28 December in another year
+    gaps = [
+        abs((date(2001, month, min(dom, 28)) - day.replace(year=2001, day=min(day.day, 28))).days)
+        for month, dom in ends
+    ]
+    return any(min(gap, 365 - gap) <= 10 for gap in gaps)
+
+
 def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
     """A judge by period end plus lag."""
     lags = request.endpoint.as_of.lag_days
+    ends = _year_ends(context.lookups.get("year_ends"), cutoff) if request.endpoint.as_of.year_ends else None
 
     def reason(row: Any) -> Reason:
         day, kind = anchor_day(request, row)
+        # a fourth quarter comes with the annual report; where years end is not on record any quarter may be one
+        if ends is not None and day is not None and kind == "Q" and (not ends or _ends_year(day, ends)):
+            kind = "FY"
         days = lag_of(lags, kind)
         if day is None or days is None:
             return why_undated(request, row)
@@ -113,4 +166,4 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
     return Judge(reason)
 
 
-PUBLICATION_LAG = Policy(prepare=clamp, judge=judge)
+PUBLICATION_LAG = Policy(prepare=prepare, judge=judge)

@@ -1,18 +1,31 @@
-"""revision_at: the newest revision saved before the cutoff."""
+"""revision_at: the newest revision saved before the cutoff, under the title of then."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from proxies.asof.clock import Cutoff
+from proxies.asof.clock import Cutoff, parse_instant, zone_of
 from proxies.asof.policies.base import ApiRequest, Plan, Policy, by_stamp
+
+#: Not sent: the moment at which the source tells pages' titles. It differs from ``rvstart`` where older edits are wanted.
+TITLE_AT = "title_at"
 
 
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The request for the newest revision up to one second before the cutoff."""
+    """The request for the newest revision up to one second before the cutoff, or up to an earlier instant that was asked for."""
     if cutoff.live:
         return Plan(params=dict(request.params))
     # MediaWiki's stamps have whole seconds and rvstart includes its own
     newest = cutoff.instant - timedelta(seconds=1)
-    return Plan(params={**request.params, "rvstart": newest.strftime("%Y-%m-%dT%H:%M:%SZ")})
+    wanted = request.params.get("rvstart")
+    wanted_start = parse_instant(str(wanted), zone_of("UTC")) if wanted else None
+    clamped = (f"rvstart: {wanted} -> {_written(newest)}",) if wanted_start and wanted_start > newest else ()
+    start = wanted_start if wanted_start and wanted_start < newest else newest
+    return Plan(
+        params={**request.params, "rvstart": _written(start), TITLE_AT: _written(newest)}, clamped=clamped
+    )
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 REVISION_AT = Policy(prepare=prepare, judge=lambda request, cutoff, context: by_stamp(request, cutoff))

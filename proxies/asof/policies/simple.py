@@ -17,6 +17,7 @@ from proxies.asof.policies.base import (
     pass_on,
     pass_rows,
 )
+from proxies.asof.policies.first_days import by_first_day
 from proxies.asof.policies.windows import clamp
 from proxies.asof.rows import get
 from proxies.errors import CutoffRefused
@@ -35,14 +36,19 @@ def refuse_snapshot(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """
     if cutoff.live:
         return pass_on(request, cutoff)
-    instead = request.endpoint.as_of.instead
-    hint = f": use {instead}" if instead else ": there is no dated form of it"
+    as_of = request.endpoint.as_of
+    hint = f": use {as_of.instead}" if as_of.instead else ": there is no dated form of it"
+    for value in request.params.values():
+        if isinstance(value, str) and value in as_of.instead_names:
+            hint += f" with series_id={as_of.instead_names[value]}"
     raise CutoffRefused(
         f"{request.endpoint.path} only tells the present and is refused while a cutoff is set{hint}"
     )
 
 
 def _dated_if_stamped(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+    if request.endpoint.as_of.first:
+        return by_first_day(request, cutoff, context)
     return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
 
 

@@ -68,7 +68,7 @@ def last_bound(cutoff: Cutoff, window: Window) -> Any:
         return int(cutoff.instant.timestamp())
     if window.unit == "instant":
         return cutoff.instant.strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    day = cutoff.last_moment_day
+    day = cutoff.last_visible_day if window.whole else cutoff.last_moment_day
     return day.strftime("%Y%m%d") if window.unit == "compact" else day.isoformat()
 
 

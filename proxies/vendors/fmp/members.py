@@ -78,8 +78,9 @@ def _day(value: Any) -> date | None:
 
 def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
     """The members of an index, by ticker. Spells that ended are left out: only the policy needs them."""
+    # a live answer has the names too; under a cutoff the catalogue lets the ticker and the day of joining through alone
     rows = [
-        {name: row.get(name) for name in ("symbol", "name", "dateAdded")}
+        {name: row[name] for name in ("symbol", "name", "dateAdded") if name in row}
         for row in data
         if row.get("until") is None
     ]

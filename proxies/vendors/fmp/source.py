@@ -14,9 +14,7 @@ from proxies.vendors.fmp.members import spells
 
 
 class FmpSource(HttpSource):
-    """FMP over HTTP. An empty body means no rows."""
-
-    empty = b"[]"
+    """FMP over HTTP. "No rows" is an empty list with status 200; an empty body or a 404 is a fault."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer; an index's members come with those that were members before."""

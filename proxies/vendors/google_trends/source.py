@@ -8,7 +8,7 @@ import orjson
 import yaml
 
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import ProxyError, QuotaExhausted, SourceRejected, no_answer
+from proxies.errors import NoSuch, ProxyError, QuotaExhausted, SourceRejected
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
@@ -32,18 +32,21 @@ class SearchApiSource(HttpSource):
         )
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a complaint, which is a text under ``error``; "no results" is one of them."""
-        if isinstance(payload, dict) and isinstance(payload.get("error"), str):
+        """The error of a complaint, which is a text under ``error``; "no results" is one of them and stands in the catalogue."""
+        problem = super().complaint(endpoint, response, payload)
+        if (
+            isinstance(payload, dict)
+            and isinstance(payload.get("error"), str)
+            and not isinstance(problem, NoSuch)
+        ):
             words = payload["error"].lower()
-            if "any results" in words or "no results" in words:
-                return no_answer(self.name, endpoint.path)
             if "run out" in words or "monthly" in words or "credits" in words:
                 return QuotaExhausted("gt (SearchApi) says that the plan's searches are used up")
             if response.status == 200:
                 return SourceRejected(
                     f"gt (SearchApi) refused the search: check the parameters of {endpoint.path}"
                 )
-        return super().complaint(endpoint, response, payload)
+        return problem
 
 
 def _table(name: str) -> list[dict[str, str]]:

@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from proxies.asof.clock import parse_instant
+from proxies.asof.policies.revisions import TITLE_AT
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import ProxyError, SourceRejected, SourceUnavailable, no_answer
+from proxies.errors import ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
 from proxies.vendors.base import HttpSource
@@ -22,6 +23,8 @@ from proxies.vendors.base import HttpSource
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
 # two pages that redirect to each other would lead on for ever
 _MOST_HOPS = 5
+# lists of 500 edits: twenty thousand since the cutoff, which few pages have
+_MOST_LISTS = 40
 _UTC = ZoneInfo("UTC")
 _REDIRECT = re.compile(r"\s*#REDIRECT\s*:?\s*\[\[\s*:?([^\]|#<>{}\n]{1,255})", re.IGNORECASE)
 _MOVE = re.compile(r"moved (?:page )?\[\[:?([^\]|]{1,255})\]\] to \[\[:?([^\]|]{1,255})\]\]")
@@ -41,7 +44,8 @@ class WikipediaSource(HttpSource):
             )
         plain = self.build(endpoint, {})
         names = {**_NAMES, "limit": "srlimit"} if endpoint.path.endswith("/search") else _NAMES
-        renamed = {names.get(name, name): str(value) for name, value in params.items() if name != "section"}
+        unsent = {"section", TITLE_AT} | ({"rvstart"} if endpoint.path.endswith("/search") else set())
+        renamed = {names.get(name, name): str(value) for name, value in params.items() if name not in unsent}
         return HttpRequest(method="GET", url=plain.url, query={**plain.query, **renamed})
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
@@ -53,11 +57,18 @@ class WikipediaSource(HttpSource):
             return await super().fetch(endpoint, params)
         payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
         hits = ((payload.get("query") or {}).get("search") or []) if isinstance(payload, dict) else []
-        dated = [
-            {**hit, "first_revision": await self._first(endpoint, hit)}
-            for hit in hits
-            if isinstance(hit, dict)
-        ]
+        title_at = params.get(TITLE_AT)
+        dated = []
+        for hit in hits:
+            if not isinstance(hit, dict):
+                continue
+            first = await self._first(endpoint, hit)
+            title = hit.get("title")
+            # a page that was first saved later goes anyway: its moves need not be read
+            if title_at is not None and first is not None and first <= str(title_at):
+                title = await self._title_at(endpoint, {"pageids": str(hit.get("pageid"))}, title, title_at)
+            if title is not None:
+                dated.append({**hit, "title": title, "first_revision": first})
         return RawAnswer(body=orjson.dumps({"query": {"search": dated}}), fetched_at=self._settings.now())
 
     async def _as_it_stood(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
@@ -71,10 +82,16 @@ class WikipediaSource(HttpSource):
             page = next(iter(_pages(payload)), None)
             if page is None:
                 return payload
-            page["title"] = shown = shown or page.get("title")
+            name = page.get("title")
+            page["title"] = shown = shown or name
             if page.get("revisions"):
                 # a page that was moved since is shown under its title of then, a redirect under its target
-                following, shown = await self._redirect(endpoint, params, title, page["revisions"][0]), None
+                following = await self._redirect(endpoint, params, title, page["revisions"][0])
+                if following is None:
+                    known = await self._bore(endpoint, page, title, name, params)
+                    # asked for under a later title it reads like a page that never was
+                    return payload if known else {"query": {"pages": [{"title": shown, "missing": True}]}}
+                shown = None
             else:
                 following = await self._moved_to(endpoint, title)
             if following is None:
@@ -106,6 +123,49 @@ class WikipediaSource(HttpSource):
         if match is None or _spaced(match[1]).lower() != _spaced(title).lower():
             return None
         return _spaced(match[2])
+
+    async def _bore(
+        self, endpoint: Endpoint, page: Mapping[str, Any], title: str, name: Any, params: Mapping[str, Any]
+    ) -> bool:
+        """Whether a page bore the title it is shown under at the moment that matters; true of what the policy leaves out anyway."""
+        title_at, saved = params.get(TITLE_AT), str(page["revisions"][0].get("timestamp"))
+        if title_at is None or saved > str(title_at):
+            return True
+        then = await self._title_at(endpoint, {"titles": title}, name, title_at)
+        return then is not None and _spaced(then).lower() == _spaced(str(page["title"])).lower()
+
+    async def _title_at(
+        self, endpoint: Endpoint, page: Mapping[str, str], title: Any, moment: Any
+    ) -> str | None:
+        """The title that a page had at a moment: its title of today, led back through the moves since.
+
+        Moves stand in the page's own history as comments. Whoever edits can write such a comment: one counts only if it leads
+        to where the page is next. None: the history since the moment is too long to read.
+        """
+        if moment is None or not isinstance(title, str):
+            return title if isinstance(title, str) else None
+        moves: list[tuple[str, str]] = []
+        more: Mapping[str, str] = {}
+        for _ in range(_MOST_LISTS):
+            query = {
+                **self._plain(endpoint), "rvprop": "timestamp|comment", "rvdir": "newer", "rvlimit": "500",
+                "rvstart": str(moment), **page, **more,
+            }  # fmt: skip
+            url = self.build(endpoint, {}).url
+            payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
+            for edit in (edit for item in _pages(payload) for edit in item.get("revisions") or []):
+                match = _MOVE.search(str(edit.get("comment"))) if isinstance(edit, dict) else None
+                # edits of the moment itself were known
+                if match is not None and str(edit.get("timestamp")) > str(moment):
+                    moves.append((_spaced(match[1]), _spaced(match[2])))
+            following = payload.get("continue") if isinstance(payload, dict) else None
+            if not isinstance(following, dict) or "rvcontinue" not in following:
+                then = title
+                for old, new in reversed(moves):
+                    then = old if new.lower() == _spaced(then).lower() else then
+                return then
+            more = {"rvcontinue": str(following["rvcontinue"])}
+        return None
 
     async def _edit(self, endpoint: Endpoint, title: str, **fields: str) -> Mapping[str, Any]:
         """One edit of a page, or nothing."""
@@ -147,10 +207,10 @@ class WikipediaSource(HttpSource):
             code = str(error.get("code"))
             if code in ("maxlag", "ratelimited", "readonly"):
                 return SourceUnavailable("wikipedia is busy: try again later")
-            if code in ("missingtitle", "nosuchpageid", "invalidtitle"):
-                return no_answer(self.name, endpoint.path)
+        problem = super().complaint(endpoint, response, payload)
+        if isinstance(error, dict) and problem is None:
             return SourceRejected(f"wikipedia refused the request: check the parameters of {endpoint.path}")
-        return super().complaint(endpoint, response, payload)
+        return problem
 
 
 def _pages(payload: Any) -> list[Any]:

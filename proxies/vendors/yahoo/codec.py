@@ -5,13 +5,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from proxies.asof.clock import NEW_YORK
+from proxies.asof.clock import NEW_YORK, end_of_day, start_of_day
+from proxies.asof.market_hours import DayEnd, day_end_of_kind
+from proxies.asof.stamps import month_end
 
-# seconds from a bar's start to its end. Where lengths differ it is the longest: a bar may count late, never early
-_BARS = {
-    "1m": 60, "2m": 120, "5m": 300, "15m": 900, "30m": 1800, "60m": 3600, "90m": 5400, "1h": 3600,
-    "1wk": 7 * 86400, "5d": 7 * 86400, "1mo": 31 * 86400, "3mo": 92 * 86400,
-}  # fmt: skip
+# seconds from a bar's start to its end
+_BARS = {"1m": 60, "2m": 120, "5m": 300, "15m": 900, "30m": 1800, "60m": 3600, "90m": 5400, "1h": 3600}
+# a week's bar counts from the seventh day on, a month's or a quarter's from the calendar's next
+_DAYS = {"1wk": 7, "5d": 7}
+_MONTHS = {"1mo": 1, "3mo": 3}
 # the rest of the meta is of today: the last price, the year's range, the trading hours
 _META_FIELDS = (
     "currency",
@@ -33,13 +35,15 @@ def unpack_chart(payload: Any, params: Mapping[str, Any]) -> Any:
         stamps = result.get("timestamp") or []
         quote = ((result.get("indicators") or {}).get("quote") or [{}])[0]
         adjusted = ((result.get("indicators") or {}).get("adjclose") or [{}])[0].get("adjclose")
-        columns = {name: quote[name] for name in _PRICES if len(quote.get(name) or ()) == len(stamps)}
-        if adjusted is not None and len(adjusted) == len(stamps):
+        # a window without bars has an empty quote and no stamps at all
+        columns = {n: quote[n] for n in _PRICES if quote.get(n) and len(quote[n]) == len(stamps)}
+        if adjusted and len(adjusted) == len(stamps):
             columns["adjclose"] = adjusted
         zone = _zone(meta.get("exchangeTimezoneName"))
+        end = day_end_of_kind(str(meta.get("instrumentType")), str(params.get("symbol") or ""), zone)
         interval = str(params.get("interval") or meta.get("dataGranularity") or "1d")
         rows = [
-            {"timestamp": stamp, "known": _complete(stamp, interval, zone)}
+            {"timestamp": stamp, "known": _complete(stamp, interval, zone, end)}
             | {n: column[place] for n, column in columns.items()}
             for place, stamp in enumerate(stamps)
         ]
@@ -55,18 +59,31 @@ def _zone(name: Any) -> ZoneInfo:
         return NEW_YORK
 
 
-def _complete(stamp: Any, interval: str, zone: ZoneInfo) -> float | None:
-    """When a bar was complete: a daily one at 16:00 of its exchange's day, a shorter one at start plus length."""
+def _complete(stamp: Any, interval: str, zone: ZoneInfo, end: DayEnd) -> float | None:
+    """When a bar was complete: a day's at its market's close, a shorter one at start plus length, a longer one with the calendar.
+
+    A bar whose last day is the market's is over with that day: a month's when its last day is, whatever the market.
+    """
     if isinstance(stamp, bool) or not isinstance(stamp, (int, float)):
         return None
     if interval in _BARS:
         return stamp + _BARS[interval]
     start = datetime.fromtimestamp(stamp, tz=UTC).astimezone(zone)
-    close = start.replace(hour=16, minute=0, second=0, microsecond=0)
-    if start >= close:
-        # a bar that starts after four in the afternoon (other markets): a whole day
-        close = start + timedelta(days=1)
-    return close.timestamp()
+    if interval in _DAYS:
+        # by the calendar and not by hours: a week in which the clock changes has 167 or 169
+        return start_of_day(start.date() + timedelta(days=_DAYS[interval]), zone).timestamp()
+    if interval in _MONTHS:
+        ahead = start.month - 1 + _MONTHS[interval] - 1
+        last = month_end(start.year + ahead // 12, ahead % 12 + 1)
+        return None if last is None else end_of_day(last, zone).timestamp()
+    if end.close is None:
+        return end_of_day(start.date(), end.zone).timestamp()
+    start = start.astimezone(end.zone)
+    close = start.replace(hour=end.close[0], minute=end.close[1], second=0, microsecond=0)
+    # a bar that starts after its market's close belongs to a session of the next day
+    return (
+        close.timestamp() if start < close else end_of_day(start.date() + timedelta(days=1), zone).timestamp()
+    )
 
 
 def _events(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,8 +109,10 @@ def pack_chart(data: Any, params: Mapping[str, Any]) -> Any:
             "timestamp": [row["timestamp"] for row in rows],
             "indicators": indicators,
         }
-        if result["events"]:
-            packed["events"] = result["events"]
+        # a kind of which nothing is left goes: without later events the vendor would not name it
+        events = {kind: listed for kind, listed in (result.get("events") or {}).items() if listed}
+        if events:
+            packed["events"] = events
         results.append(packed)
     return {"chart": {"result": results, "error": None}}
 
@@ -110,13 +129,18 @@ def unpack_actions(payload: Any, params: Mapping[str, Any]) -> Any:
     return out
 
 
+def pack_actions(data: Any, params: Mapping[str, Any]) -> Any:
+    """Dividends and splits, each an object, also where there are none."""
+    return {kind: data.get(kind) or {} for kind in ("dividends", "splits")}
+
+
 def unpack_fundamentals(payload: Any, params: Mapping[str, Any]) -> Any:
     """Yahoo's time series with the values of each line as rows."""
     results = []
     for result in (payload.get("timeseries") or {}).get("result") or []:
         for name, values in result.items():
             if name not in ("meta", "timestamp") and isinstance(values, list):
-                rows = [value for value in values if isinstance(value, dict)]
+                rows = [{"line": name, **value} for value in values if isinstance(value, dict)]
                 meta = result.get("meta") or {}
                 results.append(
                     {

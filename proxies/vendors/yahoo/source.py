@@ -4,9 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import ProxyError, SourceError, SourceUnavailable, no_answer
+from proxies.errors import ProxyError, SourceError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
-from proxies.fetch.transport import MOST_BYTES, HttpRequest, HttpResponse, Transport, TransportError
+from proxies.fetch.transport import (
+    MOST_BYTES,
+    HttpRequest,
+    HttpResponse,
+    Transport,
+    TransportError,
+    too_large,
+    unpacked,
+)
 from proxies.vendors.base import HttpSource
 
 _CRUMBED = (
@@ -26,10 +34,23 @@ class CurlTransport:
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
         """One HTTP exchange."""
-        from curl_cffi import requests
+        from curl_cffi import CurlOpt, requests
+        from curl_cffi.curl import CURL_WRITEFUNC_ERROR
 
         if self._session is None:
-            self._session = requests.AsyncSession(impersonate="chrome", trust_env=False)
+            self._session = requests.AsyncSession(
+                impersonate="chrome",
+                trust_env=False,
+                # curl would unpack five codings deep; `unpacked` stops in time
+                curl_options={CurlOpt.HTTP_CONTENT_DECODING: 0},
+            )
+        body = bytearray()
+
+        def take(part: bytes) -> int:
+            # curl calls this between two reads, and stops at once: a queue would fill faster than anybody looks into it
+            body.extend(part)
+            return CURL_WRITEFUNC_ERROR if len(body) > MOST_BYTES else len(part)
+
         try:
             response = await self._session.request(
                 request.method,
@@ -38,15 +59,19 @@ class CurlTransport:
                 json=dict(request.json) if request.json is not None else None,
                 timeout=timeout,
                 allow_redirects=False,
+                # in the browser's own place among its headers; without it Yahoo may send what `unpacked` does not read
+                headers={"Accept-Encoding": "gzip"},
+                content_callback=take,
             )
         except requests.exceptions.RequestException as error:
+            if len(body) > MOST_BYTES:
+                raise too_large() from None
             raise TransportError(
                 "no answer in time" if "timed out" in str(error).lower() else "no connection"
             ) from None
-        if len(response.content) > MOST_BYTES:
-            raise TransportError(f"the answer is larger than {MOST_BYTES // 1_000_000} MB")
         headers = {str(k).lower(): str(v) for k, v in response.headers.items()}
-        return HttpResponse(status=response.status_code, headers=headers, body=response.content)
+        plain = await unpacked(bytes(body), ", ".join(response.headers.get_list("content-encoding")))
+        return HttpResponse(status=response.status_code, headers=headers, body=plain)
 
     async def aclose(self) -> None:
         """Close the session."""
@@ -116,8 +141,11 @@ class YahooSource(HttpSource):
         if response.status == 401:
             self._crumb = None
             return SourceUnavailable("yfinance refuses its crumb: try again later")
+        problem = super().complaint(endpoint, response, payload)
         for name in ("chart", "timeseries", "quoteSummary", "finance"):
             part = payload.get(name) if isinstance(payload, dict) else None
-            if isinstance(part, dict) and part.get("error") and not part.get("result"):
-                return no_answer(self.name, endpoint.path)
-        return super().complaint(endpoint, response, payload)
+            if problem is None and isinstance(part, dict) and part.get("error") and not part.get("result"):
+                return SourceRejected(
+                    f"yfinance refused the request: check the parameters of {endpoint.path}"
+                )
+        return problem

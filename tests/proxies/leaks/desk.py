@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from proxies.broker import Broker, open_broker
+from proxies.broker import Broker
 from proxies.ledger import Address, Answer, MemoryLedger
 from tests.fakes.upstream import Seen, Sent
-from tests.proxies.worlds import NOW, WorldTransport, settings
+from tests.proxies.worlds import NOW, WorldTransport, settings, unpaced_broker
 
 CUTOFF = "2024-06-01"
 Handler = Callable[[Seen], Any]
@@ -33,18 +33,25 @@ class Desk:
         self._waited = 0.0
         made = replace(settings("http://desk"), now=lambda: NOW + timedelta(seconds=self._waited))
         made = replace(made, keys={}) if keyless else made
-        self.broker: Broker = open_broker(made, transport=lambda info: WorldTransport(answer))
+        self.broker: Broker = unpaced_broker(made, WorldTransport(answer))
 
     def wait(self, seconds: float) -> None:
         """Move the broker's clock on."""
         self._waited += seconds
 
     async def __call__(
-        self, path: str, cutoff: str | None = CUTOFF, *, strict: bool = False, **params: Any
+        self,
+        path: str,
+        cutoff: str | None = CUTOFF,
+        *,
+        strict: bool = False,
+        most: Any = None,
+        **params: Any,
     ) -> Answer:
         self._count += 1
         address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=self._count)
-        session = self.broker.session(Cutoff.parse(cutoff) if cutoff else None, self.ledger, strict=strict)
+        at = Cutoff.parse(cutoff) if cutoff else None
+        session = self.broker.session(at, self.ledger, strict=strict, max_residual=most)
         return await session.call(path, params, address)
 
 

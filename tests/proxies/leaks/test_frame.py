@@ -18,7 +18,7 @@ from proxies.errors import (
 )
 from proxies.ledger import Address
 from tests.fakes.upstream import Sent
-from tests.proxies.leaks.desk import CUTOFF, EOD, STATEMENT, Desk, bars
+from tests.proxies.leaks.desk import CUTOFF, EOD, Desk, bars
 from tests.proxies.worlds import KEY
 
 
@@ -61,10 +61,13 @@ async def test_a4_parameters_that_are_not_listed_are_refused_and_not_sent() -> N
     assert desk.seen == []
 
 
+BALANCE = "fmp/statements/financial-statements/balance-sheet-statement"
+
+
 async def test_a5_the_raw_cache_serves_other_cutoffs_filtered_and_knows_no_key() -> None:
     desk = Desk(lambda seen: [{"symbol": "A", "date": "2024-03-31", "acceptedDate": "2024-05-02 16:30:00"}])
-    later = await desk(STATEMENT, symbol="A")
-    earlier = await desk(STATEMENT, cutoff="2024-05-01", symbol="A")
+    later = await desk(BALANCE, symbol="A")
+    earlier = await desk(BALANCE, cutoff="2024-05-01", symbol="A")
     assert len(later.data) == 1 and earlier.data == []
     assert len(desk.seen) == 1
 
@@ -79,9 +82,13 @@ async def test_a6_one_clock_for_all_sources() -> None:
     assert '"realtime_end":"2024-05-31"' in await sent(
         "fred/series/observations", {"observations": []}, series_id="A"
     )
-    assert "2024-05-31" in await sent("gt/google_trends_overtime", {}, q="a", time="today 3-m")
-    assert '"endPublishedDate":"2024-06-01T04:00:00.000Z"' in await sent("exa/search/search", {}, query="a")
-    assert "1990-01-01to2024-05-31" in await sent("brave/web", {}, q="a")
+    assert "2024-05-31" in await sent(
+        "gt/google_trends_overtime", {"interest_over_time": {}}, q="a", time="today 3-m"
+    )
+    assert '"endPublishedDate":"2024-06-01T04:00:00.000Z"' in await sent(
+        "exa/search/search", {"results": []}, query="a"
+    )
+    assert "1990-01-01to2024-05-31" in await sent("brave/web", {"type": "search"}, q="a")
 
 
 async def test_a7_a_row_with_a_broken_or_missing_date_goes_and_its_neighbours_stay() -> None:
@@ -129,7 +136,7 @@ async def test_a10_errors_show_no_address_and_no_text_of_the_vendor() -> None:
             assert "delisted" not in text and "://" not in text
     # a list that is empty at the cutoff and a name that never was look the same
     later = await Desk(bars("2025-01-02"))(EOD, symbol="A")
-    never = await Desk(lambda seen: Sent({}, 404))(EOD, symbol="A")
+    never = await Desk([])(EOD, symbol="A")
     assert (
         (later.data, later.meta["notes"])
         == (never.data, never.meta["notes"])

@@ -144,6 +144,15 @@ async def test_a57_pages_as_they_are_now_are_refused() -> None:
         await Desk({})("exa/search/contents", urls=["https://example.org"])
 
 
+async def test_exa_is_asked_for_the_text_that_it_stored_and_for_no_page_of_now() -> None:
+    desk = Desk({"results": []})
+    await desk("exa/search/search", query="q")
+    assert desk.seen[0].body["contents"] == {"livecrawl": "never", "text": {"maxCharacters": 6000}}
+    for asked in ({"livecrawl": "always"}, {"maxAgeHours": 0}, {"contents": {"livecrawl": "always"}}):
+        with pytest.raises(ParameterNotListed):
+            await desk("exa/search/search", query="q", **asked)
+
+
 async def test_a58_late_and_undated_results_and_generated_text_go() -> None:
     hits = [
         {"title": "late", "url": "u1", "publishedDate": "2030-01-01T00:00:00.000Z"},
@@ -175,7 +184,7 @@ async def test_a60_a_search_needs_no_dates_and_takes_them_in_any_iso_form() -> N
         endPublishedDate="2023-06-01T00:00:00Z",
     )
     assert desk.seen[0].body["startPublishedDate"] == "2023-01-01T00:00:00.000Z"
-    assert desk.seen[0].body["endCrawlDate"] == "2024-06-01T04:00:00.000Z"
+    assert desk.seen[0].body["endPublishedDate"] == "2023-06-01T00:00:00.000Z"
 
 
 async def test_a61_an_end_past_the_cutoff_leaves_the_start_alone() -> None:

@@ -218,7 +218,7 @@ async def test_b9_of_a_rejected_page_not_even_the_title_is_told(
     text = answer.encoded().decode()
     assert "plain" in text and "telltale" not in text + str(answer.meta) and "November" not in text
     [row] = desk.ledger.rows.values()
-    assert row.dropped_why == {"the text speaks of a day on or after the cutoff": 1}
+    assert row.dropped_why == {"the page speaks of a later day as past, or its address is dated later": 1}
 
 
 async def test_b10_generated_answers_are_refused() -> None:
@@ -247,6 +247,9 @@ async def test_b12_a_required_parameter_cannot_be_empty() -> None:
 
 
 async def test_b13_naive_stamps_are_read_in_new_york_or_later() -> None:
-    rows = [{"date": "2024-05-31 23:30:00", "event": "e1"}, {"date": "2024-06-01 00:30:00", "event": "e2"}]
-    answer = await Desk(rows)("fmp/economic-calendar")
-    assert [row["event"] for row in answer.data] == ["e1"]
+    rows = [
+        {"publishedDate": "2024-05-31 23:30:00", "title": "e1"},
+        {"publishedDate": "2024-06-01 00:30:00", "title": "e2"},
+    ]
+    answer = await Desk([{**row, "firm": "f"} for row in rows])("fmp/news/general-latest")
+    assert [row["title"] for row in answer.data] == ["e1"]

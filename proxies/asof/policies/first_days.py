@@ -1,0 +1,97 @@
+"""The first day of what a hit names: a search of today gives companies that were not yet listed at the cutoff.
+
+The day is looked up where the vendor states it (a listing, a first bar, a first report) inside the broker, one lookup a hit, and
+kept in the raw cache like any answer. A hit without one is left out: it may be of later.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies.base import LATE, ApiRequest, AskAgain, Context, Judge, Lookup, Reason, stamp_of
+from proxies.asof.rows import ShapeError, get, rewrite
+from proxies.asof.stamps import known_from
+from proxies.catalogue.schema import First
+
+#: How many hits of an answer are dated; the others are left out.
+MOST_HITS = 50
+UNBORN = "since when it exists is not on record"
+_WEEK = timedelta(days=7)
+
+
+def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, context: Context) -> None:
+    """Ask for the lookups that the rows of an answer call for; the row filter does so before it judges them.
+
+    Raises
+    ------
+    AskAgain
+        Some are not at hand yet.
+    """
+    first = request.endpoint.as_of.first
+    if first is None or cutoff.live:
+        return
+    names: dict[str, None] = {}
+
+    def note(row: Any) -> Any:
+        value = get(row, first.of)
+        if isinstance(value, str) and value and len(names) < MOST_HITS:
+            names[value] = None
+        return row
+
+    assert request.endpoint.rows is not None, "the loader checks that strip_fields has rows"
+    rewrite(payload, request.endpoint.rows, note)
+    missing = [name for name in names if _name(name) not in context.lookups]
+    if missing:
+        raise AskAgain(context.sent, [_lookup(first, name, cutoff) for name in missing])
+
+
+def _name(value: str) -> str:
+    return f"first:{value}"
+
+
+def _lookup(first: First, value: str, cutoff: Cutoff) -> Lookup:
+    params: dict[str, Any] = {first.param: value}
+    if first.endpoint == "yfinance/history":
+        # any window will do, since the first day stands beside the bars; whole days, so that equal questions share an answer
+        day = cutoff.last_visible_day
+        end = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        params |= {
+            "period1": int((end - _WEEK).timestamp()),
+            "period2": int(end.timestamp()),
+            "interval": "1d",
+        }
+    return Lookup(name=_name(value), path=first.endpoint, params=params, needed=True)
+
+
+def by_first_day(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+    """A judge that lets hits stay whose first day lies before the cutoff."""
+    first = request.endpoint.as_of.first
+    assert first is not None, "the policy asks for this judge only then"
+    stamp = stamp_of(first.stamp, first.stamp.grain)
+
+    def reason(row: Any) -> Reason:
+        value = get(row, first.of)
+        payload = context.lookups.get(_name(value)) if isinstance(value, str) else None
+        days = _days(payload, first, stamp)
+        # not counted as undated: a hit that came into being later without a date would show in the count
+        if not days:
+            return UNBORN
+        return None if cutoff.admits(min(days)) else LATE
+
+    return Judge(reason)
+
+
+def _days(payload: Any, first: First, stamp: Any) -> list[datetime]:
+    days: list[datetime] = []
+
+    def read(row: Any) -> Any:
+        known = known_from(get(row, first.stamp.field), stamp)
+        if known is not None:
+            days.append(known)
+        return row
+
+    try:
+        rewrite(payload, first.rows, read)
+    except ShapeError:
+        return []
+    return days

@@ -1,0 +1,75 @@
+"""What of the catalogue can be used in one setting: keys at hand, network, cutoff.
+
+Prompts and searches show what works and say in a line why the rest does not, so that no agent builds on a source that would
+refuse it.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from proxies.asof.clock import Cutoff
+from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo
+from proxies.catalogue.schema import Residual, exceeds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Availability:
+    """Which sources and endpoints a caller can use.
+
+    Attributes
+    ----------
+    keyed : frozenset of str
+        Sources whose key is set.
+    live : bool
+        No cutoff is set, so that endpoints which tell only the present work too.
+    most : str
+        The most residual risk of later knowledge that is allowed: none, low, medium or high (`Broker.session`).
+    network : bool
+        False: only sources that need none.
+    """
+
+    keyed: frozenset[str] = field(default_factory=frozenset)
+    live: bool = False
+    most: Residual = "high"
+    network: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        keys: Collection[str] | Mapping[str, str],
+        cutoff: Cutoff | None,
+        *,
+        most: Residual = "high",
+        network: bool = True,
+    ) -> "Availability":
+        """What works with the keys of these sources at a cutoff; without a cutoff as if one were set."""
+        return cls(keyed=frozenset(keys), live=cutoff is not None and cutoff.live, most=most, network=network)
+
+    def source_obstacle(self, source: SourceInfo) -> str:
+        """Why nothing of a source can be used; "" if it can."""
+        if source.key and source.name not in self.keyed:
+            return f"needs {source.key.variable}"
+        if source.hosts and not self.network:
+            return "needs the network"
+        return ""
+
+    def obstacle(self, endpoint: Endpoint) -> str:
+        """Why an endpoint cannot be used; "" if it can."""
+        if reason := self.source_obstacle(endpoint.source):
+            return reason
+        if self.live:
+            return ""
+        if endpoint.as_of.policy == "snapshot_refused":
+            return "refused while a cutoff is set"
+        if exceeds(endpoint.as_of.residual, self.most):
+            return f"refused: more residual risk than {self.most}"
+        return ""
+
+    def usable_sources(self, catalogue: Catalogue) -> tuple[str, ...]:
+        """Names of the sources of which something can be used."""
+        return tuple(dict.fromkeys(e.source.name for e in catalogue if not self.obstacle(e)))
+
+
+def everything(catalogue: Catalogue, *, live: bool = False) -> Availability:
+    """The setting in which every key is set; for directories and documentation."""
+    return Availability(keyed=frozenset(source.name for source in catalogue.sources()), live=live)

@@ -1,0 +1,147 @@
+"""SEC EDGAR: a company's filings, its reported figures as each filing stated them, and full-text search; key-free."""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+import orjson
+
+from proxies.asof.clock import parse_day
+from proxies.catalogue.loader import Endpoint
+from proxies.errors import ParameterInvalid, ProxyError, SourceRejected, no_answer
+from proxies.fetch.cache import RawAnswer
+from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.vendors.base import HttpSource
+
+FILINGS, SEARCH = "sec/submissions", "sec/search"
+#: A bank that issues notes every day has some forty files of older filings.
+MOST_FILES = 25
+# what is accepted in the evening bears the next working day as its day of filing
+_LATE = timedelta(days=7)
+_COLUMNS = (
+    "accessionNumber", "filingDate", "reportDate", "form", "items", "act", "fileNumber", "size", "isXBRL", "primaryDocument",
+    "primaryDocDescription",
+)  # fmt: skip
+_HIT = ("adsh", "form", "file_type", "file_date", "period_ending", "ciks", "items", "file_description")
+# the store behind data.sec.gov says so where there is no such file; any other 404 may be a moved address
+_NO_FILE = (b"NoSuchKey", b"The specified key does not exist")
+
+
+class SecSource(HttpSource):
+    """EDGAR over HTTP. Filings come whole: how many of them EDGAR lists in the first file depends on what was filed since."""
+
+    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+        """The raw answer; lists of filings and of hits as rows."""
+        if endpoint.path == FILINGS:
+            rows = await self._filings(endpoint, params)
+        elif endpoint.path == SEARCH:
+            payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+            rows = [_hit(item) for item in payload["hits"]["hits"]]
+        else:
+            return await super().fetch(endpoint, params)
+        return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
+
+    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+        """The request, with company numbers in EDGAR's ten digits."""
+        padded = dict(params)
+        if "cik" in padded:
+            padded["cik"] = str(padded["cik"]).zfill(10)
+        if padded.get("ciks"):
+            padded["ciks"] = [str(number).zfill(10) for number in padded["ciks"]]
+        return self.build(endpoint, padded)
+
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
+        """The error of a complaint; EDGAR refuses programs that do not say whom to write to."""
+        if response.status == 404 and any(words in response.body for words in _NO_FILE):
+            return no_answer(self.name, endpoint.path)
+        if response.status == 403:
+            return SourceRejected(
+                "sec refuses requests without a contact, and too many of them: set WORKBENCH_CONTACT to a name and an e-mail address"
+            )
+        return super().complaint(endpoint, response, payload)
+
+    def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
+        """As for every source; filings and hits are rows only once they are put together here."""
+        if endpoint.path == FILINGS:
+            return isinstance(payload, dict) and isinstance(_columns_of(payload), dict)
+        if endpoint.path == SEARCH:
+            hits = payload.get("hits") if isinstance(payload, dict) else None
+            return isinstance(hits, dict) and isinstance(hits.get("hits"), list)
+        return super().is_answer(endpoint, response, payload)
+
+    async def _filings(self, endpoint: Endpoint, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The filings of a window, from the file of the newest ones and those older files that reach into it."""
+        first, last = (_day(params.get(name)) for name in ("from", "to"))
+        request = self.http_request(endpoint, {"cik": params["cik"]})
+        payload, _ = await self.exchange(endpoint, request)
+        files = [
+            item
+            for item in payload["filings"].get("files") or ()
+            if _meets(_day(item.get("filingFrom")), _day(item.get("filingTo")), first, last and last + _LATE)
+        ]
+        if len(files) > MOST_FILES:
+            raise ParameterInvalid(
+                f"{endpoint.path} holds too many filings of this company: give from and to"
+            )
+        columns = [_columns_of(payload)]
+        for item in files:
+            older, _ = await self.exchange(
+                endpoint, self.build(endpoint, {}, url=f"submissions/{item['name']}")
+            )
+            columns.append(_columns_of(older))
+        forms = set(params.get("forms") or ())
+        rows = {row["accessionNumber"]: row for part in columns for row in _rows(part)}
+        return [
+            row
+            for row in rows.values()
+            if (not forms or row.get("form") in forms) and _is_within(row, first, last)
+        ]
+
+
+def _columns_of(payload: Any) -> Any:
+    """The parallel lists of filings: in the first file below a key of their own, in older files at the top."""
+    filings = payload.get("filings")
+    columns = filings.get("recent") if isinstance(filings, dict) else payload
+    return columns if isinstance(columns, dict) and isinstance(columns.get("accessionNumber"), list) else None
+
+
+def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    count = len(columns["accessionNumber"])
+    whole = {name: columns[name] for name in _COLUMNS if name in columns and len(columns[name]) == count}
+    accepted = columns.get("acceptanceDateTime") or [None] * count
+    return [
+        {**{name: values[place] for name, values in whole.items()}, "accepted": _accepted(accepted[place])}
+        for place in range(count)
+    ]
+
+
+def _accepted(stamp: Any) -> str | None:
+    """When a filing was accepted, without a zone, so that it is read in New York's; a day alone where there is no time.
+
+    EDGAR writes New York's clock with a Z behind it. Taken at its word a filing would be known four or five hours early.
+    """
+    if not isinstance(stamp, str) or len(stamp) < 19:
+        return stamp if isinstance(stamp, str) else None
+    return stamp[:10] if stamp[11:19] == "00:00:00" else stamp[:19]
+
+
+def _hit(item: Any) -> dict[str, Any]:
+    source = item["_source"]
+    # names and places are those of today: the company is its number
+    return {"document": str(item.get("_id", "")).partition(":")[2]} | {
+        n: source[n] for n in _HIT if n in source
+    }
+
+
+def _is_within(row: Mapping[str, Any], first: date | None, last: date | None) -> bool:
+    day = _day(row.get("accepted")) or _day(row.get("filingDate"))
+    return _meets(day, day, first, last)
+
+
+def _day(text: Any) -> date | None:
+    return parse_day(text[:10]) if isinstance(text, str) else None
+
+
+def _meets(start: date | None, end: date | None, first: date | None, last: date | None) -> bool:
+    """Whether a stretch of days meets a window; what bears no day is looked at, and falls to the row filter."""
+    return not ((start and last and start > last) or (end and first and end < first))

@@ -1,0 +1,256 @@
+"""When a figure, a bar or a report was out (A8, A9, A10), to the day and the tick."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from proxies.asof.stamps import Stamp, known_from
+from proxies.errors import (
+    MissingKey,
+    SourceError,
+)
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_fmp import Fmp, Share
+from tests.proxies.closed_leaks.yahoo import at, chart
+from tests.proxies.leaks.desk import Desk
+
+FULL = "fmp/{}/end-of-day/historical-price-eod/full"
+
+
+async def test_a8_core_cpi_is_not_told_before_its_release() -> None:
+    async def last(cutoff: str) -> str:
+        answer = await Desk({})(
+            "embedded/series/observations", cutoff, series_id="CORE_CPI", start="2013-01-01"
+        )
+        return str(answer.data[-1]["date"])
+
+    # published on 26 February and 24 March 2015 (USDL-15-0281, USDL-15-0477)
+    assert await last("2015-02-20") < "2015-01-01" and await last("2015-03-20") < "2015-02-01"
+    assert await last("2015-04-16") == "2015-02-01"
+
+
+async def test_a8_positions_of_a_shutdown_wait_for_sixty_days() -> None:
+    async def told(day: str, cutoff: str) -> int:
+        rows = [
+            {"symbol": "KC", "date": day, "netPostion": 1},
+            {"symbol": "KC", "date": f"{day} 00:00:00", "netPostion": 2},
+        ]
+        return len((await Desk(rows)("fmp/commitment-of-traders-analysis", cutoff, symbol="KC")).data)
+
+    assert await told("2018-12-31", "2019-01-12") == 0 and await told("2018-12-31", "2019-03-02") == 2
+    assert await told("2019-06-04", "2019-06-11") == 0 and await told("2019-06-04", "2019-06-12") == 2
+
+
+# -- A9: when a bar is complete -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("symbol", "zone", "kind", "start", "before", "after"),
+    [
+        ("BTC-USD", "UTC", "CRYPTOCURRENCY", "2024-01-10T00:00+00:00", "2024-01-10T23:59:59Z", "2024-01-11T00:00:00Z"),
+        ("EURUSD=X", "Europe/London", "CURRENCY", "2024-01-10T00:00+00:00", "2024-01-10T22:30:00Z", "2024-01-11T00:00:00Z"),
+        ("SAP.DE", "Europe/Berlin", "EQUITY", "2024-01-10T09:00+01:00", "2024-01-10T17:35+01:00", "2024-01-10T17:40+01:00"),
+        ("VOD.L", "Europe/London", "EQUITY", "2024-01-10T08:00+00:00", "2024-01-10T16:35:00Z", "2024-01-10T16:40:00Z"),
+        ("CL=F", "America/New_York", "FUTURE", "2024-01-10T00:00-05:00", "2024-01-10T16:59-05:00", "2024-01-10T17:00-05:00"),
+        ("^VIX", "America/Chicago", "INDEX", "2024-01-10T08:30-06:00", "2024-01-10T16:14-05:00", "2024-01-10T16:15-05:00"),
+        ("AAPL", "America/New_York", "EQUITY", "2024-01-10T09:30-05:00", "2024-01-10T15:59:59-05:00", "2024-01-10T16:00-05:00"),
+        ("VFIAX", "America/New_York", "MUTUALFUND", "2024-01-10T09:30-05:00", "2024-01-10T19:00-05:00", "2024-01-11T00:00-05:00"),
+        ("WHAT", "Asia/Dhaka", "SOMETHING", "2024-01-10T10:00+06:00", "2024-01-10T23:00+06:00", "2024-01-11T00:00+06:00"),
+        # a day on which the clock changes has 23 hours
+        ("BTC-EUR", "America/New_York", "CURRENCY", "2024-03-10T00:00-05:00", "2024-03-10T23:59-04:00", "2024-03-11T00:00-04:00"),
+    ],
+)  # fmt: skip
+async def test_a9_a_days_bar_is_complete_at_its_markets_close(
+    symbol: str, zone: str, kind: str, start: str, before: str, after: str
+) -> None:
+    async def bars(cutoff: str) -> int:
+        asked = {"symbol": symbol, "period1": at(start) - 864000, "period2": at(start) + 864000}
+        results = (await Desk(chart(zone, kind, start))("yfinance/history", cutoff, **asked)).data["chart"][
+            "result"
+        ]
+        return sum(len(result["timestamp"]) for result in results)
+
+    assert (await bars(before), await bars(after)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("interval", "stamps", "before", "after"),
+    [
+        ("1mo", ("2024-02-01T00:00-05:00",), "2024-02-29T20:00-05:00", "2024-03-01"),
+        ("3mo", ("2024-01-01T00:00-05:00",), "2024-03-31", "2024-04-01"),
+        ("1wk", ("2024-03-04T00:00-05:00",), "2024-03-10T23:00-04:00", "2024-03-11"),
+    ],
+)
+async def test_a9_long_bars_end_with_the_calendar(
+    interval: str, stamps: tuple[str, ...], before: str, after: str
+) -> None:
+    async def bars(cutoff: str) -> int:
+        asked = {"symbol": "X", "period1": 0, "period2": 1_900_000_000, "interval": interval}
+        results = (
+            await Desk(chart("America/New_York", "EQUITY", *stamps))("yfinance/history", cutoff, **asked)
+        ).data["chart"]["result"]
+        return sum(len(result["timestamp"]) for result in results)
+
+    assert (await bars(before), await bars(after)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "before", "after"),
+    [
+        ("AAPL", "2024-01-10T15:59:59-05:00", "2024-01-10T16:00-05:00"),
+        ("BRK-B", "2024-01-10T15:59:59-05:00", "2024-01-10T16:00-05:00"),
+        ("VFIAX", "2024-01-10T18:30-05:00", "2024-01-11"),
+        ("SAP.DE", "2024-01-10T17:39+01:00", "2024-01-10T17:40+01:00"),
+        ("^VIX", "2024-01-10T16:14-05:00", "2024-01-10T16:15-05:00"),
+        ("GCUSD", "2024-01-10T23:59:59Z", "2024-01-11T00:00:00Z"),
+        ("EURUSD", "2024-01-10T23:59:59Z", "2024-01-11T00:00:00Z"),
+    ],
+)
+async def test_a9_fmps_bars_too_are_complete_at_their_markets_close(
+    symbol: str, before: str, after: str
+) -> None:
+    vendor = Fmp({symbol: Share({"2024-01-09": 5.0, "2024-01-10": 5.0})})
+    told = [await Desk(vendor)(FULL.format("forex"), cutoff, symbol=symbol) for cutoff in (before, after)]
+    assert [len(answer.data) for answer in told] == [1, 2]
+
+
+# -- A10: looked, or could not look -------------------------------------------------------------------------
+
+METRICS = [
+    {"symbol": "SMCI", "date": "2024-06-30", "fiscalYear": "2024", "period": "FY", "currentRatio": 3.8}
+]
+LATE_REPORT = [
+    {
+        "date": "2024-06-30",
+        "symbol": "SMCI",
+        "acceptedDate": "2025-02-25 17:30:00",
+        "fiscalYear": "2024",
+        "period": "FY",
+    }
+]
+
+
+def joined(report: Any) -> Desk:
+    return Desk(
+        lambda seen: (
+            report
+            if seen.path.endswith("income-statement")
+            else METRICS
+            if seen.path.endswith("key-metrics")
+            else []
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [Sent({}, 403), Sent({}, 404), Sent(b"<html>", 200), Sent(b"<html>", 302), Sent({"Error Message": "Special Endpoint"}, 200), Sent({}, 500)],
+    ids=["plan", "not found", "html", "moved", "complaint", "down"],
+)  # fmt: skip
+async def test_a10_a_look_up_that_failed_is_an_error_and_no_reason_for_a_lag(failure: Sent) -> None:
+    desk = joined(failure)
+    with pytest.raises(SourceError):
+        await desk("fmp/key-metrics", "2024-12-01", symbol="SMCI", period="annual")
+    assert not desk.ledger.rows, "a failure is not recorded: the same call may work later"
+
+
+@pytest.mark.parametrize(
+    "failure", [Sent({}, 403), Sent(b"<html>", 200), Sent(b"<html>", 302)], ids=["plan", "html", "moved"]
+)
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        (FULL.format("chart"), {"symbol": "X", "from": "2024-01-02"}),
+        ("yfinance/history", {"symbol": "X", "period1": 0, "period2": 1_700_000_000}),
+        ("yfinance/fundamentals", {"symbol": "X", "type": "annualDilutedEPS", "period1": 0, "period2": 1_700_000_000}),
+        ("fmp/search/search-name", {"query": "x"}),
+    ],
+)  # fmt: skip
+async def test_a10_a_scale_or_a_first_day_that_could_not_be_looked_up_is_an_error_and_not_recorded(
+    path: str, asked: dict[str, Any], failure: Sent
+) -> None:
+    bars = chart("America/New_York", "EQUITY", "2022-01-10T09:30-05:00")
+    eps = [{"asOfDate": "2021-12-31", "periodType": "12M", "reportedValue": {"raw": 1.0}}]
+    lines = {"timeseries": {"result": [{"meta": {}, "annualDilutedEPS": eps}], "error": None}}
+
+    def answer(seen: Seen) -> Any:
+        # the caller's own request works; what the broker asks for beside it does not
+        if seen.path.endswith("/full") and seen.query["from"] == "2024-01-02":
+            return [{"symbol": "X", "date": "2024-01-10", "close": 5.0}]
+        if "timeseries" in seen.path:
+            return lines
+        if seen.path.endswith("search-name"):
+            return [{"symbol": "X"}]
+        own = seen.query.get("period2") == "1700000000" and "events" not in seen.query
+        return bars if own else failure
+
+    desk = Desk(answer)
+    with pytest.raises(SourceError):
+        await desk(path, "2024-06-01", **asked)
+    assert not desk.ledger.rows
+
+
+async def test_a10_a_report_hides_its_row_until_it_is_out_and_a_lag_stands_in_where_there_is_none() -> None:
+    asked = {"symbol": "SMCI", "period": "annual"}
+    assert (await joined(LATE_REPORT)("fmp/key-metrics", "2024-12-01", **asked)).data == []
+    assert len((await joined(LATE_REPORT)("fmp/key-metrics", "2025-02-26", **asked)).data) == 1
+    answer = await joined([])("fmp/key-metrics", "2024-12-01", **asked)
+    assert len(answer.data) == 1 and any("plus a lag" in note for note in answer.meta["notes"])
+
+
+async def test_a10_a_missing_key_for_the_look_up_is_named() -> None:
+    with pytest.raises(MissingKey, match="FMP_API_KEY"):
+        await Desk({}, keyless=True)("fmp/key-metrics", "2024-12-01", symbol="X")
+
+
+@pytest.mark.parametrize(("ends", "visible"), [(["2022-12-31"], False), (["2022-06-30"], True), ([], False)])
+async def test_a10_a_fourth_quarter_of_yahoos_waits_for_the_annual_report(
+    ends: list[str], visible: bool
+) -> None:
+    def answer(seen: Seen) -> Any:
+        name = seen.query["type"]
+        days = ends if name == "annualTotalAssets" else ["2023-12-31"]
+        rows = [
+            {
+                "asOfDate": day,
+                "periodType": "12M" if name.startswith("annual") else "3M",
+                "reportedValue": {"raw": 5.0},
+            }
+            for day in days
+        ]
+        return {"timeseries": {"result": [{"meta": {}, name: rows}], "error": None}}
+
+    asked = {"symbol": "X", "type": "quarterlyTotalRevenue", "period1": 0, "period2": 1_900_000_000}
+    told = [
+        (await Desk(answer)("yfinance/fundamentals", cutoff, **asked)).data["timeseries"]["result"]
+        for cutoff in ("2024-03-05", "2024-04-11")
+    ]
+    assert [bool(results) for results in told] == [visible, True]
+
+
+async def test_a_vintage_of_the_cutoffs_own_day_is_out_and_that_of_the_day_before_is_in() -> None:
+    rows = [
+        {"realtime_start": day, "realtime_end": "9999-12-31", "date": "2024-05-01", "value": day}
+        for day in ("2024-06-06", "2024-06-07")
+    ]
+    desk = Desk({"observations": rows})
+    answer = await desk("fred/series/observations", "2024-06-07T10:00-04:00", series_id="UNRATE")
+    assert [row["value"] for row in answer.data["observations"]] == ["2024-06-06"]
+    assert desk.seen[0].query["realtime_end"] == desk.seen[0].query["realtime_start"] == "2024-06-06"
+
+
+def test_a_day_more_a_week_and_a_tick_count_exactly() -> None:
+    views = Stamp(form="compact", zone=ZoneInfo("UTC"), grain="day", plus_days=1)
+    assert known_from("2024010100", views) == datetime(2024, 1, 3, tzinfo=UTC)
+    week = Stamp(zone=views.zone, grain="1week")
+    assert known_from("2024-01-01", week) == datetime(2024, 1, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("seconds", "rows"), [(0, 0), (1, 1)])
+async def test_a_lag_is_over_just_after_its_day_has_begun(seconds: int, rows: int) -> None:
+    # 31 days after the first of May the month's tally may be used
+    moment = datetime(2024, 6, 1, 4, tzinfo=UTC) + timedelta(seconds=seconds)
+    body = [{"symbol": "A", "date": "2024-05-01", "analystRatingsBuy": 1}]
+    assert len((await Desk(body)("fmp/grades-historical", moment.isoformat(), symbol="A")).data) == rows

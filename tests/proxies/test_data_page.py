@@ -1,0 +1,141 @@
+"""docs/data.md keeps what it promises: each paragraph, point and row of its chapters names a test that exists."""
+
+import ast
+import functools
+import re
+from pathlib import Path
+
+import pytest
+
+from proxies.catalogue import load_catalogue
+from tests.proxies.test_closed_list import WORDS
+
+TESTS = Path(__file__).resolve().parents[1]
+PAGE = TESTS.parent / "docs" / "data.md"
+#: Openings of lines that promise nothing: heads of tables, and what leads to a list or to figures.
+PLAIN = (
+    "| --- ",
+    "| policy |",
+    "| error |",
+    "| source |",
+    "| series |",
+    "| what |",
+    "`python -m benchmarks",
+    "A frame used to",
+    "| questions |",
+    "| change without",
+    "The search before this one",
+)
+#: Figures that were measured promise nothing; of the table of replies one line above it speaks.
+MEASURED = ("| `", "| a ", "| longest", "| filter ", "| `CALL_API`")
+#: Rows of tables that a test named above them holds, cell by cell: hits of the search, the closed list.
+TABLES = (
+    "| held out |",
+    "| tuned on |",
+    *(f"| {words} | {level} |" for words in WORDS.values() for level in ("medium", "high")),
+)
+NAME = re.compile(r"\[([^\]]+)\](?!\()")
+
+
+@functools.cache
+def names_in(path: Path) -> frozenset[str]:
+    """The names of a file's tests."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return frozenset(
+        node.name for node in tree.body if isinstance(node, kinds) and node.name.startswith("test_")
+    )
+
+
+@functools.cache
+def tagged() -> frozenset[str]:
+    """The letters and numbers of closed leaks for which there is a test."""
+    here = TESTS / "proxies"
+    files = [
+        *(here / "closed_leaks").glob("test_*.py"),
+        here / "test_failures.py",
+        here / "test_transport_bounds.py",
+    ]
+    return frozenset(name.split("_")[1] for file in files for name in names_in(file))
+
+
+def exists(name: str) -> bool:
+    """Whether a name in square brackets is that of a test, a file of tests, or a tag."""
+    if re.fullmatch(r"[ab]\d+", name):
+        return name in tagged()
+    file, _, test = name.partition("::")
+    paths = [path for path in (TESTS / "proxies" / f"{file}.py", TESTS / f"{file}.py") if path.is_file()]
+    return bool(paths) and (not test or test in names_in(paths[0]))
+
+
+def lines(text: str) -> list[tuple[str, str]]:
+    """Chapter and line of every line of prose."""
+    out, chapter, code = [], "", False
+    for line in text.splitlines():
+        code ^= line.startswith("```")
+        chapter = line[3:] if line.startswith("## ") else chapter
+        if line and not code and not line.startswith(("#", "```", "<!--")):
+            out.append((chapter, line))
+    return out
+
+
+def promises_without_a_test(text: str) -> list[str]:
+    """The beginnings of the lines that name no test, tables apart that a line above them speaks for."""
+    return [
+        line[:80]
+        for chapter, line in lines(text)
+        if chapter and not line.startswith((*PLAIN, *MEASURED, *TABLES)) and not names_of(line)
+    ]
+
+
+def names_of(line: str) -> list[str]:
+    """The names in the square brackets of a line."""
+    plain = re.sub(r"`[^`]*`", "", line)
+    return [name.strip() for group in NAME.findall(plain) for name in group.split(",")]
+
+
+def test_every_named_test_exists() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    names = [name for _, line in lines(text) for name in names_of(line)]
+    assert len(names) > 120 and not [name for name in names if not exists(name)]
+    files = re.findall(r"`(tests/[\w/]+\.py)`", text)
+    assert not [file for file in files if not (TESTS.parent / file).is_file()]
+
+
+def test_every_promise_names_a_test() -> None:
+    assert not promises_without_a_test(PAGE.read_text(encoding="utf-8"))
+
+
+def test_a_promise_without_a_test_is_seen_in_every_chapter() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    chapters = re.findall(r"(?m)^## (.*)$", text)
+    assert {"Finding data", "Sources, keys, addresses", "Known limits"} <= set(chapters)
+    for chapter in chapters:
+        promised = text.replace(f"## {chapter}\n", f"## {chapter}\n\nIt never fails.\n", 1)
+        assert promises_without_a_test(promised) == ["It never fails."]
+
+
+@pytest.mark.parametrize("name", ["a99", "test_nothing", "test_clock::test_nothing", "kernels/test_clock"])
+def test_a_name_of_nothing_is_seen(name: str) -> None:
+    assert not exists(name) and exists("test_clock") and exists("kernels/test_frames")
+
+
+def test_the_table_of_sources_is_that_of_the_catalogue() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("## Sources, keys, addresses")[2].partition("\n## ")[0]
+    told = set()
+    for row in (line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")):
+        sources = re.findall(r"`(\w+)/`", row[0])
+        keys, upstreams = (re.findall(r"`(\w+)`", cell) for cell in row[1:])
+        assert len(sources) == len(upstreams) and len(keys) in (0, len(sources)), row
+        told |= set(zip(sources, keys or [""] * len(sources), upstreams, strict=True))
+    known = {
+        (source.name, source.key.variable if source.key else "", source.upstream)
+        for source in load_catalogue().sources()
+        if source.hosts
+    }
+    assert told == known and len(told) == 17
+
+
+def test_the_first_line_counts_endpoints_and_sources() -> None:
+    counted = [e for e in load_catalogue() if e.source.hosts]
+    assert f"{len(counted)} endpoints of seventeen sources" in PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,220 @@
+"""The law, over every endpoint: worlds that agree on all that is dated before the cutoff are read alike, byte by byte.
+
+The answer of the world that goes on is read cold, or from a raw cache that a later cutoff or a live call has filled. Splits have
+worlds of their own (test_law_of_splits.py). What a vendor changes without a date cannot be seen: test_closed_list.py.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from proxies import answers
+from proxies.asof import guards, later_text, readjust, row_filter, rows
+from proxies.asof.clock import Cutoff
+from proxies.asof.policies import simple
+from proxies.asof.policies.base import pass_rows
+from proxies.catalogue import Endpoint, load_catalogue
+from tests.fakes.upstream import Sent
+from tests.fakes.upstream_world import SINGLE, World
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.two_worlds import MEMBERS, ask, check, close, in_both, known, read
+from tests.proxies.worlds import ASKED, CUTOFFS, EASY, SOAK, in_loop, params_of, shown_fields, world_broker
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+
+
+# members of an index leave it with a date, in worlds of their own (test_two_worlds.py)
+ALL = [e for e in ASKED if not e.path.startswith(MEMBERS)]
+
+
+@pytest.mark.parametrize("endpoint", ALL, ids=lambda e: e.path)
+def test_what_comes_after_the_cutoff_changes_no_byte(endpoint: Endpoint) -> None:
+    check(endpoint, EASY)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("endpoint", ALL, ids=lambda e: e.path)
+def test_what_comes_after_the_cutoff_changes_no_byte_of_five_hundred_worlds(endpoint: Endpoint) -> None:
+    check(endpoint, SOAK)
+
+
+def breaks(path: str, **off: bool) -> bool:
+    endpoint = load_catalogue().resolve(path)
+    return any(
+        one != other
+        for cutoff in CUTOFFS[:4]
+        for one, other in [
+            in_both(
+                endpoint,
+                cutoff,
+                [-500 * 1440, 60 * 1440],
+                [],
+                (off.get("reverse", False), off.get("edited", False), off.get("ended", False), ""),
+            )
+        ]
+    )
+
+
+GUARDS: dict[str, tuple[str, Any, str, Any, dict[str, bool]]] = {
+    "allow-list on the way": (
+        "dbnomics/release",
+        guards,
+        "envelope_only",
+        lambda answer, endpoint: answer,
+        {},
+    ),
+    "totals counted anew": (
+        "fred/series/series/search",
+        guards,
+        "recount",
+        lambda answer, endpoint: answer,
+        {},
+    ),
+    "texts": (
+        "exa/search/search",
+        later_text,
+        "cut",
+        lambda row, cutoff, fields: (row, None),
+        {"edited": True},
+    ),
+    "the order": (
+        "polymarket/search",
+        None,
+        "in_order",
+        lambda answer, path, names: answer,
+        {"reverse": True},
+    ),
+    "first days": ("fmp/search/search-name", None, "by_first_day", None, {}),
+    "the state of then": (
+        "kalshi/markets",
+        row_filter,
+        "adjuster",
+        lambda request, cutoff, context: readjust.unchanged,
+        {"ended": True},
+    ),
+    "only listed fields": (
+        "fmp/senate/symbol/senate-trades",
+        guards,
+        "listed_only",
+        lambda row, endpoint: row,
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("guard", sorted(GUARDS))
+def test_with_one_guard_off_the_law_fails(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, place, name, off, draw = GUARDS[guard]
+    place = place or {"in_order": answers, "by_first_day": simple}[name]
+    assert not breaks(path, **draw)
+    monkeypatch.setattr(place, name, off or pass_rows)
+    assert breaks(path, **draw)
+
+
+def test_without_pruning_a_group_that_comes_later_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def body(more: list[Any]) -> Any:
+        return {
+            "companies": [
+                {
+                    "company": {"ticker": "A"},
+                    "metrics": [{"name": "m", "values": [{"x": "2019-12-31", "y": 1}]}, *more],
+                }
+            ]
+        }
+
+    def told() -> list[str]:
+        later = {"name": "later", "values": [{"x": "2024-03-31", "y": 1}]}
+        return [
+            read(in_loop(Desk(body(more))("msd/companies/companies-post", "2020-12-01", tickers=["A", "B"])))  # type: ignore[arg-type]
+            for more in ([], [later])
+        ]
+
+    one, other = told()
+    assert one == other
+    plain = rows.rewrite
+    monkeypatch.setattr(
+        row_filter, "rewrite", lambda value, path, change, prune=False: plain(value, path, change)
+    )
+    one, other = told()
+    assert one != other
+
+
+def test_no_answer_of_the_law_is_empty_everywhere() -> None:
+    """The law would hold of a broker that tells nothing: most endpoints tell something in these worlds."""
+    silent = []
+    for endpoint in ALL:
+        one, _ = in_both(endpoint, "2021-03-15", [-500 * 1440, -700 * 1440], [], (False, False, False, ""))
+        if "early" not in one:
+            silent.append(endpoint.path)
+    assert len(silent) < len(ALL) / 8, silent
+
+
+#: How vendors say that there is none under a name.
+NONE = {
+    "dbnomics": Sent({"errors": [{"message": "not found"}]}, 404),
+    "gt": Sent({"error": "Google Trends didn't return any results."}),
+    "brave": Sent({"type": "search"}),
+    "kalshi": Sent({"error": {"code": "not_found"}}, 404),
+    "polymarket": Sent({"type": "not found error"}, 404),
+    "gdelt": Sent({}),
+    "serper": Sent({"organic": []}),
+    "tavily": Sent({"results": []}),
+    "searxng": Sent({"results": []}),
+    "wayback": Sent([]),
+    "wayback/page": Sent(b"The Wayback Machine has not archived that URL.", 404),
+    "sec": Sent(b"<Error><Code>NoSuchKey</Code></Error>", 404),
+    "wikipedia": Sent({"query": {"pages": [{"title": "T", "missing": True}]}}),
+    "wikipedia/pageviews": Sent(
+        {"detail": "The date(s) you used are valid, but we either do not have data."}, 404
+    ),
+    "yfinance": Sent({"chart": {"result": None, "error": {"code": "Not Found"}}}, 404),
+}
+
+
+def _told(endpoint: Endpoint, cutoff: Cutoff, world: World, params: dict[str, Any]) -> str:
+    broker = world_broker(endpoint, world)
+    try:
+        return ask(broker, endpoint, cutoff, world, params)
+    finally:
+        close(broker)
+
+
+def _empty_or_refused(endpoint: Endpoint, cutoff: Cutoff, world: World, params: dict[str, Any]) -> bool:
+    """Whether a world without moments has nothing to tell: lists without dates are the same in every world."""
+    text = _told(endpoint, cutoff, world, params)
+    return "no rows: check" in text or text.startswith("NoSuch")
+
+
+@pytest.mark.parametrize("endpoint", ALL, ids=lambda e: e.path)
+def test_a_name_that_begins_later_reads_like_one_that_never_was(endpoint: Endpoint) -> None:
+    """What the vendor has of it is all late; of the other it says that there is none, or gives an empty list."""
+    for text in ("2021-03-15", "2020-11-02T14:30:00-05:00"):
+        cutoff = Cutoff.parse(text)
+        moments = [cutoff.instant + timedelta(days=d) for d in (1, 500, 900)]
+        moments = [m for m in moments if known(endpoint, m) > cutoff.instant]
+        born, unborn = (World(cutoff.instant, list(some), []) for some in (moments, []))
+        # one thing that is asked for by name has no empty form
+        worlds = [born] if endpoint.path in SINGLE else [born, unborn]
+        for world in worlds:
+            world.path, world.fields, world.open_rows = (
+                endpoint.path,
+                shown_fields(endpoint),
+                endpoint.open_rows,
+            )
+        params = params_of(endpoint, born)
+        none = NONE.get(endpoint.path) or NONE.get(endpoint.source.name)
+        if none and _empty_or_refused(endpoint, cutoff, worlds[-1], params):
+            never = World(cutoff.instant, [], [])
+            never.answer = lambda seen, none=none: none  # type: ignore[method-assign]
+            worlds.append(never)
+        assert len({_told(endpoint, cutoff, world, params) for world in worlds}) == 1
+
+
+def test_without_one_form_for_no_rows_a_name_that_begins_later_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoint = load_catalogue().resolve("kalshi/candlesticks")
+    test_a_name_that_begins_later_reads_like_one_that_never_was(endpoint)
+    monkeypatch.setattr(answers, "_emptied", lambda job, filtered: filtered)
+    with pytest.raises(AssertionError):
+        test_a_name_that_begins_later_reads_like_one_that_never_was(endpoint)
