@@ -5,6 +5,7 @@ SandboxError
 ├── KernelStartFailed      a kernel did not come up; may be tried again
 ├── KernelDied             the kernel is gone and the call needs a living one
 ├── SessionClosed          the session was closed; a mistake of the caller
+├── AnotherWriter          somebody else appended to the journal; fatal for the run, which has another owner
 └── JournalBroken          the journal on disk is not what was written; fatal for that session
 """
 
@@ -31,3 +32,7 @@ class SessionClosed(SandboxError):
 
 class JournalBroken(SandboxError):
     """A journal's lines do not chain, or are no journal at all."""
+
+
+class AnotherWriter(SandboxError):
+    """A journal grew, or shrank, under its writer: another process works on the same run."""

@@ -5,8 +5,8 @@ import asyncio
 from sandbox.cleanup import cleanup_on_error
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
-from sandbox.kernels.forkserver import fork_server
-from sandbox.kernels.kernel import Kernel, start_kernel
+from sandbox.kernels.forkserver import ForkServer, fork_server
+from sandbox.kernels.kernel import Endpoints, start_kernel
 from sandbox.kernels.pool import WARM, ReadyKernel, WarmPool
 from sandbox.kernels.probe import probed
 from sandbox.session import Session
@@ -49,7 +49,7 @@ class Sandbox:
         return (await self.probe()).choose(self.isolation)
 
     async def open(self, spec: SessionSpec, call_api: ApiCaller) -> Session:
-        """Open a session, or take up the one whose journal exists.
+        """Return an open session, or the one whose journal exists, taken up where it ended; the caller closes it.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class Sandbox:
         return session
 
     async def aclose(self) -> None:
-        """Close every session, and end the kernels in waiting."""
+        """Close every session, and end the kernels in waiting; raises the first failure when all are closed."""
         sessions, self._sessions = self._sessions, set()
         # exceptions are collected: one session that cannot be closed must not leave the others' kernels running
         ended = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
@@ -76,19 +76,23 @@ class Sandbox:
                 raise failure
 
     async def _start(self, spec: SessionSpec) -> ReadyKernel:
-        kernel = await self._fork(spec)
-        ready = ReadyKernel(kernel, KernelClient(kernel.endpoints.info))
-        async with cleanup_on_error(ready.end):
-            await ready.client.connect(spec.limits.start_seconds)
-        return ready
-
-    async def _fork(self, spec: SessionSpec) -> Kernel:
         server = await fork_server(spec.isolation, packages=self.packages)
         try:
-            return await start_kernel(server, spec.limits, clock=spec.clock)
+            return await _start_on(server, spec)
         except KernelStartFailed:
             if not server.dead:
                 raise
         # it died under our request; another one is started in its place
         server = await fork_server(spec.isolation, packages=self.packages)
-        return await start_kernel(server, spec.limits, clock=spec.clock)
+        return await _start_on(server, spec)
+
+
+async def _start_on(server: ForkServer, spec: SessionSpec) -> ReadyKernel:
+    endpoints = Endpoints.make()
+    # its sockets listen already: the connection is made while the kernel is
+    client = KernelClient(endpoints.info)
+    async with cleanup_on_error(client.close):
+        kernel = await start_kernel(server, spec.limits, endpoints=endpoints, clock=spec.clock, lossless=True)
+        async with cleanup_on_error(kernel.kill):
+            await client.connect(spec.limits.start_seconds)
+    return ReadyKernel(kernel, client)

@@ -6,15 +6,16 @@ import logging
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from sandbox.errors import KernelDied, SessionClosed
+from sandbox.errors import JournalBroken, KernelDied, SessionClosed
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.kernels.kernel import Kernel
 from sandbox.kernels.pool import ReadyKernel
 from sandbox.limits.disk import DiskWatch
 from sandbox.limits.memory import MemoryWatch, end_children
+from sandbox.limits.usage import SessionUsage, Usage, cpu_seconds
 from sandbox.record.journal import Journal, fold, read_lines, result_to_json
 from sandbox.record.notebook import render_notebook, write_notebook
 from sandbox.record.passive import passive_outputs, passive_text
@@ -74,12 +75,18 @@ class Session:
         self._busy = asyncio.Lock()
         self._closed = False
         self._running: CellRun | None = None
-        limits = spec.limits
-        self._showable = _SESSION_FACTOR * limits.output_bytes
-        self._cuttable = _SESSION_FACTOR * limits.journal_bytes
+        self._usage = SessionUsage()
 
     async def start(self) -> None:
-        """Start the kernel; a journal that exists already is taken up where it ended."""
+        """Start the kernel; a journal that exists already is taken up where it ended. `Sandbox.open` calls it once.
+
+        Raises
+        ------
+        JournalBroken
+            The journal's lines do not chain, or a line lacks what its kind needs.
+        KernelStartFailed, KernelDied
+            No kernel, or one that died when the session's earlier cells were run again in it.
+        """
         lines = read_lines(self.spec.journal)
         if lines:
             self._resume(lines)
@@ -87,13 +94,15 @@ class Session:
             clock: dict[str, Any] = {}
             if self.spec.clock is not None:
                 clock["clock"] = self.spec.clock.isoformat()
+            metadata = dict(self.spec.metadata)
+            # no sync of its own: nothing is lost with it, and the sync of the first result puts it on the disk
             self._journal.append(
-                "open", name=self.spec.name, title=self.spec.title, metadata=dict(self.spec.metadata), **clock
+                "open", sync=False, name=self.spec.name, title=self.spec.title, metadata=metadata, **clock
             )
         await self._start_kernel("resumed" if self.cells else "opened")
 
     async def markdown(self, source: str) -> JournalCell:
-        """Append a text cell."""
+        """Append a text cell and return it; it is on the disk then. Raises `SessionClosed`, `AnotherWriter`."""
         self._check_open()
         async with self._busy:
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
@@ -106,11 +115,23 @@ class Session:
             return cell
 
     async def execute(self, source: str, *, fixes: str | None = None) -> CellResult:
-        """Append a code cell, run it and return what it did.
+        """Append a code cell, run it and return what it did; its result is on the disk then.
+
+        An exception in the cell, a limit and a dead kernel are no errors here but a `CellResult` with that status. If the
+        cell before left something running that broke a limit since, that cell's result is corrected first.
 
         Parameters
         ----------
         fixes : id of the failed cell that this one replaces; that one stays, tagged superseded
+
+        Raises
+        ------
+        ValueError
+            No cell has the id `fixes`.
+        SessionClosed, AnotherWriter, KernelStartFailed, KernelDied
+            Nothing was run.
+        Exception
+            Whatever the `ApiCaller` raised beside the broker's own errors: a fault of ours, after the cell was recorded.
         """
         self._check_open()
         if fixes is not None and not any(cell.id == fixes for cell in self.cells):
@@ -126,8 +147,11 @@ class Session:
             self._journal.append("code", sync=False, id=cell.id, source=source, fixes=fixes)
             earlier = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
             self.cells = [*earlier, cell]
-            result = await self._run(cell, index)
-            cut: dict[str, Any] = {"rest": self._cut} if self._cut else {}
+            result, usage = await self._run(cell, index)
+            self._usage.record(cell.id, usage)
+            cut: dict[str, Any] = {"usage": asdict(usage)}
+            if self._cut:
+                cut["rest"] = self._cut
             if self._written < _LARGE:
                 shown = self._record(cell.id, result, **cut)
             else:
@@ -162,7 +186,13 @@ class Session:
         self._journal.append("stamp", facts=facts)
 
     async def close(self) -> None:
-        """End the kernel and render the notebook; a second call does nothing."""
+        """End the kernel and render the notebook; a second call does nothing.
+
+        Raises
+        ------
+        OSError, AnotherWriter
+            The last line or the notebook could not be written; kernel and file are closed all the same.
+        """
         if self._closed:
             return
         self._closed = True
@@ -170,8 +200,10 @@ class Session:
             self._render_task.cancel()
             await asyncio.gather(self._render_task, return_exceptions=True)
         await self._stop_kernel()
-        self._journal.append("close")
-        self._journal.close()
+        try:
+            self._journal.append("close", **self._claim_usage())
+        finally:  # a full disk, or another writer: the file is closed all the same
+            self._journal.close()
         await asyncio.to_thread(self._render)
 
     @property
@@ -196,10 +228,23 @@ class Session:
                 self._journal.append("void", id=cell.id, fixes=fixes[cell.id])
                 lines.append({"kind": "void", "id": cell.id, "fixes": fixes[cell.id]})
         self.cells = fold(lines)
+        # journals of earlier versions tell the calls alone
+        shares = {
+            cell.id: Usage(calls=cell.result.api_calls) for cell in self.cells if cell.result is not None
+        }
+        for line in lines:
+            if "usage" in line:
+                try:
+                    shares[line.get("id", f"line {line['seq']}")] = Usage.from_json(line["usage"])
+                except ValueError as error:
+                    raise JournalBroken(f"{self.spec.journal.name}: {error}") from error
+        for name, share in shares.items():
+            self._usage.record(name, share)
 
     async def _start_kernel(self, why: str) -> None:
         await self._stop_kernel()
-        ready = await self._kernels(self.spec)
+        unclaimed = self._claim_usage()
+        ready = await self._kernels(self._spec_for_next_kernel())
         kernel = ready.kernel
         self._kernel, self._client = kernel, ready.client
         limits = self.spec.limits
@@ -209,11 +254,45 @@ class Session:
         if kernel.endpoints.home is not None and self.spec.isolation != "none":
             self._watches.append(DiskWatch(kernel, kernel.endpoints.home, limits.disk_mb, limits.files))
             self._guard_task = asyncio.create_task(self._guard_disk(kernel), name=f"disk-{self.spec.name}")
-        self._wire = WireServer(kernel.api, self._call_api, self.spec.limits)
+        self._wire = WireServer(kernel.api, self._call_api, self.spec.limits, used=self._usage.total)
         self._wire_task = asyncio.create_task(self._wire.run(), name=f"wire-{self.spec.name}")
         self.memory = "watched" if kernel.group is None else f"cgroup v{kernel.group.version}"
-        self._journal.append("kernel", why=why, isolation=self.spec.isolation, memory=self.memory)
+        # synced where it counts something; else as the first line of a journal
+        self._journal.append(
+            "kernel",
+            sync=bool(unclaimed),
+            why=why,
+            isolation=self.spec.isolation,
+            memory=self.memory,
+            **unclaimed,
+        )
         await self._restore()
+
+    def _claim_usage(self) -> dict[str, Any]:
+        """The calls that threads made after their cell had ended, as a field for the journal; no cell's share has them."""
+        wire, self._wire = self._wire, None
+        if wire is None:
+            return {}
+        counted = self._usage.total
+        rest = Usage(calls=wire.calls - counted.calls, answer_bytes=wire.answer_bytes - counted.answer_bytes)
+        if rest == Usage():
+            return {}
+        self._usage.record(f"line {self._journal.sequence}", rest)
+        return {"usage": asdict(rest)}
+
+    def _spec_for_next_kernel(self) -> SessionSpec:
+        """The session's specification less the processor time of cells that will not run again in the next kernel.
+
+        The others take their time anew there, and so are counted by its own limit.
+        """
+        limits = self.spec.limits
+        gone = [self._usage.of(cell.id) for cell in self.cells if not _runs_again(cell)]
+        # whole seconds, and less than one is none: a kernel in waiting fits as long as nothing is taken off
+        spent = int(Usage.total(gone).cpu_seconds)
+        if not spent:
+            return self.spec
+        rest = max(1, limits.cpu_seconds - spent)
+        return replace(self.spec, limits=replace(limits, cpu_seconds=rest))
 
     async def _restore(self) -> None:
         """Run the session's cells again in a fresh kernel, for their effect; their outputs are not recorded again."""
@@ -222,10 +301,9 @@ class Session:
             if cell.kind != "code":
                 continue
             index += 1
-            # a cell that hung or killed its kernel would do so again
-            if cell.superseded or cell.result is None or cell.result.stopped:
+            if not _runs_again(cell):
                 continue
-            result = await self._run(cell, index)
+            result, _ = await self._run(cell, index, repeats=self._usage.of(cell.id).calls)
             self._journal.append("replayed", id=cell.id, status=result.status)
             self.cells[position] = replace(cell, replayed=True)
             if result.status == "died":
@@ -250,17 +328,22 @@ class Session:
         if kernel is not None:
             await kernel.kill()
 
-    async def _run(self, cell: JournalCell, index: int) -> CellResult:
+    async def _run(self, cell: JournalCell, index: int, *, repeats: int = 0) -> tuple[CellResult, Usage]:
+        """Run a cell; return what it did and what it used. `repeats`: its calls that were counted when it first ran."""
         assert self._client is not None and self._kernel is not None and self._wire is not None
         assert self._memory is not None
         limits, kernel, wire = self.spec.limits, self._kernel, self._wire
-        wire.begin(index)
+        before = self._usage.total
+        wire.begin(index, repeated=repeats)
         calls = wire.cell
+        showable = max(0, _SESSION_FACTOR * limits.output_bytes - before.shown)
+        cuttable = max(0, _SESSION_FACTOR * limits.journal_bytes - before.cut)
+        pid, busy_before, busy_after = kernel.process.pid, cpu_seconds(kernel.process.pid), None
         started = time.perf_counter()
         run = self._client.start(
             cell.source,
-            max_shown=min(limits.output_bytes, self._showable),
-            max_cut=min(limits.journal_bytes, self._cuttable),
+            max_shown=min(limits.output_bytes, showable),
+            max_cut=min(limits.journal_bytes, cuttable),
         )
         self._running = run
         finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
@@ -286,6 +369,7 @@ class Session:
                 must_kill = not done & either
                 if exceeded and not must_kill and not exited.done():
                     must_kill = not await self._relieve(exceeded[0])
+            busy_after = cpu_seconds(pid)  # before a kill, after which nobody knows it
             if must_kill:
                 kernel.process.signal(signal.SIGKILL)
                 await asyncio.wait({exited})
@@ -308,8 +392,6 @@ class Session:
             await asyncio.gather(*either, *watches, return_exceptions=True)
         self._cut = run.cut
         self._written = min(run.shown, run.max_shown) + run.dropped - run.lost
-        self._showable = max(0, self._showable - run.shown)
-        self._cuttable = max(0, self._cuttable - (run.dropped - run.lost))
         duration = time.perf_counter() - started
         # read after every cell: an event that stayed unread would be blamed on the next one
         stopped = self._memory.enforced()
@@ -317,7 +399,17 @@ class Session:
             await end_children(kernel)
             self._memory.enforced()
         limit = limit or stopped
-        return cell_result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
+        busy = duration if busy_before is None or busy_after is None else busy_after - busy_before
+        usage = Usage(
+            # also what threads of earlier cells asked for since those had ended
+            calls=wire.calls - before.calls,
+            answer_bytes=wire.answer_bytes - before.answer_bytes,
+            shown=run.shown,
+            cut=run.dropped - run.lost,
+            cpu_seconds=round(busy, 4),
+        )
+        result = cell_result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
+        return result, usage
 
     async def _relieve(self, watch: MemoryWatch | DiskWatch) -> bool:
         """Kill what the cells started; return whether the kernel by itself then stays within the watch's limit."""
@@ -350,19 +442,20 @@ class Session:
         ran = [cell for cell in self.cells if cell.kind == "code" and cell.result is not None]
         if kernel is None or memory is None or not ran:
             return
-        limit = killed = memory.enforced()
-        if killed is not None:
-            await end_children(kernel)
+        limit: str | None = None
         fits = True
         for watch in self._watches:
             if fits and kernel.process.alive and await watch.exceeded():
                 limit = watch.name
                 fits = await self._relieve(watch)
-        killed = memory.enforced() or killed
+        # read last, since a look at the disk may take long
+        killed = memory.enforced()
         limit = limit or killed
         if limit is None:
             return
         if killed is not None:
+            await end_children(kernel)
+            memory.enforced()
             # it may be the kernel itself that the group killed just now
             with contextlib.suppress(TimeoutError):
                 await kernel.wait(_WATCH_GRACE)
@@ -402,3 +495,8 @@ class Session:
         metadata |= {"memory": self.memory, "journal": self._journal.head}
         notebook = render_notebook(self.cells, title=self.spec.title, metadata=metadata)
         write_notebook(self.spec.notebook, notebook)
+
+
+def _runs_again(cell: JournalCell) -> bool:
+    """Whether a fresh kernel runs this cell again: one that hung or killed its kernel would do so again."""
+    return cell.kind == "code" and not cell.superseded and cell.result is not None and not cell.result.stopped

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from proxies.errors import ProxyError, Refused
 from proxies.ledger import Answer
+from sandbox.limits.usage import Usage
 from sandbox.types import ApiAnswer, ApiCaller, Limits
 
 MAX_REQUEST = 64 << 10
@@ -103,36 +104,52 @@ def _request_id(body: bytes) -> int | None:
 
 @dataclass(slots=True)
 class CellCalls:
-    """What one cell asked for."""
+    """What one cell asked for.
+
+    `repeated` of its first calls were counted already: the cell is run again in a fresh kernel.
+    """
 
     index: int
     count: int = 0
+    repeated: int = 0
     hashes: list[str] = field(default_factory=list)
     limit: str | None = None
 
 
 class WireServer:
-    """Answers the calls of one kernel through an `ApiCaller`, one at a time, and counts them against `limits`."""
+    """Answers the calls of one kernel through an `ApiCaller`, one at a time, and counts them against `limits`.
+
+    Parameters
+    ----------
+    used : what the session had used before this kernel
+    """
 
     def __init__(
-        self, connection: socket.socket, caller: ApiCaller, limits: Limits, *, declare: Declare | None = None
+        self,
+        connection: socket.socket,
+        caller: ApiCaller,
+        limits: Limits,
+        *,
+        declare: Declare | None = None,
+        used: Usage | None = None,
     ) -> None:
         self._socket = connection
         self._caller = caller
         self._limits = limits
         self._declare = declare
-        self._calls = 0
-        self._bytes = 0
+        #: of the whole session, also of the kernels before this one
+        self.calls = 0 if used is None else used.calls
+        self.answer_bytes = 0 if used is None else used.answer_bytes
         self._bad = 0
         self.cell = CellCalls(index=0)
         self.failure: Exception | None = None
 
-    def begin(self, index: int) -> None:
-        """Calls from now on belong to the code cell `index`."""
-        self.cell = CellCalls(index=index)
+    def begin(self, index: int, *, repeated: int = 0) -> None:
+        """Calls from now on belong to the code cell `index`; the first `repeated` of them were counted when it first ran."""
+        self.cell = CellCalls(index=index, repeated=repeated)
 
     async def run(self) -> None:
-        """Serve until the kernel closes its end."""
+        """Serve until the kernel closes its end; a fault of the caller is left in `failure` and does not end it."""
         link = _Link(self._socket)
         try:
             while (body := await link.frame()) is not None:
@@ -174,16 +191,17 @@ class WireServer:
 
     async def _call(self, request: CallRequest) -> list[bytes]:
         cell = self.cell
-        if self._calls >= self._limits.api_calls:
+        repeats = cell.count < cell.repeated
+        if not repeats and self.calls >= self._limits.api_calls:
             cell.limit = "api_calls"
             await asyncio.sleep(_SLOW_DOWN)
             raise Refused(f"this session's {self._limits.api_calls} data calls are used up")
-        if self._bytes >= self._limits.api_bytes:
+        if not repeats and self.answer_bytes >= self._limits.api_bytes:
             cell.limit = "api_bytes"
             await asyncio.sleep(_SLOW_DOWN)
             raise Refused(f"this session's {self._limits.api_bytes} bytes of data are used up")
         # before the answer is there: a call that is refused or fails costs one too
-        self._calls += 1
+        self.calls += not repeats
         nth, cell.count = cell.count, cell.count + 1
         answer = await self._caller(request.path, request.params, cell=cell.index, nth=nth)
         # the parts of an answer that are JSON already are put between the others as they are
@@ -192,7 +210,7 @@ class WireServer:
         size = sum(map(len, reply))
         if size > MAX_REPLY:
             raise Refused(f"the answer has {size} bytes, at most {MAX_REPLY} are passed on: ask for less")
-        self._bytes += size
+        self.answer_bytes += 0 if repeats else size
         cell.hashes.append(str(answer.meta.get("content_hash", "")))
         return reply
 

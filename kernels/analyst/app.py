@@ -27,7 +27,7 @@ from jupyter_client.session import json_packer, new_id
 from matplotlib_inline.backend_inline import configure_inline_support
 from matplotlib_inline.config import InlineBackend
 from streams import BoundHeartbeat, NoChannelThread, Stream
-from traitlets import Type
+from traitlets import Float, Type
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
@@ -62,6 +62,9 @@ class AnalystKernel(IPythonKernel):
     """An IPython kernel with that shell, built before the fork and connected after it."""
 
     shell_class = Type(AnalystShell)
+    # ipykernel sleeps before each reply, for output that a flush might not have sent: a fifth of a small cell. Our streams
+    # flush what programs wrote too, and the manager waits for the cell's own `idle`, which follows all of its output.
+    _execute_sleep = Float(0.0)
 
     @property
     def _supports_kernel_subshells(self) -> bool:
@@ -105,9 +108,10 @@ class AnalystApp(IPKernelApp):
         self.init_shell()
         self.kernel.user_ns = shell.user_ns
 
-    def connect(self, connection: Any, descriptors: dict[str, int]) -> None:
+    def connect(self, connection: Any, descriptors: dict[str, int], *, lossless: bool) -> None:
         """Take a connection and its listening sockets ``{channel: fd}``; start the threads."""
         self._descriptors = descriptors
+        self._lossless = lossless
         self.session.session, self.session.pid = new_id(), os.getpid()
         self.load_connection_info(connection)
         self.kernel.record_ports({port: connection[port] for port in connection if port.endswith("_port")})
@@ -142,8 +146,13 @@ class AnalystApp(IPKernelApp):
         """
         self.iopub_socket = context.socket(zmq.XPUB)
         self.iopub_socket.linger = 1000
-        # the reader holds no queue of its own; with the default of 1000 a loop that shows 5000 outputs loses some
-        self.iopub_socket.sndhwm = 20_000
+        if self._lossless:
+            # A cell waits until its output is read. Else ZMQ drops what a full queue cannot take, and with it the cell's own
+            # `idle`: of 20,000 displays on a busy machine the last were lost, and nobody knew whether the cell had ended.
+            self.iopub_socket.xpub_nodrop = 1
+        else:
+            # with the default of 1000 a loop that shows 5000 outputs loses some
+            self.iopub_socket.sndhwm = 20_000
         self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
         self.iopub_thread = IOPubThread(self.iopub_socket, pipe=False, session=self.session)
         self.iopub_thread.start()
@@ -200,10 +209,17 @@ def prepare() -> None:
     enable_plots()
 
 
-def build(connection: dict[str, Any], descriptors: dict[str, int], api_fd: int | None) -> Any:
-    """After the fork: return the connected app, ready to `start`."""
+def build(
+    connection: dict[str, Any], descriptors: dict[str, int], api_fd: int | None, *, lossless: bool = False
+) -> Any:
+    """After the fork: return the connected app, ready to `start`.
+
+    Parameters
+    ----------
+    lossless : no output is dropped, and a cell waits for whoever reads it; one reader that stops would stop the kernel
+    """
     app = AnalystApp.instance()
-    app.connect(connection, descriptors)
+    app.connect(connection, descriptors, lossless=lossless)
     api = call_api.CallApi(api_fd)
     names = {"CALL_API": api, "ApiRefused": call_api.ApiRefused, "ApiUnavailable": call_api.ApiUnavailable}
     shell: Any = app.shell

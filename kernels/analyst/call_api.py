@@ -12,6 +12,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from datetime import UTC
 from typing import Any
 
 MAX_REQUEST = 64 << 10
@@ -52,7 +53,10 @@ class CallApi:
         self._received = bytearray()
 
     def __repr__(self) -> str:
-        return "CALL_API(path, params) -> data; CALL_API.meta of the last call; CALL_API.frame(path, params)"
+        return (
+            "CALL_API(path, params) -> data; CALL_API.meta of the last call; CALL_API.frame(path, params);"
+            " CALL_API.search(words); CALL_API.doc(path, ...)"
+        )
 
     def __call__(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return the data of `path` in the shape its source gives it, as known before the cutoff.
@@ -71,11 +75,19 @@ class CallApi:
             print(f"CALL_API {path}: {notes}", file=sys.stderr)
         return reply.get("data")
 
+    def search(self, words: str) -> str:
+        """Return what answers some words: endpoints, series with their parameters, sources to search in; print it."""
+        return _Text(self._ask({"path": "catalogue/search", "params": {"words": words}}).get("data"))
+
+    def doc(self, *paths: str) -> str:
+        """Return the documentation of endpoints by path; print it."""
+        return _Text(self._ask({"path": "catalogue/doc", "params": {"paths": list(paths)}}).get("data"))
+
     def frame(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        """Return the rows of `path` as a pandas DataFrame, columns of dates parsed."""
+        """Return the rows of `path` as a pandas DataFrame: nested rows unfolded, columns of dates parsed."""
         import pandas
 
-        return _with_dates(pandas.DataFrame(_rows(self(path, params))))
+        return _with_dates(pandas.DataFrame(_flat(_rows(self(path, params)))))
 
     def notes(self) -> str:
         """One line on what the last answer left out, or an empty string."""
@@ -146,14 +158,101 @@ class CallApi:
             self._received += chunk
 
 
+class _Text(str):
+    """A text that shows its lines where a cell ends in it."""
+
+    __repr__ = str.__str__
+
+
 def _rows(data: Any) -> Any:
-    """The rows of an answer: the list itself, or the list in an object; an answer without rows is one row."""
-    if isinstance(data, dict):
-        lists = [value for value in data.values() if isinstance(value, list)]
-        if lists and (len(lists) == 1 or not lists[0] or all(isinstance(row, dict) for row in lists[0])):
-            return lists[0]
+    """The rows of an answer, however deep they lie; an answer without rows is one row."""
+    if not isinstance(data, dict):
+        return data
+    if isinstance(data.get("chart"), dict):
+        return _chart_rows(data["chart"])
+    if isinstance(data.get("timeseries"), dict):
+        results = data["timeseries"].get("result") or []
+        return [
+            row
+            for result in results
+            for value in result.values()
+            if isinstance(value, list)
+            for row in value
+            if isinstance(row, dict)
+        ]
+    lists = {name: value for name, value in data.items() if isinstance(value, list)}
+    if lists:
+        first = next(iter(lists.values()))
+        if len(lists) == 1 or not first or all(isinstance(row, dict) for row in first):
+            return _unfolded(first)
         return [data]
-    return data
+    inside = [value for value in data.values() if isinstance(value, dict)]
+    # an object around the rows (and totals beside them); several objects are a row themselves
+    return _rows(inside[0]) if len(inside) == 1 and len(data) <= 2 else [data]
+
+
+def _unfolded(rows: list[Any]) -> list[Any]:
+    """Rows with series inside, one row for each of their points: values in a list, or in parallel lists by period."""
+    out: list[Any] = []
+    for row in rows:
+        points = None
+        if isinstance(row, dict):
+            name = next((n for n in ("values", "candlesticks") if isinstance(row.get(n), list)), "")
+            if name and all(isinstance(point, dict) for point in row[name]):
+                points = row[name]
+            elif isinstance(row.get("period"), list):
+                name = ""
+                columns = {
+                    n: v for n, v in row.items() if isinstance(v, list) and len(v) == len(row["period"])
+                }
+                points = [
+                    dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)
+                ]
+        if points is None:
+            out.append(row)
+            continue
+        # the series' own description stands in each of its rows
+        about = {n: v for n, v in row.items() if not isinstance(v, (list, dict))}
+        out += [{**about, **point} for point in points]
+    return out
+
+
+def _chart_rows(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """The bars of Yahoo's chart, with times in the exchange's zone."""
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    rows = []
+    for result in chart.get("result") or []:
+        try:
+            zone: Any = ZoneInfo((result.get("meta") or {}).get("exchangeTimezoneName") or "UTC")
+        except (KeyError, ValueError):
+            zone = UTC
+        indicators = result.get("indicators") or {}
+        columns = dict((indicators.get("quote") or [{}])[0])
+        columns |= (indicators.get("adjclose") or [{}])[0]
+        for place, stamp in enumerate(result.get("timestamp") or []):
+            values = {n: v[place] for n, v in columns.items() if isinstance(v, list) and place < len(v)}
+            rows.append({"timestamp": datetime.fromtimestamp(stamp, tz=zone), **values})
+    return rows
+
+
+def _flat(rows: Any) -> Any:
+    """Rows whose objects are columns of their own, named with a dot: ``price.close``."""
+    if not isinstance(rows, list) or not any(
+        isinstance(value, dict) for row in rows if isinstance(row, dict) for value in row.values()
+    ):
+        return rows
+    out = []
+    for row in rows:
+        flat: dict[str, Any] = {}
+        for name, value in row.items() if isinstance(row, dict) else ():
+            if isinstance(value, dict) and value:
+                flat |= {f"{name}.{inner}": item for inner, item in value.items()}
+            else:
+                flat[name] = value
+        out.append(flat if isinstance(row, dict) else row)
+    return out
 
 
 def _with_dates(table: Any) -> Any:

@@ -296,7 +296,8 @@ class Server:
 
             channels = dict(zip(CHANNELS, descriptors[:5], strict=True))
             app.silence()
-            kernel = app.build(request["connection"], channels, descriptors[6] if request["api"] else None)
+            api = descriptors[6] if request["api"] else None
+            kernel = app.build(request["connection"], channels, api, lossless=request["lossless"])
             reseed(request["seed"])
             if request["clock"] is not None:
                 import clock

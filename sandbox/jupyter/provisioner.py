@@ -20,6 +20,7 @@ from traitlets import Unicode
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, BrokerSession, open_broker
+from proxies.home import home_from
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from sandbox.kernels.forkserver import fork_server
@@ -52,9 +53,13 @@ class BrokerThread:
             task.add_done_callback(self._tasks.discard)
 
     def session(self) -> BrokerSession:
-        """A broker session without a cutoff."""
+        """A broker session without a cutoff, on the shipped sources, those of packages and the user's own.
+
+        Raises ``CatalogueError``, which fails the kernel's start, if a file of the user's catalogue does not load.
+        """
         if self._broker is None:
-            self._broker = open_broker(ProxySettings.from_environment(os.environ))
+            folder = home_from(os.environ) / "catalogue"
+            self._broker = open_broker(ProxySettings.from_environment(os.environ, catalogue_folder=folder))
         return self._broker.session(None, MemoryLedger())
 
 

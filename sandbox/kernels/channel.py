@@ -44,7 +44,17 @@ class Channel:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._frames = self._bytes = 0  # since other tasks had their turn
+        self._pieces = 0
+        self._waiting = False
         self.slow = False
+
+    @property
+    def pieces(self) -> int | None:
+        """How many pieces of messages came so far, or None while one is being worked on.
+
+        Equal numbers, one some time after the other, say that the kernel sends nothing.
+        """
+        return self._pieces if self._waiting else None
 
     async def open(self) -> None:
         """Connect and greet. Raises `ChannelEnded`."""
@@ -61,7 +71,7 @@ class Channel:
             raise ChannelEnded("what the kernel speaks is no ZMTP 3")
 
     def send(self, frames: Sequence[bytes]) -> None:
-        """Send one message; it is on its way when the loop has its next turn."""
+        """Send one message; what the socket does not take at once follows in later turns of the loop."""
         assert self._writer is not None
         last = len(frames) - 1
         parts = []
@@ -110,11 +120,19 @@ class Channel:
             await asyncio.sleep(0)  # the loop closes the socket in its next turn
 
     async def _read(self, size: int) -> bytes:
+        if size > _BYTES_AT_ONCE:
+            # in pieces, so that it is seen to come
+            starts = range(0, size, _BYTES_AT_ONCE)
+            return b"".join([await self._read(min(_BYTES_AT_ONCE, size - start)) for start in starts])
         assert self._reader is not None
+        self._waiting = True
         try:
             return await self._reader.readexactly(size)
         except (asyncio.IncompleteReadError, OSError) as error:
             raise ChannelEnded("the kernel closed its end") from error
+        finally:
+            self._pieces += 1
+            self._waiting = False
 
     async def _skip(self, size: int) -> None:
         while size > 0:

@@ -26,7 +26,10 @@ _OVERHEAD = (
     16 << 20
 )  # bytes on the wire of one cell beyond its output: headers, and what is cleared and replaced
 _ERROR_HEAD = 10_000  # characters of each part of an error that is shown although nothing more fits
-_OUTPUT_GRACE = 2.0  # seconds to wait for the last output after the reply
+_LOOK = 0.25  # seconds between two looks at whether the output channel still delivers, after the reply
+# So many looks in a row without anything new, and the end of the output is not to come. Looks and not seconds: while the
+# loop itself stands still, what has come is not read, and no look happens either.
+_QUIET_LOOKS = 40
 _REPLY_GRACE = 0.5  # seconds after which an interrupted kernel that is idle is not expected to reply
 # Seconds without a greeting until we subscribe once more. ipykernel 7.4 loses the greeting of a subscription that comes
 # at the very moment of an output (none lost in 200 starts); asking again is harmless.
@@ -269,15 +272,25 @@ class KernelClient:
         return self._run
 
     async def finish(self, run: CellRun) -> None:
-        """Wait for the cell's reply and its last output, or until a channel of the kernel ends."""
+        """Return when the cell replied and all of its output came, or when a channel of the kernel ended (`CellRun.broken`).
+
+        However much is still to be read: it would stand before the output of the next cell, which would then have none.
+        The caller's own limits say how long that may take. Where the channel falls silent before the end, output was
+        lost, and the run is broken.
+        """
         while not (run.replied.is_set() or run.broken.is_set()):
             await _either(run.replied, run.broken, _REPLY_GRACE)
             if run.interrupted and run.idle.is_set() and not run.replied.is_set():
                 # the interrupt met ipykernel before or after the cell's own code: then there is never a reply
                 run.reply = {"status": "error", "ename": "KeyboardInterrupt", "evalue": ""}
                 run.replied.set()
-        # an output flood may have cost us the last message
-        await _either(run.idle, run.broken, _OUTPUT_GRACE)
+        quiet = 0
+        while not (run.idle.is_set() or run.broken.is_set()):
+            pieces = self._iopub.pieces
+            await _either(run.idle, run.broken, _LOOK)
+            quiet = quiet + 1 if pieces is not None and pieces == self._iopub.pieces else 0
+            if quiet == _QUIET_LOOKS:
+                self._break("the end of what a cell showed never came")
 
     async def close(self) -> None:
         """Stop listening."""
@@ -300,7 +313,8 @@ class KernelClient:
         except ChannelEnded as error:
             self._break(str(error))
         except Exception:
-            # a mistake of ours; a cell must not be "ok" without the outputs that nobody receives any more
+            # A mistake of ours, whatever its type. Nobody awaits this task, so it is logged here, and the cell that runs
+            # must not be "ok" without the outputs that nobody receives any more.
             _log.exception("the messages of a kernel are received no more")
             self._break("its messages could not be received")
 
@@ -327,9 +341,10 @@ class KernelClient:
             _log.warning("a kernel sent a message %.100r that cannot be read: %r", decoded.kind, error)
 
     def _break(self, why: str) -> None:
-        self._ended = why
+        # the first reason is the cause: the kernel is ended for it, and then its channels end too
+        self._ended = self._ended or why
         if self._run is not None:
-            self._run.ended = why
+            self._run.ended = self._ended
             self._run.broken.set()
 
     def _on_shell(self, message: Decoded) -> None:

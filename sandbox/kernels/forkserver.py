@@ -162,7 +162,13 @@ class ForkServer:
         self._listener.start()
 
     def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> "Future[KernelProcess]":
-        """Request one kernel; the future holds its process. Called by `start_kernel`, from any thread."""
+        """Request one kernel; the future holds its process, or `KernelStartFailed`. `start_kernel` calls it, from any thread.
+
+        Parameters
+        ----------
+        descriptors : the five listening sockets in the order of `CHANNELS`, the pipe for its report, its end of the wire;
+            the caller closes its own copies
+        """
         answer: Future[KernelProcess] = Future()
         with self._lock:
             if self.dead:
@@ -288,7 +294,13 @@ _servers_lock = threading.Lock()
 async def fork_server(
     level: str, *, packages: tuple[str, ...] = (), force_user_namespace: bool = False
 ) -> ForkServer:
-    """Return the living fork server for this level and package set, started when there is none."""
+    """Return the living fork server for this level and package set, started when there is none; it takes 1 to 3 s.
+
+    Raises
+    ------
+    KernelStartFailed
+        It did not come up; the message names the step that the system refused.
+    """
     server = await asyncio.to_thread(_get_or_start, level, packages, force_user_namespace)
     await asyncio.wrap_future(server.up)
     return server

@@ -134,8 +134,16 @@ async def start_kernel(
     endpoints: Endpoints | None = None,
     seed: int = 0,
     clock: datetime | None = None,
+    lossless: bool = False,
 ) -> Kernel:
     """Fork, seal and build a kernel; returns when it listens.
+
+    Parameters
+    ----------
+    seed : where its random numbers start
+    clock : the instant at which its clock starts with the first cell; None for the time of day
+    lossless : a cell waits until its output was read, where else ZMQ drops some. For a kernel with one reader that never
+        stops, as `KernelClient`; a browser's page that sleeps would stop the kernel
 
     Raises
     ------
@@ -152,6 +160,7 @@ async def start_kernel(
         "level": server.level,
         "connection": endpoints.info,
         "api": True,
+        "lossless": lossless,
         "uid": uid,
         "folder": str(home),
         "env": CLEAN_ENVIRONMENT,

@@ -94,7 +94,10 @@ _GROUP = "root:x:0:\nanalyst:x:65533:\n"
 
 
 def kernel_folder() -> Path:
-    """Folder of `kernels/analyst`: beside this package in a checkout, else the installed kernelspec."""
+    """Folder of `kernels/analyst`: beside this package in a checkout, else the installed kernelspec.
+
+    Raises ``FileNotFoundError`` if it is in neither place.
+    """
     for folder in (
         Path(__file__).resolve().parents[2] / "kernels" / "analyst",
         Path(sysconfig.get_path("data")) / "share" / "jupyter" / "kernels" / "analyst",

@@ -53,7 +53,7 @@ class Group:
                 self._tree.write(folder, "cgroup.procs", str(pid))
 
     def set_limits(self, memory: int, processes: int) -> None:
-        """Allow `memory` bytes beyond what is in use now, no swap, and so many processes and threads."""
+        """Allow `memory` bytes beyond what is in use now, no swap, and so many processes and threads; raises `OSError`."""
         most = str(self._usage() + memory + _SLACK)
         if self.version == 1:
             self._tree.write(self._memory, "memory.limit_in_bytes", most)

@@ -52,7 +52,8 @@ class DiskWatch:
         return size + removed_bytes(pids, self._folder) > self._bytes
 
     async def wait_exceeded(self) -> None:
-        """Return when more is there than allowed."""
+        """Return when more is there than allowed; looks first when an interval has passed, as `MemoryWatch` does."""
+        await asyncio.sleep(_INTERVAL)
         while True:
             began = time.monotonic()
             if await self.exceeded():

@@ -90,7 +90,11 @@ class MemoryWatch:
         return False
 
     async def wait_exceeded(self, interval: float = _INTERVAL) -> None:
-        """Return when more is held than allowed; looks every `interval` seconds."""
+        """Return when more is held than allowed; looks every `interval` seconds, first when one has passed.
+
+        A session looks right before a cell starts, so most cells end without a second look.
+        """
+        await asyncio.sleep(interval)
         while not await self.exceeded():
             await asyncio.sleep(interval)
 

@@ -55,7 +55,7 @@ def write_notebook(path: Path, notebook: Any) -> None:
     """Validate and write a notebook so that a reader sees the old or the new one, never half of it."""
     nbformat: Any = importlib.import_module("nbformat")
     nbformat.validate(notebook)
-    replace_file(path, nbformat.writes(notebook).encode())
+    replace_file(path, nbformat.writes(notebook).encode(), private=True)
 
 
 def _format() -> Any:

@@ -5,16 +5,23 @@ output as the kernel sent it, and beside it the passive form, so that the notebo
 later version of the sanitizer would write another form.
 """
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.jupyter.sanitize import clean_output
+from sandbox.types import JournalCell
 
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _LARGEST_PAGE = 200_000  # characters of HTML; what has more is shown by its text
 # not Markdown's own links in brackets, <https://...> and <mailto:...>
+_WORD = re.compile(r"[A-Za-z0-9_/+.-]{0,40}")
+# the address is only looked at: what follows one link may be the next
+_LINK = re.compile(r"\](?P<opening>[(:])(?=\s{0,20}+(?P<address>[^\n)]{0,300}+))")
+_SCHEME = re.compile(r"[^/?#:]*:")
+_ADDRESS = re.compile(r"https?://|mailto:", re.IGNORECASE)
 _TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!https?://|mailto:)")
 
 
@@ -28,20 +35,63 @@ def passive_outputs(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def passive_text(source: str) -> dict[str, str]:
-    """The source of a text cell with its HTML tags as text, if it has any: Markdown passes HTML on as it is."""
-    passive = _TAG.sub("&lt;", source)
+    """The source of a text cell with what would run or fetch as text, if there is any: `passive_markdown` of it."""
+    passive = passive_markdown(source)
     return {"source": passive} if passive != source else {}
+
+
+def passive_markdown(source: str) -> str:
+    """The text with its HTML tags, pictures, and links that are no addresses as text.
+
+    Markdown passes HTML on as it is, viewers fetch pictures when the notebook is opened, and nbconvert lets links run code.
+
+    >>> passive_markdown("<b>x</b> ![x](https://a.example/x.png) [y](javascript:z) [w](https://a.example)")
+    '&lt;b>x&lt;/b> &#33;[x](https://a.example/x.png) [y]&#40;javascript:z) [w](https://a.example)'
+    """
+    return _LINK.sub(_passive_link, _TAG.sub("&lt;", source).replace("![", "&#33;["))
+
+
+def active_place(cell: JournalCell) -> str | None:
+    """What a notebook of this cell would show that is not passive, or None; asked of cells that a stranger's journal holds.
+
+    The forms in ``shown`` are the word of whoever wrote the journal, so they are made passive again and have to stay as they are.
+    """
+    if cell.kind == "markdown":
+        source = cell.shown.get("source", cell.source)
+        return "its text" if passive_markdown(source) != source else None
+    for place, output in enumerate(cell.result.outputs if cell.result else ()):
+        shown = cell.shown.get(str(place), output)
+        if not _is_passive(shown) and clean_output(shown) != shown:
+            return f"output {place + 1}"
+    return None
+
+
+def _passive_link(match: re.Match[str]) -> str:
+    # as a browser reads an address: entities decoded, white space and control characters left out
+    address = "".join(
+        char for char in html.unescape(match["address"]) if char > " " and char not in "<\\\x7f"
+    )
+    if not _SCHEME.match(address) or _ADDRESS.match(address):
+        return match[0]
+    return "]&#40;" if match["opening"] == "(" else "]&#58;"
 
 
 def _is_passive(output: Mapping[str, Any]) -> bool:
     if output["output_type"] in ("stream", "error"):
         return True
     data = output["data"]
-    return all(
+    return _is_plain(output["metadata"]) and all(
         kind == "text/plain"
         or (kind in _PICTURES and isinstance(content, str) and _BASE64.fullmatch(content) is not None)
         for kind, content in data.items()
     )
+
+
+def _is_plain(facts: object) -> bool:
+    """Whether metadata is sizes and short words: some viewers write it into attributes as it stands."""
+    if isinstance(facts, Mapping):
+        return all(_is_plain(key) and _is_plain(value) for key, value in facts.items())
+    return isinstance(facts, int | float) or (isinstance(facts, str) and _WORD.fullmatch(facts) is not None)
 
 
 def _without_large_pages(data: Mapping[str, Any]) -> dict[str, Any]:

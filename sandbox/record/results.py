@@ -59,8 +59,9 @@ def cell_result(
     error = _error(outputs)
     status: CellStatus = "ok"
     broken = run.broken.is_set()
-    # a reply may have come before the kill that a watch asked for: the kernel is gone all the same
-    if not run.replied.is_set() or broken or (limit in WATCHED and code is not None):
+    ended = run.replied.is_set() and run.idle.is_set()  # the reply alone may come before the last output
+    # both may have come before the kill that a watch asked for: the kernel is gone all the same
+    if not ended or broken or (limit in WATCHED and code is not None):
         status = "timeout" if limit == "cell_seconds" else "died"
         if status == "timeout":
             why = "TimeoutError", "the cell was stopped by the clock, and its kernel with it"

@@ -15,6 +15,7 @@ import importlib
 import io
 import re
 import tempfile
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +28,7 @@ from proxies.errors import Refused
 from proxies.hashing import content_hash
 from proxies.ledger import Answer, LedgerRow
 from sandbox.errors import JournalBroken, SandboxError
+from sandbox.kernels.folders import run_folder
 from sandbox.manager import Sandbox
 from sandbox.record.journal import Journal, read_journal, read_lines
 from sandbox.record.notebook import render_notebook
@@ -38,6 +40,10 @@ _TEMPORARY = re.compile(r"/tmp/[^\s'\":,)\]]+")
 
 #: Returns what is wrong with the stored conclusion, or None.
 CheckConclusion = Callable[[], str | None]
+
+
+#: Lines of a re-run that are handed on: its conclusion stands at the end.
+_LAST_LINES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +59,14 @@ class Difference:
 class Verification:
     """What `verify_proof` and `compare_proof` return.
 
-    `advisory` holds the differences of a re-run with other package versions than the run's; they do not count.
+    `advisory` holds the differences of a re-run with other package versions than the run's; they do not count. `printed` holds
+    the last lines that the re-run's cells printed; empty where nothing was re-run.
     """
 
     cells: int
     differing: tuple[Difference, ...] = ()
     advisory: tuple[Difference, ...] = ()
+    printed: tuple[str, ...] = ()
 
     @property
     def verified(self) -> bool:
@@ -113,11 +121,13 @@ async def verify_proof(
     cells = read_journal(journal)
     # the order of the calls: equal calls are answered by their n-th use
     rows = sorted(rows, key=lambda row: row.address)
-    rerun = tuple(await _rerun(sandbox, cells, rows, isolation, limits or Limits(), _clock(journal)))
+    differences, printed = await _rerun(sandbox, cells, rows, isolation, limits or Limits(), _clock(journal))
+    rerun = tuple(differences)
     return Verification(
         cells=len(cells),
         differing=rerun if same_packages else (),
         advisory=() if same_packages else rerun,
+        printed=tuple(printed),
     )
 
 
@@ -237,8 +247,8 @@ async def _rerun(
     isolation: str,
     limits: Limits,
     clock: datetime | None,
-) -> list[Difference]:
-    with tempfile.TemporaryDirectory(prefix="verify-") as folder:
+) -> tuple[list[Difference], deque[str]]:
+    with tempfile.TemporaryDirectory(prefix="verify-", dir=run_folder()) as folder:
         spec = SessionSpec(
             name="verify",
             journal=Path(folder) / "verify.jsonl",
@@ -248,12 +258,16 @@ async def _rerun(
             clock=clock,
         )
         differences = []
+        printed: deque[str] = deque(maxlen=_LAST_LINES)
         session = await sandbox.open(spec, LedgerReplay(rows))
         try:
             for cell in cells:
                 if cell.kind != "code" or cell.result is None or cell.result.stopped:
                     continue
                 again = await session.execute(cell.source)
+                for output in again.outputs:
+                    if output["output_type"] == "stream" and output["name"] == "stdout":
+                        printed.extend(output["text"].splitlines()[-_LAST_LINES:])
                 what = compare_results(cell.result, again)
                 if what:
                     differences.append(Difference(check="rerun", cell=cell.id, what=what))
@@ -261,7 +275,7 @@ async def _rerun(
             differences.append(Difference(check="rerun", cell=None, what=str(error)))
         finally:
             await session.close()
-        return differences
+        return differences, printed
 
 
 def compare_results(before: CellResult, after: CellResult) -> str | None:

@@ -72,3 +72,72 @@ VALUES = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=Fals
 @settings(max_examples=100, deadline=None)
 def test_columns_that_hold_no_dates_come_as_they_are(rows: list[dict[str, Any]]) -> None:
     pd.testing.assert_frame_equal(framed(rows), pd.DataFrame(json.loads(json.dumps(rows))), check_exact=True)
+
+
+def test_nested_answers_have_a_column_for_each_of_their_figures() -> None:
+    bars = {
+        "timestamp": [1704897000, 1704983400],
+        "indicators": {"quote": [{"close": [1.0, 2.0]}], "adjclose": [{"adjclose": [0.9, 1.9]}]},
+    }
+    chart = framed(
+        {"chart": {"result": [{"meta": {"exchangeTimezoneName": "America/New_York"}, **bars}], "error": None}}
+    )
+    assert chart["close"].tolist() == [1.0, 2.0] and chart["adjclose"].tolist() == [0.9, 1.9]
+    assert str(chart["timestamp"].iloc[0]) == "2024-01-10 09:30:00-05:00"
+    lines = {
+        "timeseries": {
+            "result": [
+                {
+                    "meta": {},
+                    "timestamp": [1],
+                    "q": [{"line": "q", "asOfDate": "2020-03-31", "reportedValue": {"raw": 5.0}}],
+                }
+            ]
+        }
+    }
+    assert framed(lines).to_dict("list") == {
+        "line": ["q"],
+        "asOfDate": [pd.Timestamp("2020-03-31")],
+        "reportedValue.raw": [5.0],
+    }
+    docs = {
+        "series": {
+            "docs": [{"series_code": "S", "period": ["2019", "2020"], "value": [1.0, "NA"]}],
+            "num_found": 1,
+        }
+    }
+    assert framed(docs)[["series_code", "period", "value"]].values.tolist() == [
+        ["S", "2019", 1.0],
+        ["S", "2020", "NA"],
+    ]
+    trend = {
+        "interest_over_time": {
+            "timeline_data": [
+                {
+                    "timestamp": "1",
+                    "values": [
+                        {"query": "a", "value": "<1", "extracted_value": 0},
+                        {"query": "b", "value": "7", "extracted_value": 7},
+                    ],
+                }
+            ]
+        }
+    }
+    assert framed(trend)["extracted_value"].tolist() == [0, 7] and framed(trend)["query"].tolist() == [
+        "a",
+        "b",
+    ]
+    candles = framed(
+        {"ticker": "T", "candlesticks": [{"end_period_ts": 1, "price": {"open": 1, "close": 2}, "volume": 3}]}
+    )
+    assert candles["price.close"].tolist() == [2] and candles["volume"].tolist() == [3]
+    metrics = {
+        "company": {"ticker": "A"},
+        "metrics": [{"name": "m", "values": [{"x": "2022-03-26", "y": 1.0}, {"x": "2022-06-25", "y": 2.0}]}],
+    }
+    assert framed(metrics)[["name", "y"]].values.tolist() == [["m", 1.0], ["m", 2.0]]
+
+
+def test_lists_of_objects_in_a_list_of_rows_stay_cells() -> None:
+    events = framed([{"id": "1", "markets": [{"id": "2"}], "values": "x"}])
+    assert events["markets"].tolist() == [[{"id": "2"}]] and events.shape == (1, 3)

@@ -1,6 +1,8 @@
+import asyncio
 import dataclasses
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import pytest
 from sandbox import Limits, Sandbox, Session, SessionSpec
 from sandbox.kernels.forkserver import _get_or_start, close_servers
 from sandbox.kernels.probe import probed
+from sandbox.limits.disk import DiskWatch
 from tests.sandbox import readable_python
 
 LEVELS = ("namespaces", "landlock")
+#: The level of tests that name none; the long tests run them at the other one too.
+DEFAULT_LEVEL = os.environ.get("SANDBOX_TEST_LEVEL", "namespaces")
 
 Opener = Callable[..., Awaitable[Session]]
 
@@ -52,7 +57,9 @@ async def box(_servers_of_all_levels: None) -> AsyncIterator[Sandbox]:
 
 @pytest.fixture
 def spec_for(tmp_path: Path) -> Callable[..., SessionSpec]:
-    def make(name: str = "P1.1.1", *, level: str = "namespaces", limits: Limits | None = None) -> SessionSpec:
+    def make(
+        name: str = "P1.1.1", *, level: str = DEFAULT_LEVEL, limits: Limits | None = None
+    ) -> SessionSpec:
         return SessionSpec(
             name=name,
             journal=tmp_path / "sessions" / f"{name}.jsonl",
@@ -69,13 +76,51 @@ def spec_for(tmp_path: Path) -> Callable[..., SessionSpec]:
 @pytest.fixture
 async def open_session(box: Sandbox, spec_for: Callable[..., SessionSpec]) -> Opener:
     async def make(
-        name: str = "P1.1.1", *, level: str = "namespaces", limits: Limits | None = None, api: Any = echo
+        name: str = "P1.1.1", *, level: str = DEFAULT_LEVEL, limits: Limits | None = None, api: Any = echo
     ) -> Session:
         if level not in (await box.probe()).available:
             pytest.skip(f"level {level} cannot be made here")
         return await box.open(spec_for(name, level=level, limits=limits), api)
 
     return make
+
+
+@pytest.fixture
+def two_looks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Answers a call when the disk watches have looked twice since: one of the two began after the call.
+
+    A busy machine looks seldom, so a cell that waits for the watch waits for this and for no number of seconds.
+    """
+    real, done = DiskWatch.exceeded, asyncio.Condition()
+    looks = 0
+
+    async def counted(self: DiskWatch) -> bool:
+        nonlocal looks
+        result = await real(self)
+        async with done:
+            looks += 1
+            done.notify_all()
+        return result
+
+    async def answer(path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Told:
+        enough = looks + 2
+        async with done:
+            await done.wait_for(lambda: looks >= enough)
+        return await echo(path, params, cell=cell, nth=nth)
+
+    monkeypatch.setattr(DiskWatch, "exceeded", counted)
+    return answer
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users may pass: as root the kernels are other users, and what refuses shall be the seal.
+
+    Not below pytest's own: every start of another pytest closes the folder above those of all of this user's.
+    """
+    with tempfile.TemporaryDirectory(prefix="aw-open-", dir="/tmp") as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
 
 
 @pytest.fixture

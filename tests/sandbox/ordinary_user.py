@@ -25,7 +25,9 @@ def possible() -> str | None:
     return None
 
 
-def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    command: list[str], folder: Path, *, seconds: int = 280, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run `command` as user `UID` with `folder` as its home."""
     folder.mkdir(parents=True, exist_ok=True)
     os.chown(folder, UID, UID)
@@ -52,10 +54,11 @@ def run(command: list[str], folder: Path, **environment: str) -> subprocess.Comp
             "TMPDIR": str(folder),
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis"),
             **environment,
         },
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=seconds,
         check=False,
     )

@@ -37,17 +37,6 @@ def open_to_all() -> None:
     os.chdir(here)
 
 
-def let_pass(folder: Path) -> None:
-    """Open the folders above and at `folder` that are ours to other users, as far as one for temporary files is."""
-    for parent in (folder, *folder.parents):
-        if (
-            parent.is_relative_to("/tmp")
-            and parent != Path("/tmp")
-            and os.stat(parent).st_uid == os.geteuid()
-        ):
-            parent.chmod(0o755)
-
-
 def _bring_back(source: str, target: Path) -> None:
     if os.path.islink(source):
         os.symlink(os.readlink(source), target)

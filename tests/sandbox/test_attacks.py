@@ -27,8 +27,8 @@ async def _had_effect(attack: Attack, session: Session, aim: Targets) -> bool:
 
 
 @pytest.fixture
-def aim(tmp_path: Path):
-    with targets(tmp_path / "host") as made:
+def aim(open_folder: Path):
+    with targets(open_folder / "host") as made:
         yield made
 
 

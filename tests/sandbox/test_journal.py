@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sandbox import JournalBroken, read_journal, render_notebook
 from sandbox.kernels.outputs import output_from_message
-from sandbox.record.journal import Journal, read_lines, result_from_json, result_to_json
+from sandbox.record.journal import Journal, read_lines, result_from_json, result_to_json, seal_line
 from sandbox.types import CellError, CellResult, JournalCell
 
 
@@ -107,3 +107,44 @@ def test_a_result_survives_the_journal():
         api_hashes=("x",),
     )
     assert result_from_json(json.loads(json.dumps(result_to_json(result)))) == result
+
+
+@pytest.mark.parametrize("line", range(4))
+def test_a_line_that_was_changed_and_sealed_again_breaks_the_chain_at_the_next(tmp_path: Path, line: int):
+    path = tmp_path / "j.jsonl"
+    lines = _write(path)
+    fields = json.loads(lines[line])
+    fields["at"] = "2020-01-01T00:00:00.000+00:00"
+    fields["hash"] = seal_line(fields)
+    lines[line] = json.dumps(fields)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(JournalBroken, match=f"line {line + 2} is not the line that was written"):
+        read_lines(path)
+
+
+def test_a_line_with_another_number_breaks_the_chain(tmp_path: Path):
+    path = tmp_path / "j.jsonl"
+    _write(path)
+    head, changed = "0" * 64, []
+    for number, raw in enumerate(path.read_text().splitlines()):
+        fields = json.loads(raw) | {"seq": number + 1, "prev": head}
+        fields["hash"] = head = seal_line(fields)
+        changed.append(json.dumps(fields))
+    path.write_text("\n".join(changed) + "\n")
+    with pytest.raises(JournalBroken, match="line 1 "):
+        read_lines(path)
+
+
+def test_a_cell_that_was_taken_back_is_gone_and_what_it_was_to_mend_stands_again(tmp_path: Path):
+    journal = Journal(tmp_path / "j.jsonl")
+    journal.append("open", name="P1.1.1", title="t", metadata={})
+    journal.append("code", id="cell-001", source="1 / 0", fixes=None)
+    failed = CellResult(cell_id="cell-001", status="error", outputs=())
+    journal.append("result", id="cell-001", result=result_to_json(failed))
+    journal.append("code", id="cell-002", source="forever()", fixes="cell-001")
+    (first, second) = read_journal(journal.path)
+    assert first.superseded and second.id == "cell-002"
+    journal.append("void", id="cell-002", fixes="cell-001")
+    journal.close()
+    (only,) = read_journal(tmp_path / "j.jsonl")
+    assert only.id == "cell-001" and not only.superseded

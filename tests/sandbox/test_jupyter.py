@@ -13,6 +13,10 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import v4
 
 from sandbox.jupyter.lab import filter_message
+from tests.fakes.upstream import Sent, Upstream
+from tests.proxies.test_own_sources import HOUSE
+
+STRANGER = Path(__file__).parents[1] / "stranger_package"
 
 FETCH = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500'})\nprint(rows[-1]['date'], len(rows) > 1000)"
 
@@ -36,6 +40,43 @@ async def test_nbclient_runs_the_sealed_kernel():
     assert "last visible day is 2018-06-29" in _text(notebook.cells[0])
     assert _text(notebook.cells[1]).splitlines()[-1] == "2018-06-29 True"
     assert _text(notebook.cells[2]) == "1 False\n"
+
+
+RUN_NOTEBOOK = """
+import sys, nbformat
+from nbclient import NotebookClient
+book = nbformat.reads(sys.stdin.read(), as_version=4)
+NotebookClient(book, kernel_name="analyst").execute()
+print("".join(output.get("text", "") for cell in book.cells for output in cell.outputs))
+"""
+
+
+def test_a_jupyter_kernel_reads_the_users_own_sources_and_those_of_packages(tmp_path: Path):
+    (tmp_path / "catalogue").mkdir()
+    (tmp_path / "catalogue" / "house.yaml").write_text(HOUSE)
+    rows = [{"day": "2018-06-29", "price": 2}, {"day": "2018-07-03", "price": 9}]
+    calls = [
+        f"print([row['day'] for row in CALL_API('{path}', {{'symbol': 'X'}})])"
+        for path in ("house/prices", "stranger/prices")
+    ]
+    with Upstream(lambda seen: Sent(rows)) as upstream:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN_NOTEBOOK],
+            input=nbformat.writes(_notebook("%cutoff 2018-06-30", *calls)),
+            env={
+                **os.environ,
+                "WORKBENCH_HOME": str(tmp_path),
+                "HOUSE_TOKEN": "s3cret",
+                "WORKBENCH_UPSTREAM_HOUSE": upstream.url,
+                "WORKBENCH_UPSTREAM_STRANGER": upstream.url,
+                "PYTHONPATH": str(STRANGER),
+            },
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("['2018-06-29']") == 2 and "2018-07-03" not in done.stdout
 
 
 async def test_without_a_cutoff_every_data_call_is_refused():

@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Iterator
@@ -18,7 +20,6 @@ from sandbox.kernels.folders import remove_orphaned_folders
 from sandbox.limits import cgroups
 from sandbox.limits.cgroup_tree import Tree, identity
 from tests.sandbox.conftest import LEVELS, Opener, echo
-from tests.sandbox.readable_python import let_pass
 
 MANAGER = textwrap.dedent(
     """
@@ -80,13 +81,18 @@ class Manager:
 
 
 @pytest.fixture(scope="module")
-def managers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Manager]]:
-    """One manager per level, which come up side by side; each test kills its own."""
+def managers() -> Iterator[dict[str, Manager]]:
+    """One manager per level, which come up side by side; each test kills its own.
+
+    In a folder of their own below /tmp: at landlock a kernel of root is another user, which must reach its files, and
+    pytest's own folder is closed anew whenever another pytest starts.
+    """
     made = {}
+    top = Path(tempfile.mkdtemp(prefix="aw-", dir="/tmp"))
+    top.chmod(0o755)
     for level in (*LEVELS, "none"):
-        folder = tmp_path_factory.mktemp(level)
-        (folder / "tmp").mkdir()
-        let_pass(folder / "tmp")  # at landlock a kernel of root is another user
+        folder = top / level
+        (folder / "tmp").mkdir(parents=True)
         process = subprocess.Popen(
             [sys.executable, "-c", MANAGER, str(folder), level],
             stdout=subprocess.PIPE,
@@ -98,6 +104,7 @@ def managers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Man
     for one in made.values():
         one.process.kill()
         one.process.wait()
+    shutil.rmtree(top)
 
 
 @pytest.mark.parametrize("level", [*LEVELS, "none"])
@@ -155,7 +162,7 @@ async def test_random_numbers_and_set_order_are_the_same_in_every_kernel(open_se
 
 
 async def test_two_kernels_have_different_users_and_processes(open_session: Opener):
-    first, second = await open_session("P1.1.1"), await open_session("P2.1.1")
+    first, second = [await open_session(f"P{n}.1.1", level="namespaces") for n in (1, 2)]
     source = "import os; print(os.getpid(), len([p for p in os.listdir('/proc') if p.isdigit()]))"
     assert (await first.execute(source)).text() == "1 1"
     assert (await second.execute(source)).text() == "1 1"

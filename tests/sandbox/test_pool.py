@@ -83,9 +83,9 @@ async def test_a_claimed_kernel_is_sealed_and_calls_its_own_session(box, open_se
     async def api(path, params, *, cell, nth):
         return Told(data=f"for the second: {path}", meta={})
 
-    await open_session("P1.1.1")
+    await open_session("P1.1.1", level="namespaces")
     waiting = await _filled(box)
-    session = await open_session("P2.1.1", api=api)
+    session = await open_session("P2.1.1", level="namespaces", api=api)
     assert session._kernel.process.pid in waiting
     assert (await session.execute("CALL_API('x')")).text() == "'for the second: x'"
     refused = await session.execute("import socket; socket.socket(socket.AF_INET)")

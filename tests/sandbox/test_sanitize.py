@@ -104,6 +104,7 @@ def _styles(html: str) -> str:
         "color:black", "color:#123456;background-color:#123457", "background-color:transparent", "padding:9999px", "padding-left:-1px",
         "border:9999px solid red", "border-left:99px solid white", "direction:rtl", "writing-mode:vertical-lr", "filter:blur(9px)",
         "content:'x'", "width:calc(100vw*9)", "width:var(--x)", "color:url(x)", "animation:x 1s", "cursor:none", "pointer-events:none",
+        "padding:4px 9999px", "width:10px !important", "border:1px solid red, 99px", "text-align:right url(x)", "font-size:12px/900px",
     ],
 )  # fmt: skip
 def test_no_style_leaves_its_box_or_hides_its_text(style: str):
@@ -151,6 +152,7 @@ BOMBS = {
     "attributes": "<a " + "x=1 " * 300_000 + ">",
     "styles": '<p style="' + "color:red;" * 100_000 + '">',
     "scripts": "<script>" * 100_000,
+    "ends of nothing": "<div>" * 50_000 + "</p>" * 50_000,
     "names": "<" + "a" * 1_000_000,
 }
 
@@ -176,6 +178,16 @@ def test_deep_and_long_pages_keep_their_text():
     rows = "".join(f"<tr><th>{n}<td>{n * n}" for n in range(500))
     table = clean_html(f"<table class='dataframe'><thead><tr><th>n<tbody>{rows}</table>")
     assert table.count("<td>") == 500 and table.count("<tr>") == 501 and "<td>249001</td>" in table
+
+
+def test_elements_are_bounded_in_number_and_formatting_within_formatting_too():
+    """Beyond its bounds an element is left out and its text stays; a page below them loses nothing."""
+    most = clean_html("<p>x</p>" * 31_000)
+    assert most.count("<p>") == 30_000 and most.count("x") == 31_000
+    assert clean_html("<p>x</p>" * 29_000).count("<p>") == 29_000
+    for name in ("b", "i", "code"):
+        html = clean_html(f"<{name}>" * 20 + "text" + f"</{name}>" * 20 + f"<{name}>after</{name}>")
+        assert html.count(f"<{name}>") == 9 and "text" in html and f"<{name}>after</{name}>" in html
 
 
 def test_a_data_frame_keeps_its_looks():
@@ -210,6 +222,41 @@ def test_a_bundle_keeps_only_what_may_be_shown():
     )
     assert data == {"text/plain": "a figure", "image/png": "aGVsbG8=", "text/html": "<b>x</b>"}
     assert metadata == {"image/png": {"width": 10}}
+
+
+def test_a_drawing_of_a_bundle_becomes_an_image_and_its_alt_text_stays_text():
+    data, _ = clean_bundle({"image/svg+xml": "<svg onload='alert(1)'><text>x</text></svg>"})
+    assert data["text/html"].startswith("<img ") and "<svg" not in data["text/html"]
+    assert '" onerror' not in clean_svg("<svg/>", alt='x" onerror="alert(1)')
+
+
+def test_sizes_are_numbers_of_images_that_are_shown():
+    image = {"image/png": "aGVsbG8=", "text/html": "<b>x</b>"}
+    metadata = {"image/png": {"width": "1' onload='x", "height": 20, "depth": 3}, "text/html": {"width": 10}}
+    assert clean_bundle(image, metadata)[1] == {"image/png": {"height": 20}}
+
+
+def test_an_image_that_is_no_base64_is_left_out():
+    assert clean_bundle({"image/png": "A", "text/plain": "a figure"})[0] == {"text/plain": "a figure"}
+
+
+def test_a_long_text_is_cut_and_a_count_is_a_number():
+    data, _ = clean_bundle({"text/plain": "x" * 2_000_001})
+    assert len(data["text/plain"]) == 2_000_000
+    output = {"output_type": "execute_result", "data": {"text/plain": "1"}, "execution_count": "<b>1</b>"}
+    cleaned = clean_output(output)
+    assert cleaned is not None and cleaned["execution_count"] is None
+
+
+def test_a_page_and_a_style_are_looked_at_up_to_their_bounds():
+    assert "past" not in clean_html("x" * 2_000_000 + "past")
+    assert clean_html(f'<p style="{" " * 2000};color:red">x</p>') == "<p>x</p>"
+
+
+def test_markdown_shows_html_as_it_was_typed_and_a_very_long_text_unrendered():
+    assert "&lt;b&gt;x&lt;/b&gt;" in clean_markdown("<b>x</b> **y**")
+    assert "<strong>y</strong>" in clean_markdown("**y**")
+    assert clean_markdown("**y** " * 50_001).startswith("<pre>**y**")
 
 
 def test_a_bundle_with_nothing_to_show_says_so():

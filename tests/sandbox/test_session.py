@@ -24,7 +24,7 @@ def _tagged(notebook, tag):
 
 
 async def test_a_session_leaves_a_valid_notebook_with_its_failed_cells(open_session: Opener):
-    session = await open_session()
+    session = await open_session(level="namespaces")
     await session.markdown("# Question")
     first = await session.execute("1 / 0")
     assert (first.status, first.error.ename) == ("error", "ZeroDivisionError")
@@ -273,7 +273,7 @@ except OSError as error:
 
 
 async def test_the_disk_of_a_session_is_bounded(open_session: Opener):
-    session = await open_session(limits=Limits(disk_mb=8))
+    session = await open_session(level="namespaces", limits=Limits(disk_mb=8))
     fill = "for i in range(20):\n    with open(f'/tmp/f{i}', 'wb') as f:\n        f.write(bytes(1 << 20))"
     result = await session.execute(fill)
     assert result.error.ename == "OSError" and "No space left" in result.error.evalue
@@ -316,6 +316,7 @@ async def test_a_cell_that_never_ended_is_taken_back_on_resume(box: Sandbox, spe
     again = await box.open(spec, echo)
     [only] = again.cells
     assert only.id == bad.cell_id and not only.superseded
+    assert [(cell.id, cell.superseded) for cell in read_journal(spec.journal)] == [(bad.cell_id, False)]
     fixed = await again.execute("1", fixes=bad.cell_id)
     assert again.cells[0].superseded and fixed.cell_id == "cell-003"
 
@@ -354,7 +355,7 @@ async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
 async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Opener):
     from sandbox.kernels.forkserver import fork_server
 
-    session = await open_session()
+    session = await open_session(level="namespaces")
     await session.execute("kept = 5")
     server = await fork_server("namespaces")
     os.kill(server.pid, signal.SIGKILL)

@@ -10,7 +10,6 @@ import pytest
 
 from sandbox import CellResult, Session
 from tests.sandbox.conftest import LEVELS, Opener
-from tests.sandbox.readable_python import let_pass
 from tests.sandbox.unmediated import ATTACKS, ATTACKS_OF_OTHERS, ATTACKS_OF_ROOT, HEADER, Unmediated, host
 
 ALL = (*ATTACKS, *(ATTACKS_OF_ROOT if os.geteuid() == 0 else ATTACKS_OF_OTHERS))
@@ -28,10 +27,9 @@ async def _had_effect(attack: Unmediated, session: Session, folder: Path) -> boo
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> Iterator[Path]:
-    """A fresh name at each step; other users may pass, so that what refuses is the seal and not a folder's mode."""
-    let_pass(tmp_path)
-    return (tmp_path / f"host-{number}" for number in range(100))
+def folders(open_folder: Path) -> Iterator[Path]:
+    """A fresh name at each step."""
+    return (open_folder / f"host-{number}" for number in range(100))
 
 
 async def test_every_attack_works_where_nothing_stops_it(open_session: Opener, folders: Iterator[Path]):
@@ -88,7 +86,7 @@ threads = [threading.Thread(target=lambda: None) for _ in range(4)]
 with sqlite3.connect('data.db') as base:
     base.execute('create table t (a)'); base.execute('insert into t values (1)')
 assert resource.prlimit(0, resource.RLIMIT_NOFILE) == resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE)
-os.setpriority(os.PRIO_PROCESS, 0, 1); os.sched_setaffinity(0, os.sched_getaffinity(os.getpid()))
+os.setpriority(os.PRIO_PROCESS, 0, min(19, os.getpriority(os.PRIO_PROCESS, 0) + 1)); os.sched_setaffinity(0, os.sched_getaffinity(os.getpid()))
 
 import matplotlib.font_manager, matplotlib.pyplot as plt, numpy as np, pandas as pd
 pd.DataFrame({'a': [1]}).to_csv('x.csv'); assert pd.read_csv('x.csv').shape == (1, 2)

@@ -58,6 +58,21 @@ async def ends(stub):
         ours.close()
 
 
+async def test_a_search_and_a_page_are_calls_like_any_other_and_show_their_lines(ends, stub):
+    async def lines(path, params, *, cell, nth):
+        return Told(data=f"{path}\n{params}", meta={"content_hash": "sha256:x"})
+
+    server, call = ends(api=lines)
+    server.begin(1)
+    found = await asyncio.to_thread(call.search, "oil price")
+    assert repr(found) == str(found) == "catalogue/search\n{'words': 'oil price'}"
+    page = await asyncio.to_thread(call.doc, "fred/series", "kalshi/events")
+    assert page == "catalogue/doc\n{'paths': ['fred/series', 'kalshi/events']}"
+    assert server.cell.count == 2
+    with pytest.raises(stub.ApiRefused):
+        await asyncio.to_thread(call.search, object())
+
+
 async def test_the_stub_and_the_server_speak_the_same(ends, stub):
     async def declare(text):
         if text == "bad":

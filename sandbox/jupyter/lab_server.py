@@ -1,0 +1,57 @@
+"""What ``workbench lab`` puts into Jupyter's server: a door like that of ``workbench serve``, and an end for kernels that were left.
+
+Named by the options that `sandbox.jupyter.door.lab_options` returns.
+"""
+
+import sys
+from typing import Any
+
+from jupyter_server.auth.identity import PasswordIdentityProvider
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
+from tornado.web import HTTPError
+
+from sandbox.jupyter.door import COOKIE_OPTIONS, SERVER_SETTINGS, is_own_request
+from sandbox.jupyter.lab import ANALYST_KERNELS
+
+LEAST_TOKEN = 22  # letters of base64 that carry 128 bits
+
+
+class OwnPages(PasswordIdentityProvider):
+    """Jupyter's look at token and cookie, for requests of our own pages only; used by ``workbench lab``.
+
+    Jupyter asks it at every request that needs a user, websockets too, and refuses those that name a foreign host itself.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        # In place, and now: options of the command line cannot hold a dict without a warning for everybody to read.
+        self._server().tornado_settings.update(SERVER_SETTINGS)
+        self.cookie_options = dict(COOKIE_OPTIONS)
+
+    def _server(self) -> Any:
+        return self.parent
+
+    def get_user(self, handler: Any) -> Any:
+        """Return who asks; 403 for another page's request, whatever token or cookie it brings."""
+        if not is_own_request(handler.request.headers, self._server().port):
+            raise HTTPError(403, "this server answers its own pages only")
+        return super().get_user(handler)
+
+    def validate_security(self, app: Any, ssl_options: dict[str, Any] | None = None) -> None:
+        """Refuse to start with a token that can be guessed, from wherever it came."""
+        super().validate_security(app, ssl_options)
+        if not self.hashed_password and len(self.token) < LEAST_TOKEN:
+            sys.stderr.write(
+                f"workbench: the token of JUPYTER_TOKEN or Jupyter's settings has {len(self.token)} characters, at least"
+                f" {LEAST_TOKEN} are needed: leave it out, and one is made\n"
+            )
+            sys.exit(2)
+
+
+class LabKernels(AsyncMappingKernelManager):
+    """Jupyter's kernels, of which only ours are ended when no page looks at them any more."""
+
+    async def cull_kernel_if_idle(self, kernel_id: str) -> None:
+        """End an Analyst kernel that was left; what a person keeps in another kernel is not ours to end."""
+        if self._kernels[kernel_id].kernel_name in ANALYST_KERNELS:
+            await super().cull_kernel_if_idle(kernel_id)  # type: ignore[no-untyped-call]

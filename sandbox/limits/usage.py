@@ -1,0 +1,88 @@
+"""How much of the limits of a whole session its cells have used: data calls, their bytes, output, processor time.
+
+A session outlives its kernels: one that ends is replaced, and a stopped run takes its sessions up again in another process.
+So each cell's share stands in the journal, and the session adds the shares up. Were the sums a kernel's, a cell that ends its
+kernel would begin anew with all of them.
+"""
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+_PROCESS_CLOCK = 2  # Linux: CPUCLOCK_SCHED, in the lowest three bits of such a clock's number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """The share of one cell, or the sum of some.
+
+    Attributes
+    ----------
+    calls, answer_bytes : `CALL_API` calls, and bytes of their answers
+    shown, cut : characters of output in the notebook, and of what was cut and is in the journal
+    cpu_seconds : processor time of the kernel's process
+    """
+
+    calls: int = 0
+    answer_bytes: int = 0
+    shown: int = 0
+    cut: int = 0
+    cpu_seconds: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            answer_bytes=self.answer_bytes + other.answer_bytes,
+            shown=self.shown + other.shown,
+            cut=self.cut + other.cut,
+            cpu_seconds=self.cpu_seconds + other.cpu_seconds,
+        )
+
+    @staticmethod
+    def total(shares: "Iterable[Usage]") -> "Usage":
+        """Add shares up."""
+        return sum(shares, Usage())
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what `asdict` made; ``ValueError`` for anything that is no amount."""
+        known = asdict(cls())
+        if not isinstance(fields, Mapping) or set(fields) - set(known):
+            raise ValueError("a cell's usage has other fields")
+        for value in fields.values():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value < 0:
+                raise ValueError(f"a cell cannot have used {value!r:.40}")
+        return cls(**fields)
+
+
+class SessionUsage:
+    """What a whole session has used: each cell's share by the cell's id, and their sum.
+
+    The sum is brought up to date with each share, because every cell asks for it: adding them all up anew cost 0.8 ms at the
+    100th cell, a fifth of the cell.
+    """
+
+    def __init__(self) -> None:
+        self._shares: dict[str, Usage] = {}
+        self.total = Usage()
+
+    def of(self, name: str) -> Usage:
+        """The share of a cell; nothing for one that has none."""
+        return self._shares.get(name, Usage())
+
+    def record(self, name: str, share: Usage) -> None:
+        """Add the share of a cell, or of a line of the journal that is no cell's; each name once."""
+        self._shares[name] = share
+        self.total += share
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Processor time that a process has used, all its threads together; None when it is gone."""
+    try:
+        # the clock that clock_getcpuclockid(3) names; reading /proc/PID/stat twice a cell took 0.07 ms of it
+        return time.clock_gettime(~pid << 3 | _PROCESS_CLOCK)
+    except OSError:
+        return None
