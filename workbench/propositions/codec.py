@@ -30,6 +30,9 @@ def proposition_to_json(node: Proposition) -> dict[str, Any]:
         "stale": node.stale,
         "refit_due": node.refit_due,
     }
+    for name in ("analysis", "resolves_by", "reference_class"):
+        if text := getattr(node, name):
+            data[name] = text
     if node.model_belief is not None:
         # Absent rather than null: most nodes were never overridden.
         data["model_belief"] = node.model_belief.to_json()

@@ -36,6 +36,21 @@ def next_leaf(tree: Tree, target: int, done: Collection[NodeId] = ()) -> NodeId 
     return min(open_leaves, key=depth_of) if open_leaves else None
 
 
+def next_leaves(tree: Tree, target: int, most: int, done: Collection[NodeId] = ()) -> tuple[NodeId, ...]:
+    """The leaves that sequential expansion is sure to analyze next, whatever it finds: those may go side by side.
+
+    ``most`` is how many leaves one analysis may give. The first is ``next_leaf``'s; the k-th is sure as long as those before
+    it cannot reach the target alone, and none of them can give a leaf as shallow as it.
+    """
+    first = next_leaf(tree, target, done)
+    if first is None:
+        return ()
+    gain = max(1, most - 1)  # the leaf itself becomes an inner node
+    sure = -(-(target - len(tree.leaves())) // gain)
+    level = [leaf for leaf in recursion_round(tree, done) if depth_of(leaf) == depth_of(first)]
+    return tuple(level[:sure])
+
+
 def trim(tree: Tree, most: int, last: Collection[NodeId]) -> Tree:
     """The tree cut back to at most ``most`` leaves by taking out nodes of the last round, the latest first.
 

@@ -31,7 +31,7 @@ class RuleLimits:
     Parameters
     ----------
     intercept_max : float
-        Greatest absolute intercept of a linear rule.
+        Greatest constant of a linear rule whose children count, where they speak against, through their negation.
     require_pa : bool
         A formula must name the assumption PA, as paper A asks.
     overrule_polarity : bool

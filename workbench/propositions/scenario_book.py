@@ -15,7 +15,7 @@ from workbench.propositions.errors import EditConflict, TreeFormatError
 from workbench.propositions.strict_json import STRICT, ReadBy, read_strict
 from workbench.propositions.values import check_probability
 
-Action = Literal["open", "edit", "undo", "redo", "weigh", "close"]
+Action = Literal["open", "edit", "undo", "redo", "weigh", "annotate", "close"]
 
 
 def _read_edit(data: Any, context: Any) -> Edit | None:
@@ -28,7 +28,7 @@ class ScenarioRecord:
 
     Parameters
     ----------
-    action : {"open", "edit", "undo", "redo", "weigh", "close"}
+    action : {"open", "edit", "undo", "redo", "weigh", "annotate", "close"}
     scenario : str
         Its name.
     author, at : str
@@ -38,7 +38,7 @@ class ScenarioRecord:
     edit : Edit or None
         For ``edit``.
     rationale : str
-        For ``open``: what the scenario supposes, and why.
+        For ``open`` and ``annotate``: what the scenario supposes, and why.
     probability : float or None
         For ``open`` and ``weigh``: how likely the scenario is held.
     """
@@ -164,6 +164,8 @@ def _after(old: Scenario, record: ScenarioRecord) -> Scenario:
         return replace(old, edits=(*old.edits, record.edit), undone=())
     if record.action == "weigh":
         return replace(old, probability=record.probability)
+    if record.action == "annotate":
+        return replace(old, rationale=record.rationale)
     source, into = (old.edits, old.undone) if record.action == "undo" else (old.undone, old.edits)
     if not source:
         raise EditConflict(f"scenario {old.name!r} has nothing to {record.action}")

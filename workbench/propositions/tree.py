@@ -44,10 +44,11 @@ class Tree:
     (('P0', 'P1', 'P2'), 'Growth slows', ('P1', 'P2'))
     """
 
-    __slots__ = ("_nodes", "_order", "_statements")
+    __slots__ = ("_leaves", "_nodes", "_order", "_statements")
 
     _nodes: dict[NodeId, Proposition]
     _order: tuple[NodeId, ...] | None
+    _leaves: tuple[NodeId, ...] | None
     _statements: dict[str, NodeId] | None
 
     def __init__(self, propositions: Iterable[Proposition]):
@@ -71,7 +72,7 @@ class Tree:
             nodes[proposition.id] = proposition
         self._statements = checks.check_nodes(nodes)
         self._nodes = nodes
-        self._order = None
+        self._order = self._leaves = None
 
     @classmethod
     def root_only(cls, statement: str) -> Tree:
@@ -84,6 +85,7 @@ class Tree:
         tree._nodes = nodes
         # Propositions are shared, and so are order and index while ids and words stay; else they are made when first asked.
         tree._order = like._order if same_shape else None
+        tree._leaves = like._leaves if same_shape else None
         tree._statements = like._statements if same_shape else None
         return tree
 
@@ -141,7 +143,9 @@ class Tree:
 
     def leaves(self) -> tuple[NodeId, ...]:
         """Ids without children, in the order of :meth:`ids`; a root alone is a leaf."""
-        return tuple(node for node in self.ids() if not self._nodes[node].children)
+        if self._leaves is None:
+            self._leaves = tuple(node for node in self.ids() if not self._nodes[node].children)
+        return self._leaves
 
     def inner(self) -> tuple[NodeId, ...]:
         """Ids with children, the root among them, in the order of :meth:`ids`."""
@@ -320,7 +324,28 @@ class Tree:
             for proposition in branch.propositions()
         ]
         others = (proposition for proposition in self.propositions() if proposition.id != node)
-        return Tree([*others, replace(top, statement=leaf.statement), *rest])
+        # what the analysis above said of the leaf is not known to the one below it
+        top = replace(
+            top,
+            statement=leaf.statement,
+            resolves_by=top.resolves_by or leaf.resolves_by,
+            reference_class=top.reference_class or leaf.reference_class,
+        )
+        return Tree([*others, top, *rest])
+
+    def annotate(
+        self, node: NodeId, *, analysis: str = "", resolves_by: str = "", reference_class: str = ""
+    ) -> Tree:
+        """The tree with the analyzer's words on a node; what is empty stays as it was."""
+        old = self[node]
+        return self._with(
+            replace(
+                old,
+                analysis=analysis or old.analysis,
+                resolves_by=resolves_by or old.resolves_by,
+                reference_class=reference_class or old.reference_class,
+            )
+        )
 
     def restate(self, node: NodeId, statement: str, *, keep_belief: bool = False) -> Tree:
         """The tree with other words at a node.

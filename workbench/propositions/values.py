@@ -117,6 +117,12 @@ class Proposition:
         Ids of the supporting propositions, in natural order; empty for a leaf.
     causality : str
         The analyzer's note on how the children below bear on this proposition.
+    analysis : str
+        The analyzer's prose of the round in which it expanded this proposition.
+    resolves_by : str
+        What settles it, as the analyzer proposed: source, series, date.
+    reference_class : str
+        The class of comparable cases that the analyzer names for it.
     polarities : mapping
         Per child: whether it speaks for or against.
     belief : Belief or None
@@ -141,6 +147,9 @@ class Proposition:
     statement: str
     children: tuple[NodeId, ...] = ()
     causality: str = ""
+    analysis: str = ""
+    resolves_by: str = ""
+    reference_class: str = ""
     polarities: Mapping[NodeId, Polarity] = field(default_factory=dict)
     belief: Belief | None = None
     model_belief: Belief | None = None
