@@ -1,13 +1,12 @@
 """The LiteLLM client against a small OpenAI-compatible server on loopback: no key, no outside network."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from tests.fakes.loopback import serving_json
 from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
 from workbench.models.cost import forecast_cost
 from workbench.models.errors import MissingProviderKey, ModelRefused, ModelUnavailable, UnknownModel
@@ -31,30 +30,13 @@ class Provider:
     def __init__(self) -> None:
         self.queue: list[tuple[int, dict[str, Any], dict[str, str]]] = []
         self.asked: list[tuple[dict[str, Any], str | None]] = []
-        outer = self
+        self.url = ""
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append((body, self.headers.get("Authorization")))
-                status, answer, headers = outer.queue.pop(0)
-                data = json.dumps(answer).encode()
-                self.send_response(status)
-                for name, value in {"Content-Type": "application/json", **headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *args: object) -> None:
-                return
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+    def answer(
+        self, path: str, body: dict[str, Any], headers: dict[str, str]
+    ) -> tuple[int, Any, dict[str, str]]:
+        self.asked.append((body, headers.get("authorization")))
+        return self.queue.pop(0)
 
     def says(
         self, text: str | None = "hi", *, usage: bool = True, finish: str = "stop", **message: Any
@@ -92,10 +74,9 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     fake = Provider()
-    yield fake
-    fake.server.shutdown()
-    fake.server.server_close()
-    fake.thread.join()
+    with serving_json(fake.answer) as address:
+        fake.url = f"{address}/v1"
+        yield fake
 
 
 class Waits:
@@ -240,12 +221,11 @@ async def test_retry_after_is_obeyed_up_to_our_limit(provider: Provider) -> None
 
 
 async def test_a_server_that_is_not_there_is_unavailable(provider: Provider) -> None:
+    with serving_json(provider.answer) as address:
+        provider.url = f"{address}/v1"
     model, _ = client(provider, retries=RetrySettings(attempts=2, timeout=5))
-    provider.server.shutdown()
-    provider.server.server_close()
     with pytest.raises(ModelUnavailable, match="2 attempts"):
         await model.complete(ASK)
-    # the fixture closes it again; a closed server takes that
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,23 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
 
+#: How a reply ended. ``truncated``: at the length limit; ``refused``: the model declined; ``filtered``: the provider took
+#: the text away; ``empty``: it holds nothing. Each has a way out of its own (``agents.dialogue``).
+Finish = Literal["complete", "truncated", "refused", "filtered", "empty"]
+
+#: Who asks: a run may give each of these a model of its own.
+#: ``filter`` reads search results before an agent does; without a model of its own it is the reader's.
+ModelRole = Literal["analyzer", "grounder", "synthesizer", "critic", "reader", "filter", "judge"]
+MODEL_ROLES: tuple[ModelRole, ...] = (
+    "analyzer",
+    "grounder",
+    "synthesizer",
+    "critic",
+    "reader",
+    "filter",
+    "judge",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
@@ -26,13 +43,15 @@ class ToolCall:
 class Message:
     """One turn of a dialogue.
 
-    ``images`` are PNG bytes shown to the model after the text. ``tool_calls`` belong to an assistant's turn,
-    ``tool_call_id`` to the tool turn that answers one of them.
+    ``images`` are PNG bytes shown to the model after the text; ``captions`` say in words what they show, for a model that
+    takes no pictures, and follow from the cells that drew them, so they are no part of the stored form. ``tool_calls``
+    belong to an assistant's turn, ``tool_call_id`` to the tool turn that answers one of them.
     """
 
     role: Role
     content: str
     images: tuple[bytes, ...] = ()
+    captions: tuple[str, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 
@@ -55,11 +74,27 @@ class NodeRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplySchema:
+    """The answer of a stage as one JSON object, for models that take a schema; all others get the text shape.
+
+    ``note`` is added to the last user message where the schema is used: the prompt speaks of prose and a block.
+    """
+
+    name: str
+    schema: dict[str, Any]
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """What a model is asked.
 
     ``stage``, ``nodes`` and ``cutoff`` are seen by in-process models only: a remote model gets the messages and
-    the tools. ``cutoff`` is the knowledge cutoff as the caller wrote it.
+    the tools. ``cutoff`` is the knowledge cutoff as the caller wrote it. ``reply_schema`` follows from the stage, ``role``
+    from the asker, and ``may_fall_back`` (another model of the run's chain may answer what this one declines) from the
+    replies before: none of them is part of the stored form. Neither are the two that spare a provider's cache: ``final`` (the
+    dialogue ends with a usable reply to this: its tools are closed, though still on offer, and its end is not worth caching), and
+    ``new_schema`` (the requests before went without this schema, and a provider that caches would read them all again).
     """
 
     messages: tuple[Message, ...]
@@ -69,6 +104,12 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    effort: str | None = None
+    reply_schema: ReplySchema | None = None
+    role: ModelRole | None = None
+    may_fall_back: bool = False
+    final: bool = False
+    new_schema: bool = False
 
     def canonical_hash(self, model: str) -> str:
         """SHA-256 over the canonical JSON of the request and the model's name, as ``sha256:<hex>``.
@@ -92,7 +133,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A model's answer. ``cost_usd`` is None if the price is unknown; 0.0 means free of charge."""
+    """A model's answer. ``cost_usd`` is None if the price is unknown; 0.0 means free of charge.
+
+    ``context_window`` is how many tokens the model takes, where that is known: agents make room before it is full.
+    """
 
     text: str
     model: str
@@ -101,6 +145,8 @@ class ModelReply:
     cost_usd: float | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    finish: Finish = "complete"
+    context_window: int | None = None
 
 
 @runtime_checkable
@@ -124,7 +170,10 @@ class Model(Protocol):
 
 def to_json(request: ModelRequest) -> dict[str, Any]:
     """The request as JSON values, images as base64; the form that is hashed and stored."""
+    # Fields that came later are left out while they say nothing: ledgers of before must find their requests.
+    later = {"effort": request.effort} if request.effort is not None else {}
     return {
+        **later,
         "messages": [_message_json(message) for message in request.messages],
         "tools": [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -166,6 +215,8 @@ def reply_to_json(reply: ModelReply) -> dict[str, Any]:
         "cost_usd": reply.cost_usd,
         "seconds": reply.seconds,
         "notes": list(reply.notes),
+        "finish": reply.finish,
+        "context_window": reply.context_window,
     }
 
 
@@ -179,4 +230,7 @@ def reply_from_json(data: dict[str, Any]) -> ModelReply:
         cost_usd=data["cost_usd"],
         seconds=data["seconds"],
         notes=tuple(data.get("notes", ())),
+        # Replies of before have neither; a cut one said so in a note alone and was read as it stood.
+        finish=data.get("finish", "complete"),
+        context_window=data.get("context_window"),
     )

@@ -9,6 +9,7 @@ WorkbenchError (workbench.errors)
     └── ModelError            any failure of a model that was asked
         ├── ModelUnavailable  transient trouble (timeouts, 429, 5xx) that outlived our retries
         └── ModelRefused      the provider rejects this request and would do so again
+            └── ContextOverflow  the request is longer than the model's context; a shorter one may pass
 
 Only :class:`ModelUnavailable` stands for something that a later attempt may get past. A reply that does not parse
 is not an error of the model: the agent that asked sends it back with the reason.
@@ -19,6 +20,7 @@ from workbench.questions.errors import ClaimRefused
 
 __all__ = [
     "ClaimRefused",
+    "ContextOverflow",
     "MissingProviderKey",
     "ModelError",
     "ModelRefused",
@@ -32,11 +34,54 @@ class ModelError(ProviderError):
 
 
 class ModelUnavailable(ModelError):
-    """The provider could not be reached, or was overloaded, for as long as we were willing to retry."""
+    """The provider could not be reached, or was overloaded, for as long as we were willing to retry.
+
+    Parameters
+    ----------
+    message : str
+    retry_after : float, optional
+        Seconds that the provider asks to wait.
+    rate_limited : bool
+        It refused because of too many calls.
+    billed : bool
+        The request may have been worked on, and so billed: it was sent and no answer says otherwise.
+    heard : bool
+        Some server answered, if only with an error.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        rate_limited: bool = False,
+        billed: bool = False,
+        heard: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.rate_limited = rate_limited
+        self.billed = billed
+        self.heard = heard
 
 
 class ModelRefused(ModelError):
     """The provider rejects the request as it stands; asking again the same way is pointless."""
+
+
+class ContextOverflow(ModelRefused):
+    """The request does not fit into the model's context; agents catch it, make room and ask again.
+
+    Parameters
+    ----------
+    message : str
+    window : int, optional
+        Tokens that the model takes, where the provider says so.
+    """
+
+    def __init__(self, message: str, window: int | None = None) -> None:
+        super().__init__(message)
+        self.window = window
 
 
 class UnknownModel(UsageError):

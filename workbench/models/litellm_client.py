@@ -5,27 +5,53 @@ makes a network call. Its own retries are off, because they are silent.
 """
 
 import asyncio
-import base64
-import json
 import logging
 import os
 import random
 import re
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
+from proxies.fetch.pacing import backoff
+from workbench.models.abilities import is_filtered, is_overflow, listed_abilities, window_in
+from workbench.models.base import ModelReply, ModelRequest
+from workbench.models.connections import close_with_the_loop, note_client
 from workbench.models.errors import (
+    ContextOverflow,
     MissingProviderKey,
     ModelError,
     ModelRefused,
-    ModelUnavailable,
     UnknownModel,
 )
-from workbench.models.registry import RetrySettings
+from workbench.models.failures import asked_pause, headers_of, unavailable
+from workbench.models.litellm_messages import (
+    cache_key,
+    mark_for_cache,
+    wire_messages,
+    wire_schema,
+    wire_tool,
+)
+from workbench.models.litellm_reply import (
+    MALFORMED,
+    finish_of,
+    refusal_of,
+    text_of,
+    thoughts_of,
+    tool_calls_of,
+    usage_of,
+    well_formed,
+)
+from workbench.models.pending import nothing_left_behind
+from workbench.models.registry import ReplyForm, RetrySettings
+from workbench.models.streaming import StreamingTransport, StreamMemory, wire
 
-MALFORMED = "malformed_arguments"
+__all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]
+
+#: Providers that take ``prompt_cache_key``; elsewhere a field that nobody knows may be refused.
+_KEYED_CACHES = ("openai", "azure")
+_CLAUDE_ELSEWHERE = ("bedrock", "vertex_ai", "openrouter")
 _PLACEHOLDER = "none-needed"
 _SECRETS = re.compile(
     r"(sk-[A-Za-z0-9_\-]{6,}|Bearer\s+[A-Za-z0-9._\-]{6,}|(?<=key=)[A-Za-z0-9_\-]{6,}|AIza[A-Za-z0-9_\-]{10,})"
@@ -42,6 +68,8 @@ def load_litellm() -> Any:
     import litellm
 
     from workbench.models.litellm_provider import register
+    from workbench.models.pending import note_prepared_requests
+    from workbench.models.redirects import refuse_foreign_redirects
 
     litellm.suppress_debug_info = True
     # its warnings are about its own housekeeping; what matters to a caller comes as an exception
@@ -49,6 +77,8 @@ def load_litellm() -> Any:
     litellm.telemetry = False
     # With aiohttp off LiteLLM sends through httpx, whose traffic test tools can intercept.
     litellm.disable_aiohttp_transport = True
+    refuse_foreign_redirects()
+    note_prepared_requests()
     register(litellm)
     return litellm
 
@@ -64,6 +94,8 @@ class LiteLLMModel:
         Instead of the provider's own address and environment variable. ``openai/<m>`` at an own address gets a
         placeholder key if none is set, because such servers often want none and the client library insists.
     retries : RetrySettings
+    reply_form, headers, body
+        As in ``ModelOptions``.
     sleep, jitter : callable
         Seams for tests: how to wait, and a number in [0, 1).
 
@@ -80,6 +112,9 @@ class LiteLLMModel:
         api_base: str | None = None,
         api_key: str | None = None,
         retries: RetrySettings | None = None,
+        reply_form: ReplyForm = "auto",
+        headers: Mapping[str, str] | None = None,
+        body: Mapping[str, object] | None = None,
         sleep: Callable[[float], Any] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -89,8 +124,21 @@ class LiteLLMModel:
         self._retries = retries or RetrySettings()
         self._sleep = sleep
         self._jitter = jitter
+        self._headers = dict(headers or {})
+        self._body = dict(body or {})
         self._litellm = load_litellm()
         self._provider = self._known_provider()
+        self.abilities = listed_abilities(self._litellm, name, own_address=api_base is not None)
+        if reply_form != "auto":
+            self.abilities.schema = reply_form == "schema"
+        # By event loop: a connection belongs to the loop that opened it.
+        self._clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self._streams = StreamMemory()
+        self._report: Callable[[Mapping[str, str]], None] = lambda headers: None
+
+    def report_limits(self, listener: Callable[[Mapping[str, str]], None]) -> None:
+        """Call ``listener`` with the headers of every answer, in which a provider states its limits."""
+        self._report = listener
 
     def __repr__(self) -> str:
         return f"LiteLLMModel({self._name!r}, api_base={self._api_base!r})"
@@ -122,13 +170,16 @@ class LiteLLMModel:
         MissingProviderKey
             No key is set and the provider wants one.
         """
+        await close_with_the_loop(self._litellm)
         arguments, notes = self._arguments(request)
         began = time.monotonic()
         attempt = 0
         while True:
             attempt += 1
             try:
-                response = await self._litellm.acompletion(**arguments)
+                with nothing_left_behind():
+                    response = await self._litellm.acompletion(**arguments)
+                self._report(headers_of(response))
                 # An empty answer is raised as LiteLLM's own error, so that it goes the way of a failing server: tried
                 # again, then given up.
                 if not response.choices:
@@ -144,7 +195,15 @@ class LiteLLMModel:
             except self._transient() as problem:
                 await self._wait_or_raise(problem, attempt)
             except self._final() as problem:
-                raise self._final_error(problem) from None
+                words = self._clean(problem)
+                if is_filtered(words) and not is_overflow(words):
+                    # A reply, not an error: agents say it another way, and a resumed run must come the same way.
+                    return self._filtered(words, notes, time.monotonic() - began)
+                # What a model does not take is left out from now on: a lesson is learned once and is no failed attempt.
+                if self.abilities.learn(words, _parts(arguments, request)) is None:
+                    raise self._final_error(problem) from None
+                attempt -= 1
+                arguments, notes = self._arguments(request)
         if attempt > 1:
             notes.append(f"answered at attempt {attempt}")
         return self._reply(response, notes, time.monotonic() - began)
@@ -152,11 +211,12 @@ class LiteLLMModel:
     # --- the request -----------------------------------------------------------------------------------------
 
     def _arguments(self, request: ModelRequest) -> tuple[dict[str, Any], list[str]]:
-        notes: list[str] = []
+        abilities = self.abilities
+        notes = [f"{part} left out: {self._name} does not take it" for part in sorted(abilities.refused)]
         arguments: dict[str, Any] = {
             "model": self._name,
-            "messages": [_message(message) for message in request.messages],
-            "timeout": self._retries.timeout,
+            "messages": wire_messages(request, abilities),
+            "timeout": self._retries.total,
             # LiteLLM repeats server errors silently, which would multiply with our own attempts.
             "max_retries": 0,
             "num_retries": 0,
@@ -165,16 +225,37 @@ class LiteLLMModel:
         if request.temperature is not None:
             wanted["temperature"] = request.temperature
         if request.max_tokens is not None:
-            wanted["max_tokens"] = request.max_tokens
-        if request.tools:
-            wanted["tools"] = [_tool(tool) for tool in request.tools]
+            wanted["max_tokens"] = min(request.max_tokens, abilities.max_output or request.max_tokens)
+        if request.effort is not None:
+            wanted["reasoning_effort"] = request.effort
+        if request.tools and abilities.calls_tools:
+            wanted["tools"] = [wire_tool(tool) for tool in request.tools]
+            # Anthropic reads the whole dialogue anew when the choice changes; there the prompt alone says it.
+            if request.final and not self._is_claude:
+                wanted["tool_choice"] = "none"
+        if self._provider in _KEYED_CACHES and self._api_base is None and not _alone(request):
+            wanted["prompt_cache_key"] = cache_key(request)
+        if self._marks_cache and not _alone(request):
+            mark_for_cache(arguments["messages"], final=request.final)
+        if request.reply_schema is not None and abilities.asks_schema(request):
+            wanted["response_format"] = wire_schema(request.reply_schema)
         supported = self._supported()
         for parameter, value in wanted.items():
+            if parameter in abilities.refused:
+                continue
             # A model that LiteLLM's list does not know gets every parameter: its refusal can be read, a lost setting cannot.
-            if supported is None or parameter in supported:
+            # An effort is sent to a server of one's own whatever the list says of the provider's usual models.
+            own_effort = parameter == "reasoning_effort" and self._api_base is not None
+            if supported is None or parameter in supported or own_effort:
                 arguments[parameter] = value
+                if own_effort and supported is not None and parameter not in supported:
+                    arguments["allowed_openai_params"] = [parameter]
             else:
                 notes.append(f"{parameter} left out: {self._name} does not take it")
+        if self._headers:
+            arguments["extra_headers"] = dict(self._headers)
+        if self._body:
+            arguments["extra_body"] = dict(self._body)
         if self._api_base is not None:
             arguments["api_base"] = self._api_base
         key = self._api_key
@@ -183,7 +264,48 @@ class LiteLLMModel:
             key = os.environ.get("OPENAI_API_KEY") or _PLACEHOLDER
         if key is not None:
             arguments["api_key"] = key
+        if self._provider == "openai" and self._api_base is not None and key is not None:
+            arguments["client"] = self._client(key)
         return arguments, notes
+
+    @property
+    def _is_claude(self) -> bool:
+        return self._provider == "anthropic" or "claude" in self._name.lower()
+
+    @property
+    def _marks_cache(self) -> bool:
+        """Whether what may be cached must be marked: by Anthropic, and by others who serve its models and say so."""
+        known = self._provider == "anthropic" or (
+            self._provider in _CLAUDE_ELSEWHERE and bool(self.abilities.caches)
+        )
+        return self._is_claude and known and "cache_control" not in self.abilities.refused
+
+    def _client(self, key: str) -> Any:
+        """The OpenAI client for a server of one's own: it streams, and mends odd answers before LiteLLM sees them."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            import openai
+
+            from workbench.models.odd_bodies import MendingClient
+
+            client = openai.AsyncOpenAI(
+                api_key=key,
+                base_url=self._api_base,
+                max_retries=0,
+                http_client=MendingClient(
+                    timeout=None,
+                    transport=StreamingTransport(
+                        wire(),
+                        silence=self._retries.timeout,
+                        total=self._retries.total,
+                        memory=self._streams,
+                    ),
+                ),
+            )
+            self._clients[loop] = client
+            note_client(client)
+        return client
 
     def _supported(self) -> set[str] | None:
         model = self._name.partition("/")[2]
@@ -226,14 +348,14 @@ class LiteLLMModel:
         ):
             raise ModelRefused(f"{self._name} refuses: {text}") from None
         if attempt >= self._retries.attempts:
-            raise ModelUnavailable(f"{self._name} did not answer in {attempt} attempts: {text}") from None
+            raise unavailable(f"{self._name} did not answer in {attempt} attempts: {text}", problem) from None
         await self._sleep(self._pause(problem, attempt))
 
     def _pause(self, problem: Exception, attempt: int) -> float:
-        most = min(self._retries.first_wait * 2 ** (attempt - 1), self._retries.longest_wait)
-        # Leaves run at once and meet a rate limit together; drawn waits keep them from coming back together.
-        drawn: float = most * (0.5 + 0.5 * self._jitter())
-        return min(max(drawn, _retry_after(problem)), self._retries.longest_wait)
+        drawn = backoff(
+            attempt, first=self._retries.first_wait, longest=self._retries.longest_wait, jitter=self._jitter
+        )
+        return min(max(drawn, asked_pause(problem) or 0.0), self._retries.longest_wait)
 
     def _final_error(self, problem: Exception) -> ModelError | MissingProviderKey:
         text = self._clean(problem)
@@ -246,6 +368,13 @@ class LiteLLMModel:
             )
         if isinstance(problem, kinds.AuthenticationError):
             return ModelRefused(f"{self._name} refuses the key: {text}")
+        if isinstance(problem, kinds.ContextWindowExceededError) or is_overflow(text):
+            window = window_in(text)
+            if window is not None:
+                self.abilities.context = window
+            return ContextOverflow(
+                f"the request does not fit into the context of {self._name}: {text}", window
+            )
         if isinstance(problem, kinds.NotFoundError):
             return ModelRefused(f"the provider knows no model {self._name}: {text}")
         return ModelRefused(f"{self._name} refuses the request: {text}")
@@ -257,38 +386,51 @@ class LiteLLMModel:
 
     def _clean(self, problem: Exception) -> str:
         """The provider's words in one line, without anything that looks like a key."""
-        text = " ".join(str(problem).split())
+        text = " ".join(well_formed(str(problem)).split())
         text = re.sub(r"^litellm\.\w+: ", "", text)
         return redact(text, extra=(self._api_key,))[:600]
 
     # --- the reply -------------------------------------------------------------------------------------------
 
+    def _filtered(self, words: str, notes: list[str], seconds: float) -> ModelReply:
+        return ModelReply(
+            text="",
+            model=self._name,
+            cost_usd=0.0,
+            seconds=seconds,
+            notes=(*notes, f"filtered: {words}"),
+            finish="filtered",
+            context_window=self.abilities.context,
+        )
+
     def _reply(self, response: Any, notes: list[str], seconds: float) -> ModelReply:
         choice = response.choices[0]
-        usage = getattr(response, "usage", None)
-        details = getattr(usage, "prompt_tokens_details", None)
-        if choice.finish_reason == "length":
+        text = text_of(choice.message)
+        calls, text = tool_calls_of(choice.message, text)
+        finish = finish_of(choice, text, calls)
+        if finish == "truncated":
             notes.append("the reply was cut off at the length limit")
+        if finish == "refused":
+            notes.append(f"refused: {refusal_of(choice.message)}")
+        if finish == "empty" and thoughts_of(choice.message).strip():
+            # Some servers' parsers take the whole reply for thought.
+            text, finish = thoughts_of(choice.message), "complete"
+            notes.append("the reply stood among the thoughts")
         return ModelReply(
-            text=choice.message.content or "",
-            model=str(getattr(response, "model", None) or self._name),
-            tool_calls=tuple(_call(call) for call in (choice.message.tool_calls or ())),
-            usage=Usage(
-                input_tokens=_count(usage, "prompt_tokens"),
-                output_tokens=_count(usage, "completion_tokens"),
-                cached_tokens=_count(details, "cached_tokens"),
-            ),
+            text=text,
+            model=well_formed(str(getattr(response, "model", None) or self._name)),
+            tool_calls=calls,
+            usage=usage_of(response),
             cost_usd=self._cost(response),
             seconds=seconds,
             notes=tuple(notes),
+            finish=finish,
+            context_window=self.abilities.context,
         )
 
     def _cost(self, response: Any) -> float | None:
-        """Price of a reply in US dollars; None if LiteLLM has no price (it would report 0.0)."""
-        if price_per_token(self._name) is None:
-            return None
-        usage = getattr(response, "usage", None)
-        if usage is None:
+        """Price of a reply in US dollars; None if LiteLLM has no price (it would report 0.0), or no tokens were counted."""
+        if price_per_token(self._name) is None or usage_of(response).input_tokens is None:
             return None
         try:
             cost = self._litellm.completion_cost(completion_response=response, model=self._name)
@@ -296,7 +438,7 @@ class LiteLLMModel:
             if not self._litellm_raised(problem):
                 raise
             return None
-        return float(cost)
+        return max(0.0, float(cost))
 
     def _litellm_raised(self, problem: Exception) -> bool:
         return type(problem) is Exception or type(problem).__module__.startswith("litellm")
@@ -339,65 +481,20 @@ def _asks_for_key(text: str) -> bool:
     )
 
 
-def _retry_after(problem: Exception) -> float:
-    """Return the seconds that the provider asked us to wait; 0 if it did not.
-
-    LiteLLM keeps the provider's headers in a field of its own.
-    """
-    headers = getattr(problem, "litellm_response_headers", None) or {}
-    try:
-        return max(0.0, float(headers.get("retry-after", 0)))
-    except (TypeError, ValueError):
-        return 0.0  # an HTTP date; our own pause does
+def _alone(request: ModelRequest) -> bool:
+    """Whether a request is, but for mishaps, the only one of its dialogue: nothing will be read from a cache again."""
+    return request.final and not request.tools
 
 
-def _message(message: Message) -> dict[str, Any]:
-    content: Any = message.content
-    if message.images:
-        content = [{"type": "text", "text": message.content}]
-        content += [
-            {
-                "type": "image_url",
-                "image_url": {"url": "data:image/png;base64," + base64.b64encode(image).decode()},
-            }
-            for image in message.images
-        ]
-    turn: dict[str, Any] = {"role": message.role, "content": content}
-    if message.tool_calls:
-        # OpenAI's format has null, not an empty text, for a turn that only calls tools.
-        turn["content"] = content or None
-        turn["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
-            }
-            for call in message.tool_calls
-        ]
-    if message.tool_call_id is not None:
-        turn["tool_call_id"] = message.tool_call_id
-    return turn
-
-
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-    }
-
-
-def _call(call: Any) -> ToolCall:
-    """A tool call; arguments that are no JSON object are handed on under one telling key, for the agent to refuse."""
-    text = call.function.arguments or "{}"
-    try:
-        arguments = json.loads(text)
-    except json.JSONDecodeError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        arguments = {MALFORMED: text}
-    return ToolCall(id=str(call.id), name=str(call.function.name), arguments=arguments)
-
-
-def _count(holder: Any, name: str) -> int | None:
-    value = getattr(holder, name, None)
-    return int(value) if isinstance(value, int) else None
+def _parts(arguments: dict[str, Any], request: ModelRequest) -> set[str]:
+    """What a request sent that a model may not take."""
+    parts = set(arguments) & {
+        "tools", "tool_choice", "response_format", "temperature", "reasoning_effort", "max_tokens", "prompt_cache_key",
+    }  # fmt: skip
+    turns = arguments["messages"]
+    lists = [message["content"] for message in turns if isinstance(message.get("content"), list)]
+    if any(part.get("type") == "image_url" for content in lists for part in content):
+        parts.add("images")
+    if any("cache_control" in holder for content in (*lists, turns) for holder in content):
+        parts.add("cache_control")
+    return parts

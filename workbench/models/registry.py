@@ -5,8 +5,9 @@ the provider and whose value is a factory ``(model name, ModelOptions) -> Model`
 one of them. A registered provider wins over LiteLLM's of the same name.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 from workbench.models.base import Model
 from workbench.models.errors import UnknownModel
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline/analyst"
 
+ReplyForm = Literal["auto", "text", "schema"]
+REPLY_FORMS: tuple[ReplyForm, ...] = ("auto", "text", "schema")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrySettings:
@@ -24,13 +28,24 @@ class RetrySettings:
 
     ``attempts`` counts the first try. The wait before try n + 1 is drawn between half and the whole of
     ``min(first_wait * 2 ** (n - 1), longest_wait)``; a provider's Retry-After, where longer, is obeyed up to
-    ``longest_wait``. ``timeout`` is for one try.
+    ``longest_wait``. ``timeout`` is how long a server may be silent, ``total`` how long one try may take in all.
     """
 
     attempts: int = 4
     first_wait: float = 1.0
     longest_wait: float = 30.0
-    timeout: float = 300.0
+    timeout: float = 120.0
+    total: float = 1200.0
+
+    def with_timeout(self, seconds: float | None) -> "RetrySettings":
+        """Return these with another timeout; None changes nothing."""
+        return (
+            self if seconds is None else replace(self, timeout=seconds, total=max(self.total, 10 * seconds))
+        )
+
+
+#: For a run: its own circuit breaker (``engine.run.outage``) asks again, and knows how the other leaves fare.
+ONE_TRY = RetrySettings(attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +62,20 @@ class ModelOptions:
         Date-clamped data, for a model that reads history itself, as the offline analyst does.
     retries : RetrySettings
         For remote models.
+    reply_form : str
+        ``auto`` asks for a JSON schema where LiteLLM's list says that the model takes one; ``text`` never does,
+        ``schema`` always.
+    headers, body : mapping
+        Sent with every request beside what LiteLLM sends.
     """
 
     api_base: str | None = None
     api_key: str | None = None
     broker: "Broker | None" = None
     retries: RetrySettings = RetrySettings()
+    reply_form: ReplyForm = "auto"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, object] = field(default_factory=dict)
 
 
 def open_model(
@@ -62,6 +85,9 @@ def open_model(
     api_key: str | None = None,
     broker: "Broker | None" = None,
     retries: RetrySettings | None = None,
+    reply_form: ReplyForm = "auto",
+    headers: Mapping[str, str] | None = None,
+    body: Mapping[str, object] | None = None,
 ) -> Model:
     """Return the model that answers to ``name``; the arguments are those of :class:`ModelOptions`.
 
@@ -74,14 +100,28 @@ def open_model(
     if not slash or not provider or not rest:
         raise UnknownModel(unknown_model(name))
     options = ModelOptions(
-        api_base=api_base, api_key=api_key, broker=broker, retries=retries or RetrySettings()
+        api_base=api_base,
+        api_key=api_key,
+        broker=broker,
+        retries=retries or RetrySettings(),
+        reply_form=reply_form,
+        headers=headers or {},
+        body=body or {},
     )
     if provider in plugin_names(MODELS):
         model: Model = load_plugin(MODELS, provider)(name, options)
         return model
     from workbench.models.litellm_client import LiteLLMModel
 
-    return LiteLLMModel(name, api_base=api_base, api_key=api_key, retries=options.retries)
+    return LiteLLMModel(
+        name,
+        api_base=api_base,
+        api_key=api_key,
+        retries=options.retries,
+        reply_form=reply_form,
+        headers=options.headers,
+        body=options.body,
+    )
 
 
 def unknown_model(name: str) -> str:

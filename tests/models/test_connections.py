@@ -1,0 +1,62 @@
+"""Connections to model servers end with the event loop that opened them, whoever ran that loop."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.loopback import serving_json
+from tests.models.test_litellm_client import ASK, Provider
+from workbench.models import connections
+from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.registry import open_model
+
+#: One that LiteLLM opens the client for, and one that gets a client of ours.
+NAMES = ["hosted_vllm/x", "openai/x"]
+
+
+def sockets() -> int:
+    count = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            count += os.readlink(entry).startswith("socket:")
+        except FileNotFoundError:
+            continue  # the folder's own descriptor
+    return count
+
+
+async def ask(name: str, times: int) -> int:
+    """Ask; the number of sockets while the loop still runs."""
+    with serving_json((provider := Provider()).answer) as url:
+        model = open_model(name, api_base=f"{url}/v1", api_key="x")
+        assert isinstance(model, LiteLLMModel)
+        for _ in range(times):
+            provider.says("hi")
+            assert (await model.complete(ASK)).text == "hi"
+        return sockets()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors in /proc")
+@pytest.mark.parametrize("name", NAMES)
+def test_no_connection_outlives_its_loop(name: str) -> None:
+    asyncio.run(ask(name, 1))
+    before = sockets()
+    for _ in range(3):
+        asyncio.run(ask(name, 2))
+    assert sockets() <= before
+
+
+def test_the_end_of_the_loop_is_what_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    around = []
+    close = connections.close_connections
+
+    async def counted(litellm: object) -> None:
+        around.append(sockets())
+        await close(litellm)
+        around.append(sockets())
+
+    monkeypatch.setattr(connections, "close_connections", counted)
+    asyncio.run(ask(NAMES[0], 1))
+    before, after = around
+    assert after < before

@@ -1,0 +1,125 @@
+"""What is sent so that a provider can serve the beginning of a dialogue from its cache, and what that saves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from benchmarks.tokens import BEFORE, PRICES, Part, Tally, anthropic, measure, openai
+from workbench.models.abilities import Abilities
+from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
+from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.litellm_messages import mark_for_cache, wire_messages
+
+TOOL = ToolSpec(name="retrieve_api_doc", description="docs", parameters={"type": "object", "properties": {}})
+SCHEMA = ReplySchema(name="conclusion", schema={"type": "object"}, note="As one JSON object.")
+TURNS = (
+    Message(role="system", content="You are an analyst."),
+    Message(role="user", content="Ground P1."),
+    Message(role="assistant", content="cells"),
+    Message(role="user", content="Outputs.", images=(b"png",)),
+)
+
+
+def request(*, final: bool = False, tools: Sequence[ToolSpec] = (TOOL,), **more: Any) -> ModelRequest:
+    return ModelRequest(
+        messages=TURNS, stage="step", cutoff="2018-06-30", tools=tuple(tools), final=final, **more
+    )
+
+
+def sent(name: str, asked: ModelRequest, **options: Any) -> dict[str, Any]:
+    """What the client hands to LiteLLM."""
+    arguments, _ = LiteLLMModel(name, api_key="k", **options)._arguments(asked)
+    return arguments
+
+
+def marked(messages: Sequence[dict[str, Any]]) -> list[int]:
+    """Places of the messages with a cache mark."""
+    return [place for place, message in enumerate(messages) if "cache_control" in str(message)]
+
+
+@pytest.mark.parametrize("family", ["anthropic", "openai"])
+def test_a_leaf_of_twelve_steps_is_served_from_the_cache(family: str) -> None:
+    tally = measure(family)
+    _, _, dollars = BEFORE[family]
+    assert tally.share >= 0.85
+    # OpenAI caches by itself, so there only the same must come out
+    least = {"anthropic": 3.0, "openai": 0.99}[family]
+    assert dollars / tally.dollars(PRICES[family]) >= least
+
+
+def test_without_marks_anthropic_serves_nothing() -> None:
+    parts = [Part("a", 2000), Part("b", 500)]
+    assert anthropic([parts, [*parts, Part("c", 500)]]) == Tally(plain=5500, written=0, read=0)
+    marked_parts = [Part("a", 2000, True), Part("b", 500, True)]
+    assert anthropic([marked_parts, [*marked_parts, Part("c", 500)]]) == Tally(
+        plain=500, written=2500, read=2500
+    )
+    # another beginning, and all is read anew
+    assert openai([parts, [Part("schema", 9), *parts]]).read == 0
+    assert openai([parts, [*parts, Part("c", 500)]]).read == 2432  # whole steps of 128
+
+
+def test_anthropic_gets_marks_on_the_system_message_and_the_last_two_turns() -> None:
+    body = sent("anthropic/claude-sonnet-4-5", request())
+    assert marked(body["messages"]) == [0, 1, 3]
+    assert body["messages"][3]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert "prompt_cache_key" not in body
+    # nothing comes after a conclusion that could read what its end would write
+    assert marked(sent("anthropic/claude-sonnet-4-5", request(final=True))["messages"]) == [0, 1]
+    # a synthesis is one request: a mark would only cost
+    assert marked(sent("anthropic/claude-sonnet-4-5", request(final=True, tools=()))["messages"]) == []
+
+
+def test_others_get_no_marks() -> None:
+    for name in ("openai/gpt-5", "deepseek/deepseek-chat", "mistral/mistral-large-latest"):
+        assert marked(sent(name, request())["messages"]) == []
+
+
+def test_an_answer_of_a_tool_is_marked_where_litellm_looks() -> None:
+    messages = [{"role": "system", "content": "s"}, {"role": "tool", "content": "docs", "tool_call_id": "1"}]
+    mark_for_cache(messages, final=False)
+    assert messages[1]["cache_control"] == {"type": "ephemeral"} and messages[1]["content"] == "docs"
+
+
+def test_the_tool_choice_closes_the_tools_where_that_costs_no_cache() -> None:
+    assert "tool_choice" not in sent("openai/gpt-5", request())
+    assert sent("openai/gpt-5", request(final=True))["tool_choice"] == "none"
+    assert "tool_choice" not in sent("anthropic/claude-sonnet-4-5", request(final=True))
+    assert sent("anthropic/claude-sonnet-4-5", request(final=True))["tools"]
+
+
+def test_a_dialogue_has_one_cache_key_where_the_provider_takes_one() -> None:
+    first = sent("openai/gpt-5", request())["prompt_cache_key"]
+    assert first == sent("openai/gpt-5", request(final=True))["prompt_cache_key"] and len(first) == 32
+    # a server of one's own may refuse a field that it does not know
+    assert "prompt_cache_key" not in sent("deepseek/deepseek-chat", request())
+
+
+def test_a_schema_that_comes_late_is_left_for_the_second_ask_where_it_would_cost_the_cache() -> None:
+    late = request(final=True, reply_schema=SCHEMA, new_schema=True)
+    again = request(final=True, reply_schema=SCHEMA)
+    caching = Abilities(schema=True, caches=True)
+    assert not caching.asks_schema(late) and caching.asks_schema(again)
+    assert SCHEMA.note not in str(wire_messages(late, caching))
+    assert SCHEMA.note in str(wire_messages(again, caching))
+    assert Abilities(schema=True, caches=False).asks_schema(late)
+    assert "response_format" not in sent("openai/gpt-5", late)
+    assert "response_format" in sent("openai/gpt-5", again)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ("cache_control: Extra inputs are not permitted", "cache_control"),
+        ("Unknown parameter: 'prompt_cache_key'", "prompt_cache_key"),
+        ("tool_choice 'none' is not supported", "tool_choice"),
+    ],
+)
+def test_what_a_server_refuses_is_left_out_from_then_on(words: str, part: str) -> None:
+    abilities = Abilities()
+    assert abilities.learn(words, {"tools", part}) == part
+    assert abilities.calls_tools
+    model = LiteLLMModel("anthropic/claude-sonnet-4-5", api_key="k")
+    model.abilities.refused.add("cache_control")
+    assert marked(model._arguments(request())[0]["messages"]) == []

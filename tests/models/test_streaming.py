@@ -1,0 +1,249 @@
+"""A streamed reply is the plain one, however a server streams it, and silence is told from work."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.models.base import Message, ModelReply, ModelRequest
+from workbench.models.errors import ModelUnavailable
+from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.registry import RetrySettings
+from workbench.models.streaming import _Reply
+
+ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")
+Handler = Callable[[dict[str, Any], asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def server(handler: Handler) -> AsyncIterator[tuple[str, list[dict[str, Any]]]]:
+    bodies: list[dict[str, Any]] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            (length,) = (
+                int(line.split(b":")[1])
+                for line in head.lower().split(b"\r\n")
+                if line.startswith(b"content-length")
+            )
+            body = json.loads(await reader.readexactly(length))
+            bodies.append(body)
+            await handler(body, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1", bodies
+    finally:
+        listening.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def head(kind: str, status: str = "200 OK", **headers: str) -> bytes:
+    more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nConnection: close\r\n{more}\r\n".encode()
+
+
+def events(text: str, *, end: bool = True, usage: bool = True) -> list[bytes]:
+    pieces: list[dict[str, Any]] = [
+        {"id": "1", "model": "x", "choices": [{"index": 0, "delta": {"content": text[n : n + 3]}}]}
+        for n in range(0, len(text), 3)
+    ]
+    if end:
+        pieces.append(
+            {"id": "1", "model": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        )
+        if usage:
+            pieces.append({"id": "1", "choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 9}})
+    lines = [b"data: " + json.dumps(piece).encode() + b"\n\n" for piece in pieces]
+    return [*lines, b"data: [DONE]\n\n"] if end else lines
+
+
+async def complete(url: str, *, silence: float = 5.0, total: float = 20.0) -> ModelReply:
+    retries = RetrySettings(attempts=1, timeout=silence, total=total)
+    return await LiteLLMModel("openai/x", api_base=url, retries=retries).complete(ASK)
+
+
+async def test_a_streamed_reply_is_whole_with_its_usage() -> None:
+    async def stream(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head("text/event-stream") + b": alive\n\n")
+        for line in events("the whole answer — ja"):
+            writer.write(line)
+            await writer.drain()
+
+    async with server(stream) as (url, bodies):
+        reply = await complete(url)
+    assert (reply.text, reply.usage.input_tokens, reply.usage.output_tokens) == (
+        "the whole answer — ja",
+        7,
+        9,
+    )
+    assert bodies[0]["stream"] is True
+
+
+def unstreamed(text: str) -> bytes:
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return head("application/json") + json.dumps({"id": "1", "model": "x", "choices": [choice]}).encode()
+
+
+async def test_a_plain_reply_to_a_streamed_request_is_a_reply() -> None:
+    async def plain(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(unstreamed("plain"))
+
+    async with server(plain) as (url, bodies):
+        assert (await complete(url)).text == "plain"
+    assert len(bodies) == 1
+
+
+async def test_a_server_that_refuses_stream_is_asked_without_and_that_is_remembered() -> None:
+    async def refuses(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        if body.get("stream"):
+            error = {"error": {"message": "this server does not stream", "type": "invalid_request_error"}}
+            writer.write(head("application/json", "400 Bad Request") + json.dumps(error).encode())
+            return
+        writer.write(unstreamed("whole"))
+
+    async with server(refuses) as (url, bodies):
+        model = LiteLLMModel("openai/x", api_base=url, retries=RetrySettings(attempts=1))
+        assert [(await model.complete(ASK)).text for _ in range(2)] == ["whole", "whole"]
+    assert [bool(body.get("stream")) for body in bodies] == [True, False, False]
+
+
+async def test_a_slow_answer_is_waited_for_and_a_silent_line_is_not() -> None:
+    async def slow(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head("text/event-stream"))
+        for line in events("slow but sure"):
+            await asyncio.sleep(0.25)
+            writer.write(line)
+            await writer.drain()
+
+    async with server(slow) as (url, _):
+        assert (await complete(url, silence=1.5)).text == "slow but sure"  # takes 2 seconds in all
+
+    async def silent(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head("text/event-stream"))
+        writer.write(events("half", end=False)[0])
+        await writer.drain()
+        await asyncio.sleep(60)
+
+    async with server(silent) as (url, _):
+        with pytest.raises(ModelUnavailable) as stopped:
+            await complete(url, silence=0.5)
+    assert stopped.value.billed and stopped.value.heard
+
+
+async def test_a_line_that_drips_for_ever_ends_at_the_total() -> None:
+    async def drip(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head("text/event-stream"))
+        while True:
+            writer.write(b": still here\n\n")
+            await writer.drain()
+            await asyncio.sleep(0.05)
+
+    async with server(drip) as (url, _):
+        with pytest.raises(ModelUnavailable) as stopped:
+            await complete(url, silence=5.0, total=1.0)
+    assert stopped.value.billed
+
+
+async def test_half_a_stream_is_no_reply() -> None:
+    async def half(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head("text/event-stream") + b"".join(events("half an answer", end=False)))
+
+    async with server(half) as (url, _):
+        with pytest.raises(ModelUnavailable) as stopped:
+            await complete(url)
+    assert stopped.value.billed
+
+
+async def test_an_error_in_the_middle_of_a_stream_is_the_servers() -> None:
+    async def breaks(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head("text/event-stream") + events("so far", end=False)[0])
+        writer.write(b'data: {"error": {"message": "overloaded", "code": 529}}\n\n')
+
+    async with server(breaks) as (url, _):
+        with pytest.raises(ModelUnavailable, match="overloaded"):
+            await complete(url)
+
+
+async def test_the_limits_in_the_headers_are_reported() -> None:
+    async def stream(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head("text/event-stream", x_ratelimit_limit_requests="60") + b"".join(events("yes")))
+
+    seen: list[Any] = []
+    async with server(stream) as (url, _):
+        model = LiteLLMModel("openai/x", api_base=url, retries=RetrySettings(attempts=1))
+        model.report_limits(seen.append)
+        await model.complete(ASK)
+    assert seen and seen[0]["x-ratelimit-limit-requests"] == "60"
+
+
+async def test_a_refusal_for_too_many_calls_says_how_long_to_wait() -> None:
+    async def busy(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        error = {"error": {"message": "slow down", "type": "rate_limit"}}
+        writer.write(head("application/json", "429 Too Many", Retry_After="77") + json.dumps(error).encode())
+
+    async with server(busy) as (url, _):
+        with pytest.raises(ModelUnavailable) as stopped:
+            await complete(url)
+    error = stopped.value
+    assert (error.retry_after, error.rate_limited, error.billed, error.heard) == (77.0, True, False, True)
+
+
+async def test_a_server_that_is_not_there_billed_nothing() -> None:
+    with pytest.raises(ModelUnavailable) as stopped:
+        await complete("http://127.0.0.1:9/v1")
+    assert not stopped.value.billed and not stopped.value.heard
+
+
+@given(
+    text=st.text(max_size=60),
+    sizes=st.lists(st.integers(1, 7), min_size=1, max_size=30),
+    calls=st.lists(st.tuples(st.text(max_size=5), st.text(max_size=20)), max_size=3),
+)
+def test_any_cut_into_pieces_gives_the_same_message(
+    text: str, sizes: list[int], calls: list[tuple[str, str]]
+) -> None:
+    reply = _Reply()
+    for part in _parts(text, sizes):
+        reply.add("data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": part}}]}))
+    for index, (name, arguments) in enumerate(calls):
+        for place, part in enumerate(_parts(arguments, sizes) or [""]):
+            function = {"arguments": part, **({"name": name} if place == 0 else {})}
+            call = {"index": index, "function": function, **({"id": f"c{index}"} if place == 0 else {})}
+            reply.add("data: " + json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}))
+    assert not reply.complete
+    reply.add('data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}')
+    assert reply.complete
+    (choice,) = reply.body()["choices"]
+    assert (choice["message"]["content"] or "") == text and choice["finish_reason"] == "stop"
+    made = [
+        (call["id"], call["function"]["name"], call["function"]["arguments"])
+        for call in choice["message"].get("tool_calls", [])
+    ]
+    assert made == [(f"c{n}", name, arguments) for n, (name, arguments) in enumerate(calls)]
+
+
+def _parts(text: str, sizes: list[int]) -> list[str]:
+    parts, place, turn = [], 0, 0
+    while place < len(text):
+        size = sizes[turn % len(sizes)]
+        parts.append(text[place : place + size])
+        place, turn = place + size, turn + 1
+    return parts

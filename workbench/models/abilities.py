@@ -1,0 +1,165 @@
+"""What one model can take: pictures, tools, a JSON schema, single parameters; and what a refusal teaches about it.
+
+LiteLLM's list says it for the models it knows. For a server at an address of one's own the list says nothing: pictures
+and tools are tried, a schema is not. A 400 that names what the model does not take is remembered, so it is met once.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.models.base import ModelRequest
+
+#: Parts of a request that can be left out or said in another way, with the words by which providers refuse them.
+_LESSONS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "response_format",
+        re.compile(
+            r"response_format|json_schema|structured output|output_format|output_config|grammar",
+            re.IGNORECASE,
+        ),
+    ),
+    ("tool_choice", re.compile(r"tool[_ ]choice", re.IGNORECASE)),
+    ("cache_control", re.compile(r"cache[_ ]?(?:control|point)|prompt caching", re.IGNORECASE)),
+    ("prompt_cache_key", re.compile(r"prompt_cache_key", re.IGNORECASE)),
+    (
+        "tools",
+        re.compile(
+            r"tool[_ ]choice|tool-call-parser|does not support tools|tools? (?:is|are) not supported|"
+            r"support(?:s|ed)? (?:for )?(?:tools|function|tool)|function calling|tool[_ ]use|`?tools`?\W",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "images",
+        re.compile(r"image|vision|multi-?modal|content type|content must be a string", re.IGNORECASE),
+    ),
+    ("temperature", re.compile(r"temperature", re.IGNORECASE)),
+    ("reasoning_effort", re.compile(r"reasoning[_ ]effort|reasoning|thinking|effort", re.IGNORECASE)),
+    ("max_tokens", re.compile(r"max_(?:completion_|output_)?tokens", re.IGNORECASE)),
+)
+_REFUSES = re.compile(
+    r"support|unknown|unrecognized|unexpected|invalid|not allowed|not permitted|not available|unavailable|requires|extra|"
+    r"only|must be|cannot|can't|disabled",
+    re.IGNORECASE,
+)
+_WINDOW = (
+    re.compile(
+        r"(?:maximum context length|context (?:length|window|size)|maximum(?: allowed)?)\D{0,30}?(\d{3,8})",
+        re.IGNORECASE,
+    ),
+    re.compile(r">\s*(\d{3,8})(?: maximum)?", re.IGNORECASE),
+)
+_OVERFLOW = re.compile(
+    r"context[ _](?:length|window|size)|context_length_exceeded|prompt is too long|too many (?:input )?tokens|"
+    r"input (?:is too long|token count|length)|reduce the length|longer than the model",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(
+    r"content[ _](?:filter|policy|management)|safety (?:system|settings|policy)|was (?:filtered|flagged)|"
+    r"responsible ai|prohibited_content|usage polic",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Abilities:
+    """What a model takes; ``None`` is unknown. ``refused`` grows while the process runs."""
+
+    vision: bool | None = None
+    tools: bool | None = None
+    schema: bool | None = None
+    caches: bool | None = None
+    context: int | None = None
+    max_output: int | None = None
+    refused: set[str] = field(default_factory=set)
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether pictures are sent; otherwise their captions are."""
+        return self.vision is not False and "images" not in self.refused
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools are offered; otherwise they are described in text."""
+        return self.tools is not False and "tools" not in self.refused
+
+    @property
+    def takes_schema(self) -> bool:
+        """Whether a reply is asked for by its JSON schema."""
+        return self.schema is True and "response_format" not in self.refused
+
+    def asks_schema(self, request: ModelRequest) -> bool:
+        """Whether this request is asked for by its schema.
+
+        Anthropic keeps a schema among the tools and OpenAI puts it before the system message, so one that comes late in a dialogue
+        makes a provider that caches read all of it anew; there the text shape is asked for first.
+        """
+        if request.reply_schema is None or not self.takes_schema:
+            return False
+        return not (request.new_schema and self.caches)
+
+    def learn(self, words: str, sent: set[str]) -> str | None:
+        """Return what the next request leaves out after a refusal in these words; None if nothing is learned.
+
+        ``sent`` names the parts that the refused request had. What is learned is not sent again, so a caller that asks again as
+        long as something is learned comes to an end. Requests side by side may learn the same.
+        """
+        if is_overflow(words) or is_filtered(words) or not _REFUSES.search(words):
+            return None
+        for part, pattern in _LESSONS:
+            if part in sent and pattern.search(words):
+                self.refused.add(part)
+                return part
+        return None
+
+
+def is_overflow(words: str) -> bool:
+    """Whether a provider's words say that the request is longer than the model's context."""
+    return _OVERFLOW.search(words) is not None
+
+
+def is_filtered(words: str) -> bool:
+    """Whether a provider's words say that its content filter stopped the request or the reply."""
+    return _FILTERED.search(words) is not None
+
+
+def window_in(words: str) -> int | None:
+    """Return the context length that a refusal names, in tokens.
+
+    >>> window_in("This model's maximum context length is 8192 tokens. However, your messages resulted in 9012 tokens.")
+    8192
+    >>> window_in("prompt is too long: 210000 tokens > 200000 maximum")
+    200000
+    """
+    for pattern in _WINDOW:
+        if match := pattern.search(words):
+            return int(match[1])
+    return None
+
+
+def listed_abilities(litellm: Any, name: str, *, own_address: bool) -> Abilities:
+    """Return what LiteLLM's list says of a model; nothing for one at an address of one's own."""
+    if own_address:
+        return Abilities()
+    try:
+        entry = litellm.get_model_info(name)
+    except Exception as problem:  # LiteLLM raises bare Exception for a model that it does not list
+        if type(problem) is not Exception and not type(problem).__module__.startswith("litellm"):
+            raise
+        return Abilities()
+    return Abilities(
+        # The list leaves the field out where it does not know, and where a model takes no pictures; text models are the rule.
+        vision=bool(entry.get("supports_vision")),
+        tools=None
+        if entry.get("supports_function_calling") is None
+        else bool(entry["supports_function_calling"]),
+        schema=bool(entry.get("supports_response_schema")),
+        caches=bool(entry.get("supports_prompt_caching")),
+        context=_positive(entry.get("max_input_tokens")),
+        max_output=_positive(entry.get("max_output_tokens")),
+    )
+
+
+def _positive(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None

@@ -1,0 +1,152 @@
+"""A request's messages and tools as LiteLLM takes them, in the form that the model at hand can read.
+
+A model without pictures gets their captions, one without tools gets them described in text and calls them in a block, one
+that takes a JSON schema gets a line that says so. The request that is hashed and stored stays the same.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.models.abilities import Abilities
+from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
+
+_CACHE = {"type": "ephemeral"}
+_NO_TOOLS = """
+
+Tools in text. This model is reached without tool calls. To call a tool that is spoken of above, send nothing but
+
+```tool_call
+{"name": "the tool", "arguments": {}}
+```
+
+and the answer comes back as a message. The tools:
+
+"""
+
+
+def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str, Any]]:
+    """Return the messages of a request as LiteLLM takes them."""
+    messages = list(request.messages)
+    in_text = bool(request.tools) and not abilities.calls_tools
+    if not abilities.calls_tools:
+        messages = [_in_text(message) for message in messages]
+    if in_text:
+        described = "\n".join(
+            json.dumps({"name": tool.name, "description": tool.description, "parameters": tool.parameters})
+            for tool in request.tools
+        )
+        messages[0] = replace(messages[0], content=messages[0].content + _NO_TOOLS + described)
+    if request.reply_schema is not None and abilities.asks_schema(request):
+        last = max((n for n, message in enumerate(messages) if message.role == "user"), default=None)
+        if last is not None:
+            note = f"{messages[last].content}\n\n{request.reply_schema.note}"
+            messages[last] = replace(messages[last], content=note)
+    return [_message(message, images=abilities.shows_images) for message in _in_turn(messages)]
+
+
+def mark_for_cache(messages: list[dict[str, Any]], *, final: bool) -> None:
+    """Put Anthropic's cache marks on a request's messages: what stands before a mark is written to the cache, and read again.
+
+    On the system message (and the tools before it), which every leaf of a run begins with; on the turn that the request before
+    ended with, to read what it wrote; on the last turn, for the next request, unless this one is the last. A mark finds what was
+    written up to twenty parts before it, hence the middle one. Four are allowed.
+    """
+    turns = [message for message in messages if message["role"] in ("user", "tool")]
+    marked = [message for message in messages[:1] if message["role"] == "system"]
+    for message in [*marked, *(turns[-2:-1] if final else turns[-2:])]:
+        if message["role"] == "tool":
+            message["cache_control"] = dict(_CACHE)  # LiteLLM puts it on the answer's own part
+        elif isinstance(message["content"], list):
+            message["content"][-1]["cache_control"] = dict(_CACHE)
+        else:
+            message["content"] = [{"type": "text", "text": message["content"], "cache_control": dict(_CACHE)}]
+
+
+def cache_key(request: ModelRequest) -> str:
+    """Return a name for a dialogue, equal in all its requests: a provider keeps what bears one name on one machine."""
+    opening = "\0".join(message.content for message in request.messages[:2])
+    return hashlib.sha256(opening.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def wire_tool(tool: ToolSpec) -> dict[str, Any]:
+    """Return a tool as LiteLLM takes it."""
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    }
+
+
+def wire_schema(schema: ReplySchema) -> dict[str, Any]:
+    """Return a reply's schema as LiteLLM takes it."""
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": schema.name, "schema": schema.schema, "strict": True},
+    }
+
+
+def _in_text(message: Message) -> Message:
+    """A turn of a dialogue with tools, for a model that has none."""
+    if message.role == "tool":
+        return Message(role="user", content=f"The tool answers:\n\n{message.content}")
+    if message.tool_calls:
+        blocks = "\n".join(
+            f"```tool_call\n{json.dumps({'name': call.name, 'arguments': call.arguments})}\n```"
+            for call in message.tool_calls
+        )
+        return replace(message, content=f"{message.content}\n{blocks}".strip(), tool_calls=())
+    return message
+
+
+def _in_turn(messages: Sequence[Message]) -> list[Message]:
+    """The messages with neighbours of one speaker joined: strict chat templates want user and assistant in turn."""
+    joined: list[Message] = []
+    for message in messages:
+        if joined and message.role == "user" == joined[-1].role:
+            before = joined.pop()
+            message = replace(
+                message,
+                content=f"{before.content}\n\n{message.content}",
+                images=before.images + message.images,
+                captions=before.captions + message.captions,
+            )
+        joined.append(message)
+    return joined
+
+
+def _message(message: Message, *, images: bool) -> dict[str, Any]:
+    content: Any = message.content
+    if message.images and images:
+        content = [{"type": "text", "text": message.content}]
+        content += [
+            {
+                "type": "image_url",
+                "image_url": {"url": "data:image/png;base64," + base64.b64encode(image).decode()},
+            }
+            for image in message.images
+        ]
+    elif message.images:
+        captions = message.captions or tuple("a figure" for _ in message.images)
+        lines = "\n".join(f"- {caption}" for caption in captions)
+        content = (
+            f"{message.content}\n\nFigures that were drawn, in words, because this model takes no pictures (print the"
+            f" numbers that you need):\n{lines}"
+        )
+    turn: dict[str, Any] = {"role": message.role, "content": content}
+    if message.tool_calls:
+        # OpenAI's format has null, not an empty text, for a turn that only calls tools.
+        turn["content"] = content or None
+        turn["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+            }
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        turn["tool_call_id"] = message.tool_call_id
+    return turn

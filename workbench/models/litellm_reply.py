@@ -1,0 +1,130 @@
+"""From what LiteLLM hands back to a plain reply: text, tool calls, how it ended, tokens that can be believed."""
+
+import json
+import re
+from typing import Any
+
+from workbench.models.base import Finish, ToolCall, Usage
+
+MALFORMED = "malformed_arguments"
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+# No model takes or gives as many in one call: a larger count is a fault of the server.
+_MOST_TOKENS = 50_000_000
+# A call that a server without a tool parser leaves in the text, as Hermes and Qwen templates write it.
+_CALL_IN_TEXT = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+# What `wire_messages` asks a model for that takes no tools.
+_CALL_BLOCK = re.compile(r"^[ \t]*```[ \t]*tool_call[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+def well_formed(text: str) -> str:
+    """Return the text with every lone surrogate replaced by U+FFFD: no file and no request can hold one."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def text_of(message: Any) -> str:
+    """Return the text of a message whose content is a text, a list of parts, or nothing."""
+    content = getattr(message, "content", None)
+    if isinstance(content, list):
+        parts = [part if isinstance(part, dict) else vars(part) for part in content]
+        content = "".join(str(part.get("text") or "") for part in parts if part.get("type", "text") == "text")
+    return well_formed(content) if isinstance(content, str) else ""
+
+
+def tool_calls_of(message: Any, text: str) -> tuple[tuple[ToolCall, ...], str]:
+    """Return the tool calls of a message, also those that stand in its text, and the text without them."""
+    calls = [_call(call) for call in (getattr(message, "tool_calls", None) or ())]
+    if calls:
+        return tuple(calls), text
+    for pattern in (_CALL_IN_TEXT, _CALL_BLOCK):
+        for number, match in enumerate(pattern.finditer(text), 1):
+            try:
+                data = json.loads(match[1])
+            except ValueError:
+                continue
+            if isinstance(data, dict) and isinstance(data.get("name"), str):
+                arguments = data.get("arguments", data.get("parameters")) or {}
+                calls.append(_parsed(f"text-{number}", data["name"], arguments))
+        if calls:
+            return tuple(calls), pattern.sub("", text).strip()
+    return (), text
+
+
+def finish_of(choice: Any, text: str, calls: tuple[ToolCall, ...]) -> Finish:
+    """Return how a reply ended."""
+    reason = getattr(choice, "finish_reason", None)
+    if reason == "length":
+        return "truncated"
+    if calls or text.strip():
+        # A filter that cut a reply in the middle leaves its beginning, which is no answer.
+        return "filtered" if reason == "content_filter" else "complete"
+    if _refusal(choice.message):
+        return "refused"
+    return "filtered" if reason == "content_filter" else "empty"
+
+
+def _refusal(message: Any) -> str | None:
+    fields = getattr(message, "provider_specific_fields", None) or {}
+    refusal = getattr(message, "refusal", None) or fields.get("refusal")
+    return refusal if isinstance(refusal, str) and refusal.strip() else None
+
+
+def refusal_of(message: Any) -> str:
+    """Return the words with which a model declined, on one line; empty if it said nothing."""
+    return " ".join(well_formed(_refusal(message) or "").split())[:300]
+
+
+def thoughts_of(message: Any) -> str:
+    """Return the thoughts that a provider sends beside the reply."""
+    thoughts = getattr(message, "reasoning_content", None)
+    return well_formed(thoughts) if isinstance(thoughts, str) else ""
+
+
+def usage_of(response: Any) -> Usage:
+    """Return the tokens of a response; None where the server counted none, or counted what cannot be."""
+    usage = getattr(response, "usage", None)
+    details = getattr(usage, "prompt_tokens_details", None)
+    sent, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    # LiteLLM writes zeros where the server sends no usage; no request has no tokens.
+    if not sent:
+        return Usage()
+    cached = _count(details, "cached_tokens")
+    return Usage(
+        input_tokens=sent, output_tokens=written, cached_tokens=cached if (cached or 0) <= sent else None
+    )
+
+
+def _count(holder: Any, name: str) -> int | None:
+    value = getattr(holder, name, None)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
+        return None
+    return value
+
+
+def _call(call: Any) -> ToolCall:
+    """A tool call; arguments that are no JSON object are handed on under one telling key, for the agent to refuse."""
+    text = well_formed(call.function.arguments or "{}")
+    try:
+        arguments = json.loads(text)
+    except ValueError:
+        arguments = text
+    return _parsed(str(call.id), str(call.function.name), arguments)
+
+
+def _parsed(identity: str, name: str, arguments: Any) -> ToolCall:
+    if not isinstance(arguments, dict):
+        arguments = {MALFORMED: arguments if isinstance(arguments, str) else json.dumps(arguments)}
+    return ToolCall(id=well_formed(identity), name=well_formed(name), arguments=_plain(arguments))
+
+
+def _plain(value: Any) -> Any:
+    """JSON values without lone surrogates, which an escape in a call's arguments can bring."""
+    match value:
+        case str():
+            return well_formed(value)
+        case dict():
+            return {well_formed(str(key)): _plain(item) for key, item in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,145 @@
+"""The models of one run: one for everything, or one per role, and others to fall back on.
+
+The engine asks a team as it asks any model; who asks stands in the request. A model of the chain answers where the one before
+it is down, rejects the request, or declines it also in other words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
+from workbench.models.errors import ContextOverflow, ModelRefused, ModelUnavailable
+from workbench.models.registry import open_model
+
+_DECLINED = ("refused", "filtered")
+
+
+class ModelTeam:
+    """Several models behind the one door.
+
+    Parameters
+    ----------
+    main : Model
+        Answers every role that has no model of its own.
+    roles : mapping
+        Models of single roles.
+    fallback : sequence of Model
+        Asked in this order where the role's own model does not answer.
+    """
+
+    def __init__(
+        self,
+        main: Model,
+        *,
+        roles: Mapping[ModelRole, Model] | None = None,
+        fallback: Sequence[Model] = (),
+    ) -> None:
+        self.main = main
+        self.roles = dict(roles or {})
+        self.fallback = tuple(fallback)
+
+    @property
+    def name(self) -> str:
+        """Name of the main model, for manifests and messages."""
+        return self.main.name
+
+    def model_of(self, role: ModelRole | None) -> Model:
+        """Return the model of a role; the filter's is the reader's where it has none of its own."""
+        if role == "filter" and role not in self.roles:
+            role = "reader"
+        return self.main if role is None else self.roles.get(role, self.main)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Answer one request with the role's model, or with the first of the chain that can.
+
+        Raises
+        ------
+        ModelError
+            Of the role's own model, if no model of the chain answers either.
+        """
+        own = self.model_of(request.role)
+        try:
+            reply = await own.complete(request)
+        except ContextOverflow:
+            raise  # agents make room; a longer context would only put it off
+        except (ModelRefused, ModelUnavailable) as problem:
+            answered = await self._fall_back(request, own, str(problem))
+            if answered is None:
+                raise
+            return answered
+        if reply.finish in _DECLINED and request.may_fall_back:
+            return await self._fall_back(request, own, f"its reply was {reply.finish}") or reply
+        return reply
+
+    async def _fall_back(self, request: ModelRequest, own: Model, why: str) -> ModelReply | None:
+        for model in self.fallback:
+            if model is own:
+                continue
+            try:
+                reply = await model.complete(request)
+            except (ModelRefused, ModelUnavailable):
+                continue
+            if reply.finish in _DECLINED:
+                continue
+            note = f"{model.name} answered in place of {own.name}: {why}"
+            return replace(reply, notes=(*reply.notes, note[:300]))
+        return None
+
+
+def model_names(model: Model) -> tuple[str, ...]:
+    """Return the names of all models that may answer: of a team, or of the one model."""
+    if not isinstance(model, ModelTeam):
+        return (model.name,)
+    return tuple(
+        dict.fromkeys(member.name for member in (model.main, *model.roles.values(), *model.fallback))
+    )
+
+
+def names_for(model: Model, request: ModelRequest) -> tuple[str, ...]:
+    """Return the names of the models that may answer a request, its role's own first; a budget reserves the dearest."""
+    own = name_for(model, request)
+    chain = (member.name for member in model.fallback) if isinstance(model, ModelTeam) else ()
+    return tuple(dict.fromkeys((own, *chain)))
+
+
+def open_models(
+    main: str,
+    *,
+    roles: Mapping[ModelRole, str] | None = None,
+    fallback: Sequence[str] = (),
+    api_base: str | None = None,
+    **options: Any,
+) -> Model:
+    """Return the model of a run: the one named, or a team where roles or a chain are named too.
+
+    ``api_base`` is the main model's; others of the same provider share it, no other model is sent there: its requests carry
+    another provider's key. ``options`` are those of ``open_model``.
+
+    Raises
+    ------
+    UnknownModel
+        A name that no model answers to.
+    """
+    provider = main.partition("/")[0]
+    opened: dict[str, Model] = {}
+
+    def model_named(name: str) -> Model:
+        if name not in opened:
+            shared = api_base if name.partition("/")[0] == provider else None
+            opened[name] = open_model(name, api_base=shared, **options)
+        return opened[name]
+
+    first = model_named(main)
+    if not roles and not fallback:
+        return first
+    team = {role: model_named(name) for role, name in (roles or {}).items()}
+    return ModelTeam(first, roles=team, fallback=[model_named(name) for name in fallback])
+
+
+def name_for(model: Model, request: ModelRequest) -> str:
+    """Return the name under which a request is filed: of the model that its role is given to.
+
+    Called by the engine: the hash of a request holds this name, so a role that moves to another model asks anew.
+    """
+    return model.model_of(request.role).name if isinstance(model, ModelTeam) else model.name

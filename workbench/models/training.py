@@ -1,0 +1,89 @@
+"""When the training data of a model end: what it may know by heart.
+
+The exams leave out questions that a model may know, and a run of an earlier cutoff says HINDSIGHT. Nothing else is loaded,
+so that a screen may ask this at its start.
+"""
+
+import calendar
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+
+from workbench.errors import UsageError
+
+
+class UnknownTrainingEnd(UsageError):
+    """The table does not have the model, or a date cannot be read."""
+
+
+def training_cutoff(model: str, override: str | None = None) -> date | None:
+    """Return the last day that may be in a model's training data; None for a model that has none.
+
+    Parameters
+    ----------
+    model : str
+        Name, with or without its provider (``openai/gpt-5.4``).
+    override : str, optional
+        ISO date or month that goes before the table.
+
+    Raises
+    ------
+    UnknownTrainingEnd
+        The table does not have the model, or the date cannot be read.
+
+    Examples
+    --------
+    >>> training_cutoff("gemini/gemini-3-flash-preview")
+    datetime.date(2025, 1, 31)
+    >>> training_cutoff("anything", "2024-06-01")
+    datetime.date(2024, 6, 1)
+    """
+    text = override
+    if text is None:
+        rows = cutoff_table()
+        bare = model.rsplit("/", 1)[-1]
+        matches = [row for row in rows if fnmatchcase(model, row["match"]) or fnmatchcase(bare, row["match"])]
+        if not matches:
+            known = ", ".join(row["match"] for row in rows)
+            raise UnknownTrainingEnd(
+                f"no training cutoff is known for {model!r}; give --model-cutoff DATE (known: {known})"
+            )
+        text = str(matches[0]["cutoff"])
+    if text == "never":
+        return None
+    return date_or_month(text, last=True)
+
+
+@cache
+def cutoff_table() -> list[dict[str, str]]:
+    """Return the rows ``match, cutoff, source`` of the packaged table of training cutoffs.
+
+    Examples
+    --------
+    >>> sorted(cutoff_table()[0])
+    ['cutoff', 'match', 'source']
+    """
+    import yaml
+
+    text = files("workbench.models").joinpath("training_ends.yaml").read_text(encoding="utf-8")
+    rows: list[dict[str, str]] = yaml.safe_load(text)
+    return rows
+
+
+def date_or_month(text: str, *, last: bool = False) -> date:
+    """Read ``2025-10-26`` or ``2025-10``: the month's first day, or its last with ``last``.
+
+    Raises
+    ------
+    UnknownTrainingEnd
+        The text is neither.
+    """
+    try:
+        if len(text) == 7:
+            first = date.fromisoformat(f"{text}-01")
+            end = calendar.monthrange(first.year, first.month)[1]
+            return first.replace(day=end) if last else first
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise UnknownTrainingEnd(f"{text!r} is neither a date (2025-10-26) nor a month (2025-10)") from error
