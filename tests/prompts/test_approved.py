@@ -11,19 +11,30 @@ from typing import Any
 
 import pytest
 
-from tests.agents.scripted import CUTOFF, ScriptedAsker, fake_session, leaf_task, no_rounds
+from tests.agents.scripted import CUTOFF, LEAF, ScriptedAsker, fake_session, leaf_task, no_rounds
+from tests.agents.test_red_team import argued_tree
 from tests.agents.test_synthesizers import CHILDREN, NODE
-from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion
+from tests.agents.test_thoughts import Thinker, ground
+from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion, report_with
 from tests.fakes.sandbox import printed, raised
+from tests.prompts import loop_dialogues
+from tests.search.conftest import ScriptedReader
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
-from workbench.agents.base import AgentSettings
+from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.grounders.router import RouterGrounder
+from workbench.agents.judging import find_leaks, judge_report, recall_event
+from workbench.agents.red_team import counter_case
 from workbench.agents.synthesizers import asking as synthesizers
-from workbench.models.base import ModelRequest
+from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
 from workbench.prompts import fingerprints, load, names
 from workbench.propositions import Tree
+from workbench.search.engines import Hit
+from workbench.search.leak_filter import LeakFilter, Verdicts
+from workbench.search.summaries import page_summary
 
+NODE_REF = NodeRef(id="P1.2", statement="The S&P 500 closes above 2700 on 2018-12-31")
 APPROVED = Path(__file__).parent / "approved"
 APPROVE = bool(os.environ.get("APPROVE_PROMPTS"))
 
@@ -47,6 +58,17 @@ async def analysis() -> ScriptedAsker:
     return ask
 
 
+async def criticism() -> ScriptedAsker:
+    """The dialogue of a model that reads the analyzer's propositions."""
+    block = analysis_block({"P0": PLAN["P0"]})
+    ask = ScriptedAsker(block, '```json\n{"faults": []}\n```', "<END_OF_ANALYSIS>")
+    tree = Tree.root_only("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29")
+    brief = Brief(asks_critic=True)
+    await RoundsAnalyzer().analyze(tree, cutoff=CUTOFF, ask=ask, on_round=no_rounds()[1], brief=brief)
+    ask.calls = [call for call in ask.calls if call.stage == "critic"]
+    return ask
+
+
 async def proof() -> ScriptedAsker:
     ask = ScriptedAsker(
         cells(("markdown", "# Plan"), ("python", "closes[-1]")),
@@ -58,6 +80,26 @@ async def proof() -> ScriptedAsker:
         raised("NameError", "name 'closes' is not defined"), printed("2718.37", image=True)
     )
     await NotebookGrounder().ground(leaf_task(ask, session))
+    return ask
+
+
+async def proof_with_mishaps() -> ScriptedAsker:
+    def ended(finish: Finish, text: str = "") -> ModelReply:
+        return ModelReply(text=text, model="scripted", finish=finish)
+
+    ask = ScriptedAsker(
+        ended("empty"),
+        ended("truncated", "<python_cell>\nclos"),
+        "es[-1]\n</python_cell>",
+        ended("refused"),
+        "<TERMINATE_NOTEBOOK>",
+        ended("truncated", "<think>on and on"),
+        "I would rather not.",
+        "I would rather not.",
+        conclusion(0.6, "P1.2"),
+    )
+    task = leaf_task(ask, fake_session(printed("2718.37")), max_exception_retry=9, extra_ask_share=None)
+    await NotebookGrounder().ground(task)
     return ask
 
 
@@ -77,21 +119,118 @@ def synthesis(agent: type[synthesizers.RuleSynthesizer]) -> Callable[[], Awaitab
     return run
 
 
+async def second_look() -> ScriptedAsker:
+    great = {"beta_0": 0.3, "P1.1": 0.3, "P1.2": 0.2}
+    reply = report_with({"beta": great, "p_true": 0.8, "key_factor": "growth"}, "P1")
+    ask = ScriptedAsker(reply, reply)
+    await synthesizers.LinearSynthesizer().synthesize(NODE, CHILDREN, cutoff=CUTOFF, ask=ask)
+    return ask
+
+
+async def routing() -> ScriptedAsker:
+    """The one question of the router, where its rules leave two grounders."""
+    ask = ScriptedAsker(ModelUnavailable("only the request is wanted"))
+    grounder = RouterGrounder(AgentSettings(), {"among": ["notebook", "market"]})
+    with pytest.raises(ModelUnavailable):
+        await grounder.ask_model(leaf_task(ask, fake_session()))
+    return ask
+
+
+def thinking(name: str, kind: str, **options: Any) -> Callable[[], Awaitable[Any]]:
+    """The last request of a kind that a thinking grounder makes."""
+
+    async def run() -> Thinker:
+        ask = Thinker()
+        await ground(name, ask, **options)
+        ask.calls = [call for call in ask.calls if call.stage.startswith(kind)]
+        return ask
+
+    return run
+
+
+def asked_about_finished_work(
+    question: Callable[[ScriptedAsker], Awaitable[object]],
+) -> Callable[[], Awaitable[ScriptedAsker]]:
+    async def run() -> ScriptedAsker:
+        ask = ScriptedAsker(ModelUnavailable("only the request is wanted"))
+        with pytest.raises(ModelUnavailable):
+            await question(ask)
+        return ask
+
+    return run
+
+
+async def against() -> ScriptedAsker:
+    reply = 'It may not.\n\n```json\n{"key_point": "growth is late", "leaves": {"P2": 0.2}}\n```'
+    ask = ScriptedAsker(reply)
+    await counter_case(argued_tree(), cutoff=CUTOFF, ask=ask, settings=AgentSettings())
+    return ask
+
+
+_ABOUT: dict[str, Any] = {"cutoff": CUTOFF, "settings": AgentSettings()}
+
+
+async def leak_filter() -> ScriptedReader:
+    """The request that asks whether search results are of later."""
+    ask = ScriptedReader("1: KEEP - it looks ahead\n2: DROP - it tells the outcome")
+    hits = [
+        Hit(url="https://x.org/a", title="Outlook", published="2018-06-01", text="It may rise.", engines=("exa",)),
+        Hit(url="https://x.org/b", title="It rose", published="2018-06-01", text="It rose to 3000.", engines=("exa",)),
+    ]  # fmt: skip
+    reader = LeakFilter(ask, node=NODE_REF, cutoff=CUTOFF, verdicts=Verdicts())
+    assert [verdict.keep for verdict in await reader.judge(hits, step=0, retry=0)] == [True, False]
+    return ask
+
+
+async def summary_of_a_page() -> ScriptedReader:
+    ask = ScriptedReader("It may rise.")
+    await page_summary("Outlook: it may rise.", node=NODE_REF, cutoff=CUTOFF, ask=ask, step=0, retry=0)
+    return ask
+
+
 # the last request of a dialogue shows every message before it
-DIALOGUES: dict[str, Callable[[], Awaitable[ScriptedAsker]]] = {
+DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
+    "leak_filter": leak_filter,
+    "page_summary": summary_of_a_page,
     "analysis": analysis,
+    "criticism": criticism,
     "proof": proof,
     "proof_at_the_step_limit": long_proof,
+    "proof_with_mishaps": proof_with_mishaps,
     "linear": synthesis(synthesizers.LinearSynthesizer),
+    "routing": routing,
+    "judge": asked_about_finished_work(
+        lambda ask: judge_report(LEAF, "It is likely.", 0.7, ask=ask, **_ABOUT)
+    ),
+    "recall": asked_about_finished_work(lambda ask: recall_event(LEAF, ask=ask, **_ABOUT)),
+    "leaks": asked_about_finished_work(lambda ask: find_leaks(LEAF, ["One.", "Two."], ask=ask, **_ABOUT)),
+    "second_look": second_look,
     "vanilla": synthesis(synthesizers.VanillaSynthesizer),
     "logic": synthesis(synthesizers.LogicSynthesizer),
     "noisy_or": synthesis(synthesizers.NoisyOrSynthesizer),
+    "thought_propose": thinking("tree-of-thoughts", "propose"),
+    "thought_value": thinking("tree-of-thoughts", "value"),
+    "thought_merge": thinking("graph-of-thoughts", "merge"),
+    "thought_conclude": thinking("tree-of-thoughts", "answer"),
+    "zero_shot_brief": thinking("zero-shot", "answer", form="brief"),
+    "zero_shot_recall": thinking("zero-shot", "answer", form="recall"),
+    "red_team": against,
 }
 
 
-@pytest.mark.parametrize("name", DIALOGUES)
+LOOPS: dict[str, Callable[[], Awaitable[list[ModelRequest]]]] = {
+    "belief_loop": loop_dialogues.belief_loop,
+    "merged_belief": loop_dialogues.merged_belief,
+    "search_to_the_limit": loop_dialogues.search_to_the_limit,
+    "research_lead": loop_dialogues.research_lead,
+    "research_part": loop_dialogues.research_part,
+}
+
+
+@pytest.mark.parametrize("name", [*DIALOGUES, *LOOPS])
 async def test_dialogue_reads_as_approved(name: str) -> None:
-    text = shown((await DIALOGUES[name]()).calls[-1].request)
+    last = (await LOOPS[name]())[-1] if name in LOOPS else (await DIALOGUES[name]()).calls[-1].request
+    text = shown(last)
     stored = APPROVED / f"{name}.txt"
     if APPROVE:
         stored.parent.mkdir(exist_ok=True)

@@ -43,17 +43,17 @@ def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
 
 def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
     texts = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
-    assert "at most 20 steps" in render("step_first", max_steps=20, **texts).text
+    assert "at most 20 steps" in render("step_first", hints="", max_steps=20, **texts).text
     for value in (None, 1.5, True, ["a"]):
         with pytest.raises(WrongInputs, match="max_steps"):
-            render("step_first", max_steps=value, **texts)  # type: ignore[arg-type]
+            render("step_first", hints="", max_steps=value, **texts)  # type: ignore[arg-type]
 
 
 def test_inputs_must_be_exactly_the_declared_ones() -> None:
-    with pytest.raises(WrongInputs, match="lacks intercept_max"):
+    with pytest.raises(WrongInputs, match="lacks equation, intercept_max, tolerance"):
         render("linear_rule")
     with pytest.raises(WrongInputs, match="has no input more"):
-        render("linear_rule", intercept_max="0.1", more="x")
+        render("linear_rule", equation="p", intercept_max="0.1", tolerance="0.02", more="x")
 
 
 def test_an_unknown_prompt_lists_the_known_ones() -> None:
