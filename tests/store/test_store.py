@@ -1,5 +1,6 @@
 """The log and the ledgers keep what they were told, in order, and answer only where they were asked."""
 
+import dataclasses
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -166,6 +167,28 @@ def test_another_process_reads_an_event_as_soon_as_it_is_appended(store: Store) 
         other.close()
 
 
+def test_an_event_hands_the_system_no_more_than_four_small_pages(store: Store) -> None:
+    store.append("r", started())
+    log = store.home / "workbench.db-wal"
+    before = log.stat().st_size
+    for _ in range(200):
+        store.append("r", ev.LeafStarted(node="P1", trial=1, attempt=1))
+    assert 0 < log.stat().st_size - before < 200 * 4 * 2100
+
+
+def test_a_database_with_pages_of_another_size_goes_on(tmp_path: Path) -> None:
+    first = Store(tmp_path)
+    first.append("r", started("It rains"))
+    first.close()
+    with sqlite3.connect(tmp_path / "workbench.db") as db:
+        db.executescript("PRAGMA journal_mode = DELETE; PRAGMA page_size = 4096; VACUUM")
+    second = Store(tmp_path)
+    second.append("r", ev.LeafStarted(node="P1", trial=1, attempt=1))
+    assert [stored.event.kind for stored in second.events("r")] == ["run.started", "leaf.started"]
+    assert second.query("PRAGMA page_size")[0][0] == 4096
+    second.close()
+
+
 def test_a_body_is_kept_once_and_its_hash_is_checked(store: Store, tmp_path: Path) -> None:
     digest = store.put_body("a report")
     assert store.put_body(b"a report") == digest
@@ -326,15 +349,15 @@ def test_a_new_home_is_its_owners_alone_and_one_that_exists_keeps_its_mode(tmp_p
     assert _mode(tmp_path / "shared") == 0o750
 
 
-@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o027, 0o640)])
-def test_files_are_as_open_as_the_umask_says(tmp_path: Path, umask: int, mode: int) -> None:
+@pytest.mark.parametrize("umask", [0o077, 0o022, 0])
+def test_files_of_a_run_are_their_owners_alone_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         write_atomically(tmp_path / "tree.json", {"nodes": []})
         write_notebook(tmp_path / "P1.ipynb", render_notebook([]))
     finally:
         os.umask(before)
-    assert {path.name: _mode(path) for path in tmp_path.iterdir()} == {"tree.json": mode, "P1.ipynb": mode}
+    assert {path.name: _mode(path) for path in tmp_path.iterdir()} == {"tree.json": 0o600, "P1.ipynb": 0o600}
 
 
 @pytest.mark.parametrize(
@@ -359,3 +382,31 @@ def test_no_path_is_made_of_what_is_no_node_trial_or_attempt(node: str, trial: i
     with pytest.raises((UsageError, IdMismatch)):
         journal_name(node, trial, attempt)
     assert journal_name("P1.2", 2, 3) == "P1.2.2.3.jsonl"
+
+
+def test_spending_is_summed_by_node_and_unknown_where_a_part_is(store: Store) -> None:
+    ledger = ModelLedger(store)
+    cached = dataclasses.replace(reply(), usage=Usage(input_tokens=100, output_tokens=9, cached_tokens=80))
+    ledger.record(address(), request(), "h", cached)
+    ledger.record(address(step=1), request(), "h", cached)
+    ledger.record(address(node="P2"), request(), "h", cached)
+    ledger.record(address(node="P2", step=1), request(), "h", reply(cost=None))
+    first, second = sorted(ledger.spending("r"), key=lambda row: str(row["node"]))
+    assert first == {
+        "node": "P1",
+        "calls": 2,
+        "input_tokens": 200,
+        "cached_tokens": 160,
+        "output_tokens": 18,
+        "cost_usd": 1.0,
+    }
+    assert (second["input_tokens"], second["cached_tokens"], second["cost_usd"]) == (103, None, None)
+    assert ledger.spending("other") == []
+
+
+def test_events_stand_in_the_order_they_were_written_whatever_the_clock_said(store: Store) -> None:
+    for hour in ("12", "03", "11"):
+        store.append(
+            "20180630-120000-a1b2", ev.NodeWaiting(node="P0", reason=hour), at_utc=f"2026-01-01T{hour}:00:00Z"
+        )
+    assert [stored.at_utc[11:13] for stored in store.events("20180630-120000-a1b2")] == ["12", "03", "11"]

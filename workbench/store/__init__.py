@@ -6,6 +6,7 @@ from workbench.store.errors import (
     HomeUnusable,
     PackageRefused,
     StoreCorrupt,
+    StoreFull,
     StoreTooNew,
     UnknownRun,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "PackageRefused",
     "Store",
     "StoreCorrupt",
+    "StoreFull",
     "StoreTooNew",
     "StoredEvent",
     "UnknownRun",

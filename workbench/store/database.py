@@ -7,9 +7,11 @@ committed before anyone is told of it: what a reader has seen survives ``kill -9
 import hashlib
 import os
 import re
+import shutil
 import sqlite3
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +19,20 @@ from typing import NamedTuple
 
 import orjson
 
+from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
-from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, UnknownRun
+from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
 from workbench.store.migrations import database_version, migrate, upcast
 from workbench.store.schema import ORDER, SCHEMA_VERSION, insert_row
 
+# Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
+# leaves hand 48 MB to the system instead of 85; with 1 kB it were 32, and an answer of 5 MB would take twice as long.
+_PAGE_BYTES = 2048
+_LOG_PAGES = (
+    4000  # of the log, until they are copied into the database; a page that many events touch is copied once
+)
+_LAST_SEQ = 2**63 - 1  # SQLite's largest integer
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
 
@@ -34,6 +44,14 @@ class StoredEvent(NamedTuple):
     at_utc: str
     event: Event
 
+    @property
+    def instant(self) -> float:
+        """When it happened, in seconds since 1970; 0.0 for what is no instant, as a stranger's package may hold."""
+        try:
+            return datetime.fromisoformat(self.at_utc).timestamp()
+        except ValueError:
+            return 0.0
+
 
 class BodyUse(NamedTuple):
     """A body that a row of a ledger names; ``role`` is ``request``, ``reply`` or ``answer``."""
@@ -43,6 +61,14 @@ class BodyUse(NamedTuple):
     role: str
     digest: str
 
+
+#: What SQLite says where the machine gives no more; a later sitting can go on.
+_FULL = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk does not take it",
+    sqlite3.SQLITE_CANTOPEN: "no file can be opened",
+    sqlite3.SQLITE_BUSY: "another process has held it for too long",
+}
 
 _ROLES = {"model_calls": ("request", "reply"), "api_calls": ("answer",)}
 
@@ -59,10 +85,15 @@ class Store:
     """
 
     def __init__(self, home: Path, *, durable: bool = True) -> None:
-        make_home(home)
         self.home = home
+        self._durable = durable
         self._lock = threading.RLock()  # widgets may call from another thread
         self._path = home / "workbench.db"
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        if can_only_be_read(home):
+            self._open_to_read()
+            return
+        make_home(home)
         with ExitStack() as undo:
             with self._clear_errors(opening=True):
                 # isolation_level=None: Python's module would otherwise begin transactions of its own beside those of
@@ -71,12 +102,39 @@ class Store:
                     self._path, timeout=30, check_same_thread=False, isolation_level=None
                 )
                 undo.callback(self._db.close)
+                self._db.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # one that exists keeps its own
                 # Asked before anything is written: a database that is not ours, or too new, stays as it is.
                 if database_version(self._db) != SCHEMA_VERSION:
                     self._bring_up()
                 # WAL and NORMAL survive a killed process; a power cut may cost the last commits
                 self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
                 self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
+                self._db.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
+            undo.pop_all()
+
+    def _open_to_read(self) -> None:
+        """Open a home on a disk that takes no writes: runs are shown, exported and checked there, and nothing is begun.
+
+        A copy is opened: SQLite reads a database in WAL mode in place only if it may make files beside it, and what was
+        written last may still stand in the log (``workbench.db-wal``), which it would leave out.
+        """
+        with ExitStack() as undo:
+            self._copy = tempfile.TemporaryDirectory(prefix="workbench-")
+            undo.callback(self._copy.cleanup)
+            target = Path(self._copy.name) / "workbench.db"
+            try:
+                shutil.copyfile(self._path, target)
+                log = self._path.with_name("workbench.db-wal")
+                if log.exists():
+                    shutil.copyfile(log, target.with_name(log.name))
+            except OSError as error:
+                raise HomeUnusable(f"{self._path} cannot be read ({error.strerror})") from error
+            with self._clear_errors(opening=True):
+                self._db = sqlite3.connect(target, check_same_thread=False, isolation_level=None)
+                undo.callback(self._db.close)
+                if database_version(self._db) != SCHEMA_VERSION:
+                    self._bring_up()
+                self._db.execute("PRAGMA query_only = ON")
             undo.pop_all()
 
     def _bring_up(self) -> None:
@@ -110,14 +168,24 @@ class Store:
                     f"{self._path} is damaged or no database of the workbench ({error}): put its backup back, or name"
                     " another home"
                 ) from error
+            if not opening and code in _FULL:
+                raise StoreFull(f"{self._path} cannot be written ({_FULL[code]})") from error
+            if code == sqlite3.SQLITE_READONLY:
+                raise HomeUnusable(f"{self.home} can only be read here") from error
             if opening and isinstance(error, sqlite3.OperationalError):
                 raise HomeUnusable(f"{self._path} cannot be opened ({error})") from error
             raise
+
+    def twin(self) -> "Store":
+        """Return the same home opened once more, for another thread: neither waits for a lock of the other."""
+        return Store(self.home, durable=self._durable)
 
     def close(self) -> None:
         """Close the database; the store cannot be used after."""
         with self._lock:
             self._db.close()
+            if self._copy is not None:
+                self._copy.cleanup()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -129,13 +197,15 @@ class Store:
             part = self._db.in_transaction
             # IMMEDIATE takes the write lock at once and waits for it up to the timeout. A plain BEGIN that reads first, as
             # append() with a guard does, fails at its first write without any waiting if another process wrote in between.
-            self._db.execute("SAVEPOINT part" if part else "BEGIN IMMEDIATE")
+            with self._clear_errors():
+                self._db.execute("SAVEPOINT part" if part else "BEGIN IMMEDIATE")
             with ExitStack() as undo:  # Ctrl-C too must not leave half of it
                 undo.callback(self._roll_back, part)
                 with self._clear_errors():
                     yield self._db
+                    # In the block: a full disk may refuse the commit, and the transaction is open then.
+                    self._db.execute("RELEASE part" if part else "COMMIT")
                 undo.pop_all()
-            self._db.execute("RELEASE part" if part else "COMMIT")
 
     def _roll_back(self, part: bool) -> None:
         if self._db.in_transaction:  # a full disk makes SQLite end it by itself
@@ -151,13 +221,18 @@ class Store:
             # Read whole while the lock is held: all threads share this one connection.
             return cursor.fetchall()
 
+    def compact(self) -> None:
+        """Give the space of deleted rows back to the disk; nobody else may hold the database."""
+        with self._lock, self._clear_errors():
+            self._db.execute("VACUUM")
+
     # -- bodies
 
     def put_body(self, data: bytes | str) -> str:
         """File a body under the hash of its bytes and return ``sha256:<hex>``; the same bytes are kept once."""
         raw = data.encode() if isinstance(data, str) else data
         digest = sha256_of(raw)
-        with self._lock:
+        with self._lock, self._clear_errors():
             self._db.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, raw))
         return digest
 
@@ -179,9 +254,14 @@ class Store:
     # -- events
 
     def append(
-        self, run_id: str, event: Event, *, guard: Callable[[list["StoredEvent"]], None] | None = None
+        self,
+        run_id: str,
+        event: Event,
+        *,
+        at_utc: str | None = None,
+        guard: Callable[[list["StoredEvent"]], None] | None = None,
     ) -> int:
-        """Append an event and return its sequence number.
+        """Append an event and return its sequence number; ``at_utc`` is when it happened, by default now.
 
         ``guard`` is called inside the transaction with the run's events so far; what it raises refuses the event, so a
         check and the append that rests on it are one step, whoever else writes.
@@ -193,7 +273,7 @@ class Store:
                 guard(self.events(run_id))
             values = (
                 run_id,
-                utc_now(),
+                at_utc or utc_now(),
                 event.kind,
                 event.node,
                 event.trial,
@@ -202,8 +282,10 @@ class Store:
             )
             return insert_row(db, "events", values)
 
-    def events(self, run_id: str, *, after: int = 0) -> list[StoredEvent]:
-        """Return a run's events in order, those after sequence number ``after``.
+    def events(
+        self, run_id: str, *, after: int = 0, until: int | None = None, kinds: Sequence[str] | None = None
+    ) -> list[StoredEvent]:
+        """Return a run's events in order, those after sequence number ``after`` up to ``until``, all or those of some kinds.
 
         Raises
         ------
@@ -215,9 +297,13 @@ class Store:
             A newer workbench has written an event.
         """
         # by number, not by time: the clock of a machine may go back
-        rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after))
+        chosen = "" if kinds is None else f" AND kind IN ({', '.join('?' * len(kinds))})"
+        rows = self.query(
+            f"SELECT * FROM events WHERE run_id = ? AND seq > ? AND seq <= ?{chosen} ORDER BY seq",
+            (run_id, after, _LAST_SEQ if until is None else until, *(kinds or ())),
+        )
         # After a number, no rows means that nothing new has happened; from the start, that the run does not exist.
-        if not rows and after == 0:
+        if not rows and after == 0 and kinds is None:
             raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
         return [_stored_event(row) for row in rows]
 
@@ -243,22 +329,60 @@ class Store:
 
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""
-        rows = self.query("SELECT run_id, min(seq) AS first FROM events GROUP BY run_id ORDER BY first")
+        rows = self.query(
+            "SELECT run_id, min(seq) AS first FROM events WHERE instr(run_id, ':') = 0 GROUP BY run_id ORDER BY first"
+        )
         return [row["run_id"] for row in rows]
 
-    def resolve_run(self, text: str) -> str:
-        """Return the id of the run that ``text`` names: a whole id, an unambiguous beginning, or ``last``."""
+    def streams(self, sort: str) -> list[str]:
+        """Return the names of the streams of one sort, ``questions`` or ``study``, the oldest first.
+
+        A stream stands in the log beside the runs, under ``sort:name``: no id of a run has a colon.
+        """
+        rows = self.query(
+            "SELECT run_id, min(seq) AS first FROM events WHERE substr(run_id, 1, ?) = ? GROUP BY run_id ORDER BY first",
+            (len(sort) + 1, f"{sort}:"),
+        )
+        return [row["run_id"].partition(":")[2] for row in rows]
+
+    def last_seq(self) -> int:
+        """Return the number of the last event of any run, 0 without any: whether a look at the log is worth it."""
+        return int(self.query("SELECT coalesce(max(seq), 0) FROM events")[0][0])
+
+    def resolve_run(self, text: str, *, unfinished: bool = False) -> str:
+        """Return the id of the run that ``text`` names: a whole id, an unambiguous beginning, or ``last``.
+
+        ``last`` is the newest run that has a tree; with ``unfinished``, as ``resume``, ``watch`` and ``stop`` ask, the newest
+        one that is not finished. Where there is none it is the newest run.
+        """
         ids = self.run_ids()
         if text in ids:
             return text
         if text == "last" and ids:
-            return ids[-1]
+            finished, planned = self._finished_runs(), self._runs_with("tree.planned", "tree.expanded")
+            fit = [run_id for run_id in ids if (run_id not in finished if unfinished else run_id in planned)]
+            return (fit or ids)[-1]
         near = [run_id for run_id in ids if text and run_id.startswith(text)]
         if len(near) == 1:
             return near[0]
         if near:
             raise UnknownRun(f"{text!r} could be {', '.join(near[:5])}: write more of it")
         raise UnknownRun(f"no run {text!r} in {self.home}: `workbench runs` lists them")
+
+    def _finished_runs(self) -> set[str]:
+        """Return the runs that are finished: a leaf that is to be grounded again begins one anew."""
+        rows = self.query(
+            "SELECT run_id, max(CASE WHEN kind = 'run.finished' THEN seq END) AS ended,"
+            " max(CASE WHEN kind = 'leaf.reopened' THEN seq END) AS reopened"
+            " FROM events WHERE kind IN ('run.finished', 'leaf.reopened') GROUP BY run_id"
+        )
+        return {row["run_id"] for row in rows if (row["ended"] or 0) > (row["reopened"] or 0)}
+
+    def _runs_with(self, *kinds: str) -> set[str]:
+        """Return the runs whose log holds an event of one of these kinds; no event itself is read."""
+        marks = ", ".join("?" * len(kinds))
+        rows = self.query(f"SELECT DISTINCT run_id FROM events WHERE kind IN ({marks})", kinds)
+        return {row["run_id"] for row in rows}
 
     def run_bodies(self, run_id: str) -> list["BodyUse"]:
         """Return every body that a run's ledgers name, call by call; the audit and an import check each."""
@@ -280,14 +404,24 @@ class Store:
         return self.home / "runs" / check_run_id(run_id)
 
 
+def can_only_be_read(home: Path) -> bool:
+    """Whether a data folder with a database in it takes no writes: a disk mounted read-only, or somebody else's folder."""
+    try:
+        return (home / "workbench.db").is_file() and not os.access(home, os.W_OK)
+    except OSError:  # a name too long for any file: `make_home` says so
+        return False
+
+
 def make_home(home: Path) -> None:
     """Make a data folder that only its owner may enter, and an empty database only its owner may read.
 
     What exists already keeps the mode its owner gave it. Raises ``HomeUnusable`` where a folder cannot be made.
     """
-    database = home / "workbench.db"
+    database, runs = home / "workbench.db", home / "runs"
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(home)
+        if os.path.lexists(runs) and not runs.is_dir():
+            raise HomeUnusable(f"{runs} is no folder: move it away, the files of runs go there")
         if not database.exists():
             # SQLite would create it readable by all; its side files take over the mode of the database.
             os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -296,7 +430,7 @@ def make_home(home: Path) -> None:
             raise HomeUnusable(f"{home} is a file: the data folder must be a folder") from error
         # else another process has created the database meanwhile
     except OSError as error:
-        raise HomeUnusable(f"{home} cannot be the data folder ({error.strerror})") from error
+        raise HomeUnusable(f"{str(home)[:200]} cannot be the data folder ({error.strerror})") from error
 
 
 def _stored_event(row: sqlite3.Row) -> StoredEvent:

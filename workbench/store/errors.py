@@ -8,9 +8,11 @@ WorkbenchError
 ├── StoreCorrupt      the database does not hold what its own hashes say        exit 6
 │   └── EventUnreadable   an event of the log is not of any kind we know        exit 6
 └── StoreTooNew       a newer workbench has written the database or an event    exit 6
+BudgetStop
+└── StoreFull         the disk takes no more; what was committed is kept        exit 3
 """
 
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import BudgetStop, UsageError, WorkbenchError
 
 
 class UnknownRun(UsageError):
@@ -39,3 +41,7 @@ class StoreTooNew(WorkbenchError):
     """The database, or an event in it, has a version that this workbench does not know."""
 
     exit_code = 6
+
+
+class StoreFull(BudgetStop):
+    """The disk under the database takes no more, or the database is held by others for too long; the run can be resumed."""

@@ -5,6 +5,8 @@ only when the request there hashes the same, so trials stay independent and a re
 request that changed (another prompt version, an edited tree) is simply asked: its new answer is filed beside the old.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -45,6 +47,30 @@ class ModelLedger:
             (*_key(address), request_hash),
         )
         return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
+
+    def recall_otherwise(
+        self, address: Address, request: ModelRequest, names: Iterable[str]
+    ) -> ModelReply | None:
+        """Return the reply recorded at this address for this request to one of these models, sampled in another way; or None.
+
+        Called where ``recall`` has none: a run may go on with another temperature, effort or length limit, and has paid for what
+        was asked before.
+        """
+        rows = self._store.query(
+            f"SELECT request, request_hash, reply FROM model_calls WHERE {_SAME_ADDRESS} ORDER BY id DESC",
+            _key(address),
+        )
+        for row in rows:
+            asked_with = orjson.loads(self._store.body(row["request"]))
+            same = replace(
+                request,
+                temperature=asked_with["temperature"],
+                max_tokens=asked_with["max_tokens"],
+                effort=asked_with.get("effort"),
+            )
+            if row["request_hash"] in {same.canonical_hash(name) for name in names}:
+                return reply_from_json(orjson.loads(self._store.body(row["reply"])))
+        return None
 
     def record(self, address: Address, request: ModelRequest, request_hash: str, reply: ModelReply) -> None:
         """File a reply; committed when this returns.
@@ -109,11 +135,99 @@ class ModelLedger:
         )
         return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
 
+    def dialogue(self, place: Address) -> list[tuple[Address, list[dict[str, Any]], ModelReply]]:
+        """Return all replies of one attempt in the order they came, each with its address and the messages it answers.
+
+        ``place`` names run, node, trial and attempt. Raises ``StoreCorrupt`` for an altered body.
+        """
+        rows = self._store.query(
+            "SELECT stage, step, retry, request, reply FROM model_calls"
+            " WHERE run_id = ? AND node = ? AND trial = ? AND attempt = ? ORDER BY id",
+            _key(place)[:4],
+        )
+        messages: dict[str, dict[str, Any]] = {}
+
+        def message(body: str) -> dict[str, Any]:
+            if body not in messages:
+                messages[body] = orjson.loads(self._store.body(body))
+            return messages[body]
+
+        return [
+            (
+                replace(place, stage=row["stage"], step=row["step"], retry=row["retry"]),
+                [message(body) for body in orjson.loads(self._store.body(row["request"]))["messages"]],
+                reply_from_json(orjson.loads(self._store.body(row["reply"]))),
+            )
+            for row in rows
+        ]
+
+    def exchanges(self, run_id: str, stage: str) -> list[tuple[str, int, str, ModelReply]]:
+        """Return node, trial, the last message and the reply of every request of a stage, oldest first; audits read them."""
+        rows = self._store.query(
+            "SELECT node, trial, request, reply FROM model_calls WHERE run_id = ? AND stage = ? ORDER BY id",
+            (run_id, stage),
+        )
+        out = []
+        for row in rows:
+            digest = orjson.loads(self._store.body(row["request"]))["messages"][-1]
+            message = orjson.loads(self._store.body(digest))
+            reply = reply_from_json(orjson.loads(self._store.body(row["reply"])))
+            out.append((str(row["node"]), int(row["trial"]), str(message["content"]), reply))
+        return out
+
     def count(self, run_id: str) -> int:
         """Number of replies this run paid for."""
         return int(
             self._store.query("SELECT count(*) AS n FROM model_calls WHERE run_id = ?", (run_id,))[0]["n"]
         )
+
+    def spent(self, run_id: str, node: str | None = None) -> tuple[float, int, int]:
+        """Return US dollars, tokens and replies of a run, or of one leaf's trials; unknown prices count as nothing."""
+        where, values = ("", (run_id,)) if node is None else (" AND node = ? AND trial >= 1", (run_id, node))
+        row = self._store.query(
+            "SELECT coalesce(sum(cost_usd), 0.0) AS usd, count(*) AS n,"
+            " coalesce(sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), 0) AS tokens"
+            f" FROM model_calls WHERE run_id = ?{where}",
+            values,
+        )[0]
+        return float(row["usd"]), int(row["tokens"]), int(row["n"])
+
+    def seconds(self, run_id: str) -> tuple[float, float]:
+        """Return how long the model took over a run's replies, side by side or not: those of leaves, and the others."""
+        row = self._store.query(
+            "SELECT coalesce(sum(CASE WHEN trial >= 1 THEN seconds END), 0.0) AS leaves,"
+            " coalesce(sum(CASE WHEN trial >= 1 THEN 0.0 ELSE seconds END), 0.0) AS others"
+            " FROM model_calls WHERE run_id = ?",
+            (run_id,),
+        )[0]
+        return float(row["leaves"]), float(row["others"])
+
+    def answered(self, run_id: str) -> dict[tuple[object, ...], int]:
+        """Return how many replies each request of a run got, by address (without the run) and request hash."""
+        place = "node, trial, attempt, stage, step, retry, request_hash"
+        rows = self._store.query(
+            f"SELECT {place}, count(*) AS n FROM model_calls WHERE run_id = ? GROUP BY {place}", (run_id,)
+        )
+        return {tuple(row)[:-1]: int(row["n"]) for row in rows}
+
+    def spending(self, run_id: str) -> list[dict[str, Any]]:
+        """Return tokens, their cached part and US dollars of each node's calls; the audit shows them.
+
+        A sum is None where a provider did not report all of its parts.
+        """
+        counts = ("input_tokens", "cached_tokens", "output_tokens", "cost_usd")
+        sums = ", ".join(f"count({name}) AS n_{name}, sum({name}) AS {name}" for name in counts)
+        rows = self._store.query(
+            f"SELECT node, count(*) AS n, {sums} FROM model_calls WHERE run_id = ? GROUP BY node", (run_id,)
+        )
+        return [
+            {
+                "node": row["node"],
+                "calls": row["n"],
+                **{name: row[name] if row[f"n_{name}"] == row["n"] else None for name in counts},
+            }
+            for row in rows
+        ]
 
     def cost(self, run_id: str) -> float | None:
         """US dollars this run has cost so far; None when the price of any call is unknown."""
@@ -182,6 +296,25 @@ class ApiLedger:
         # The hash is in the meta, so a run over large answers writes its manifest without loading one of them.
         notes = (orjson.loads(row["meta"]) for row in rows)
         return {note["content_hash"] for note in notes if "content_hash" in note}
+
+    def seconds(self, run_id: str) -> tuple[float, float]:
+        """Return how long a run waited for its answered data calls: those of cells, and the others; no answer is read."""
+        rows = self._store.query(
+            "SELECT stage, meta FROM api_calls WHERE run_id = ? AND answer IS NOT NULL", (run_id,)
+        )
+        cells = others = 0.0
+        for row in rows:
+            # Rows of earlier versions say nothing of it.
+            spent = float(orjson.loads(row["meta"]).get(_AUDIT, {}).get("seconds", 0.0))
+            cells, others = (cells + spent, others) if row["stage"] == "cell" else (cells, others + spent)
+        return cells, others
+
+    def paths(self, run_id: str) -> set[str]:
+        """Return the endpoints that answered this run; no answer itself is read."""
+        rows = self._store.query(
+            "SELECT DISTINCT path FROM api_calls WHERE run_id = ? AND answer IS NOT NULL", (run_id,)
+        )
+        return {row["path"] for row in rows}
 
     def count(self, run_id: str) -> int:
         """Number of data calls this run made."""

@@ -77,12 +77,17 @@ def _name_notebook_evidence(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_it_is(event: dict[str, Any]) -> dict[str, Any]:
-    """Version 3 added ``journal_head`` of ``leaf.grounded``, which an older event leaves at its default."""
+    """Version 3 added ``journal_head`` of ``leaf.grounded``, version 4 ``dead`` of ``leaf.pooled``: defaults for an older event. Version 5 added ``leaks.audited``."""
     return event
 
 
 #: From a version of the events to the function that makes the next one, on an event as a dictionary with its kind.
-UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _name_notebook_evidence, 2: _as_it_is}
+UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: _name_notebook_evidence,
+    2: _as_it_is,
+    3: _as_it_is,
+    4: _as_it_is,
+}
 
 
 def upcast(event: dict[str, Any], version: int, *, name: str) -> dict[str, Any]:

@@ -77,6 +77,11 @@ def _statements() -> Iterator[str]:
             statement = ""
 
 
+def trigger_sql(name: str) -> str:
+    """Return the statement that makes a trigger, letter by letter as `create_tables` has it."""
+    return next(statement for statement in _statements() if f"TRIGGER IF NOT EXISTS {name} " in statement)
+
+
 def insert_row(db: sqlite3.Connection, table: str, values: Sequence[object]) -> int:
     """Insert a row of one of `COLUMNS`' tables, values in that order, and return the number that it got."""
     names = COLUMNS[table]

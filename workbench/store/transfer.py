@@ -18,7 +18,7 @@ import orjson
 
 from proxies.hashing import sha256_of
 from workbench.store.database import Store, check_run_id
-from workbench.store.errors import PackageRefused, StoreTooNew, UnknownRun
+from workbench.store.errors import PackageRefused, StoreCorrupt, StoreTooNew, UnknownRun
 from workbench.store.migrations import database_version, require_known
 from workbench.store.schema import COLUMNS, ORDER, insert_row, own_schema, schema_objects
 
@@ -72,8 +72,10 @@ def copy_foreign_run(source: Path, store: Store, check: RowCheck) -> ForeignRun:
             try:
                 # The version before the schema: a newer workbench's tables differ too, and its user should hear why.
                 require_known(database_version(db), "its run.db")
-            except StoreTooNew as error:
+            except (StoreTooNew, StoreCorrupt) as error:
                 raise PackageRefused(str(error)) from None
+            if db.execute("PRAGMA encoding").fetchone() != ("UTF-8",):
+                raise PackageRefused("its run.db is not in UTF-8, in which every run is written")
             if schema_objects(db) != own_schema():
                 raise PackageRefused("its run.db does not have the tables of a run and nothing else")
             # Only after the schema: the check evaluates constraints and index expressions, which must be ours.
@@ -227,7 +229,9 @@ def copy_run_into(store: Store, run_id: str, into: Path) -> Path:
             # Events keep their numbers, which base_seq of other events names; nothing names a ledger row's number.
             names = ", ".join(("seq", *columns) if table == "events" else columns)
             db.execute(
-                f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table} WHERE run_id = ?",
+                # without an order SQLite goes by its index, by address: calls that ran side by side would change places
+                f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table} WHERE run_id = ?"
+                f" ORDER BY {ORDER[table]}",
                 (run_id,),
             )
         for table, role in (("model_calls", "request"), ("model_calls", "reply"), ("api_calls", "answer")):
