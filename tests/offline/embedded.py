@@ -17,7 +17,7 @@ _FILES = {
     "AAA": ("default/default.csv.gz", "AAA"),
     "BAA": ("default/default.csv.gz", "BAA"),
 }
-_LAG = {"WTI": 7, "CORE_CPI": 17, "AAA": 5, "BAA": 5}
+_LAG = {"WTI": 7, "CORE_CPI": 45, "AAA": 5, "BAA": 5}
 
 
 @cache

@@ -5,6 +5,8 @@ from datetime import date
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workbench.agents.replies import parse_conclusion, parse_linear
 from workbench.models.base import NodeRef
@@ -159,14 +161,33 @@ def test_children_of_others_share_the_weight_equally_and_it_is_said() -> None:
     assert "weighted equally" in reply
 
 
-@pytest.mark.parametrize("p", [0.0, 0.2, 1.0])
-def test_opposing_children_get_negative_weights_and_p_stays_a_probability(p: float) -> None:
-    text = message(block(ONE, 0.2, "r"), block(TWO, p, "r", "Negative"))
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=6))
+def test_a_child_that_speaks_against_counts_through_its_negation(children: list[tuple[float, bool]]) -> None:
+    nodes = [NodeRef(id=f"P{n}", statement=f"Statement number {n}") for n in range(1, len(children) + 1)]
+    values = [round(p, 4) for p, _ in children]
+    text = message(
+        *(
+            block(node, p, "r", "Negative" if negative else "Positive")
+            for node, p, (_, negative) in zip(nodes, values, children, strict=True)
+        )
+    )
+    parsed = parse_linear(linear_reply(PARENT, read_children(text, nodes)))
+    speaks = [1 - p if negative else p for p, (_, negative) in zip(values, children, strict=True)]
+    assert parsed.conclusion.p == pytest.approx(sum(speaks) / len(speaks), abs=2e-5)
+    raw = parsed.intercept + sum(parsed.weights[node.id] * p for node, p in zip(nodes, values, strict=True))
+    assert parsed.conclusion.p == pytest.approx(raw, abs=1e-9)
+    # whatever the children turn out to be, the rule gives a probability
+    low = parsed.intercept + sum(min(0.0, weight) for weight in parsed.weights.values())
+    high = parsed.intercept + sum(max(0.0, weight) for weight in parsed.weights.values())
+    assert low >= -1e-9 and high <= 1 + 1e-9
+
+
+def test_threats_alone_leave_what_they_do_not_take() -> None:
+    """Paper A's example in the analyst's equal weights: two threats at 5 % leave 95 %."""
+    text = message(block(ONE, 0.05, "r", "Negative"), block(TWO, 0.05, "r", "Negative"))
     parsed = parse_linear(linear_reply(PARENT, read_children(text, [ONE, TWO])))
-    assert parsed.weights["P3"] <= 0 < parsed.weights["P2"]
-    raw = parsed.intercept + parsed.weights["P2"] * 0.2 + parsed.weights["P3"] * p
-    assert -1e-9 <= raw <= 1
-    assert parsed.conclusion.p == pytest.approx(max(raw, 0), abs=1e-9)
+    assert (parsed.intercept, dict(parsed.weights)) == (1.0, {"P2": -0.5, "P3": -0.5})
+    assert parsed.conclusion.p == pytest.approx(0.95)
 
 
 def test_a_single_reference_child_is_passed_on() -> None:

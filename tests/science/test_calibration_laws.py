@@ -191,6 +191,20 @@ def test_leave_out_logistic_is_a_refit(seed: int) -> None:
     assert np.allclose(result, leave_out_platt(p, o, group, question), atol=1e-5)
 
 
+@pytest.mark.parametrize("seed", [257, 289, 292])
+def test_a_fold_that_carries_the_fit_is_refitted_too(seed: int) -> None:
+    """Without its outliers the data are nearly separable: the fold's first step from the full fit runs away."""
+    draws = np.random.default_rng(seed)
+    z = draws.normal(size=30) * draws.choice([1, 8], size=30)
+    outcome = (draws.random(30) < 1 / (1 + np.exp(-2 * z))).astype(float)
+    x, penalty, folds = np.column_stack([np.ones(30), z]), [0.0, 1e-3], draws.integers(0, 5, 30)
+    result = leave_out_logistic(x, outcome, folds, penalty=penalty)
+    for label in np.unique(folds):
+        rest = folds != label
+        fit = fit_logistic(x[rest], outcome[rest], penalty=penalty)
+        assert np.allclose(result[~rest], fit.predict(x[~rest]), atol=1e-7)
+
+
 @pytest.mark.parametrize("factors", [(), ("source",), ("source", "topic", "horizon")])
 def test_a_saved_calibration_reloads_exactly(tmp_path: Path, factors: tuple[str, ...]) -> None:
     p, o, group, question = resolved(11)

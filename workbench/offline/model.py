@@ -126,8 +126,8 @@ class OfflineAnalyst:
 
 def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
     return (
-        f"{NAME} has no answer for {name!r}: it combines by --rule {', '.join((*RULES, *free_rules))}; for other rules and stages "
-        "set a real model with --model PROVIDER/NAME (--api-base URL)"
+        f"{NAME} has no answer for {name!r}: it grounds by --grounder notebook and combines by --rule"
+        f" {', '.join((*RULES, *free_rules))}; for other grounders and rules set a real model with --model PROVIDER/NAME (--api-base URL)"
     )
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-MARK = "offline-analyst/1"
-_BEGIN = re.compile(r'\{"record": ?"' + re.escape(MARK) + '"')
+from workbench.questions.series_leaf import RECORD
+
+_BEGIN = re.compile(r'\{"record": ?"' + re.escape(RECORD) + '"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def _record(data: Mapping[str, Any]) -> OutcomeRecord:
 
 def write_record(data: Mapping[str, Any]) -> str:
     """Return the line of a record, which ``read_records`` reads back from a report."""
-    return json.dumps({"record": MARK, **data}, ensure_ascii=False, allow_nan=False)
+    return json.dumps({"record": RECORD, **data}, ensure_ascii=False, allow_nan=False)
 
 
 def common_windows(records: Iterable[OutcomeRecord]) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
     p = b0 + 1/2 p_reference + 1/2 sum(w_i p_i)
 
-written as one linear rule. The reference leaf's past outcomes are used as the parent's. Without a reference leaf (a tree that
+written as one linear rule; a child that speaks against the parent counts with 1 - p_i. The reference leaf's past outcomes are used as the parent's. Without a reference leaf (a tree that
 someone else made, or edited) the children share the whole weight.
 """
 
@@ -107,15 +107,17 @@ def combine(children: Sequence[Child]) -> Combination:
     # Brier Index in a walk-forward back-test (63 cutoffs, 2003-2018): children alone, averaged, 51.7; reference class alone
     # 54.0; half and half 54.1. The last was chosen after seeing the results, so it is no proof of skill.
     share = 0.5 if reference is not None else 1.0
-    weights = {
-        child.id: share * weight * (-1 if child.negative else 1)
-        for child, weight in zip(others, fit.weights, strict=True)
-    }
-    intercept = share * fit.intercept
-    tree_only = (intercept + sum(weights[child.id] * child.p for child in others)) / share
+    weights = {child.id: share * weight for child, weight in zip(others, fit.weights, strict=True)}
+    against = {child.id for child in others if child.negative}
+    # A sum of shares, each child counting through its negation where it speaks against: nothing leaves [0, 1].
+    counted = sum(weights[child.id] * _for_parent(child) for child in others)
+    tree_only = (share * fit.intercept + counted) / share
     if reference is not None:
         weights[reference.id] = 0.5
-    intercept, weights = _rounded(intercept, weights, children)
+    constant, weights = _cut(share * fit.intercept), {name: _cut(weight) for name, weight in weights.items()}
+    # The rule is written signed: w (1 - p) is w - w p. Rounded, so that the constant gives back just what the children take.
+    intercept = round(constant + sum(weights[name] for name in against), 6)
+    weights = {name: -weight if name in against else weight for name, weight in weights.items()}
     p = intercept + sum(weights[child.id] * child.p for child in children)
     ordered = {child.id: weights[child.id] for child in children}
     return Combination(
@@ -142,28 +144,15 @@ def _fit(reference: Child | None, others: Sequence[Child]) -> Weights:
     return estimate_weights(table[:, 0], table[:, 1:], reference.record.horizon_days)
 
 
-def _rounded(
-    intercept: float, weights: dict[str, float], children: Sequence[Child]
-) -> tuple[float, dict[str, float]]:
-    """Six decimals, as the rule is written, cut rather than rounded, so that no sum grows.
+def _for_parent(child: Child) -> float:
+    """How likely a child is to speak for its parent: to be true, or false where it speaks against."""
+    return 1.0 - child.p if child.negative else child.p
 
-    Opposing children are scaled back where they would push the result under 0.
-    """
+
+def _cut(weight: float) -> float:
+    """Six decimals, as the rule is written, cut rather than rounded, so that no sum grows."""
     # The small addend keeps a product such as 499999.99999999994 from losing its last digit to the cut.
-    weights = {name: int(weight * 1e6 + 1e-6) / 1e6 for name, weight in weights.items()}
-    intercept = int(intercept * 1e6) / 1e6
-    pulls = sum(weights[child.id] * child.p for child in children if weights[child.id] < 0)
-    gains = intercept + sum(weights[child.id] * child.p for child in children if weights[child.id] > 0)
-    if gains + pulls < 0:
-        if not any(weight > 0 for weight in weights.values()):
-            intercept = 0.1  # nothing but objections: what the constant may give is all that speaks for it
-            gains = intercept
-        factor = max(0.0, gains) / -pulls
-        weights = {
-            name: (-int(-weight * factor * 1e6) / 1e6 if weight < 0 else weight)
-            for name, weight in weights.items()
-        }
-    return intercept, weights
+    return int(weight * 1e6 + 1e-6) / 1e6
 
 
 def linear_reply(node: NodeRef, children: Sequence[Child]) -> str:

@@ -140,8 +140,9 @@ def test_the_printed_equation_gives_the_value(kind: str, data: st.DataObject) ->
 @pytest.mark.parametrize(
     ("rule", "line"),
     [
-        (LinearRule(0.02, {"P10": -0.25, "P2": 0.5}), "0.02 + 0.50 × P2 − 0.25 × P10"),
+        (LinearRule(0.02, {"P10": -0.25, "P2": 0.5}), "−0.23 + 0.50 × P2 + 0.25 × (1 − P10)"),
         (LinearRule(-0.05, {"P1": 0.1578}), "−0.05 + 0.1578 × P1"),
+        (LinearRule(0.9, {"P1": -0.2, "P2": -0.7}), "0.00 + 0.20 × (1 − P1) + 0.70 × (1 − P2)"),
         (LogicRule("P1 AND PA", Assumption(detail="calm", probability=0.9)), "P1 AND PA, with PA = 0.90"),
         (LogicRule("P1 OR P2", norm="minmax"), "P1 OR P2, AND as the least, OR as the greatest"),
         (LogicRule("P1 OR P1", naive=True), "P1 OR P1, copies of a proposition counted as independent"),

@@ -152,6 +152,7 @@ def leave_out_logistic(
         curvature = hessian[None] - own
         theta = np.tile(full, (len(chosen), 1))
         active = np.arange(len(chosen))
+        runaway: set[int] = set()
         for _ in range(60):
             eta = theta[active] @ x.T
             r = np.where(mask[active], sigmoid(eta) - y, 0.0)
@@ -159,14 +160,16 @@ def leave_out_logistic(
             step = np.linalg.solve(curvature[active], gradient[..., None])[..., 0]
             theta[active] -= step
             moving = np.abs(step).max(axis=1)
-            # A fold whose step is 5 or more has run away: it takes no more chord steps.
+            # A fold whose step is 5 or more has run away: it takes no more chord steps and is refitted below.
+            runaway.update(active[moving >= 5.0].tolist())
             active = active[(moving > 1e-9) & (moving < 5.0)]
             if not len(active):
                 break
         for row, code in enumerate(chosen):
             part = np.flatnonzero(codes == code)
             coefficients = theta[row]
-            if row in active or not np.isfinite(coefficients).all():  # the chord steps did not settle: refit
+            # The chord steps did not settle: refit.
+            if row in active or row in runaway or not np.isfinite(coefficients).all():
                 keep = codes != code
                 coefficients, _ = _newton(x[keep], y[keep], ridge, middle, full)
             result[part] = sigmoid(x[part] @ coefficients)

@@ -115,6 +115,10 @@ class Nested:
     what: Literal["threshold", "date"]
 
 
+#: Longer ones are no sentences that differ in one number. Each number costs a look at the whole text, so a stranger's of
+#: 20 kB, all digits, kept `audit` busy for minutes.
+LONGEST_STATEMENT = 2000
+
 _NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w-])(?!\.\d)")
 _DATE = re.compile(r"(?<![\w-])\d{4}-\d{2}-\d{2}(?![\w-])")
 _ABOVE = re.compile(
@@ -134,10 +138,12 @@ def find_nested(statements: Mapping[str, str]) -> list[Nested]:
     """Groups of statements that differ in one threshold or one deadline only.
 
     "above 20" implies "above 15"; "by 2018-09-30" implies "by 2018-12-31". Negated sentences are left alone, so are those
-    with comparisons both ways, and deadlines of something that lasts ("stays above 20 until ...").
+    with comparisons both ways, deadlines of something that lasts ("stays above 20 until ..."), and very long texts.
     """
     groups: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for key, statement in statements.items():
+        if len(statement) > LONGEST_STATEMENT:
+            continue
         plain = normal_statement(statement)
         for match in _DATE.finditer(plain):
             template = plain[: match.start()] + "§" + plain[match.end() :]

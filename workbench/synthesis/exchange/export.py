@@ -5,30 +5,43 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.propositions import Proposition, Tree, TreeFormatError, parent_of
+from workbench.propositions import NodeId, Proposition, Tree, TreeFormatError, parent_of
 from workbench.propositions.codec import proposition_to_json
 from workbench.propositions.rule import Normaliser
+from workbench.spreadsheet import guard_formula, unguard_formula
 from workbench.synthesis.errors import NotRepresentable
 from workbench.synthesis.exchange.bayes_net import BayesNet, OnMisfit, Variable, bayes_net
+from workbench.synthesis.exchange.squiggle import squiggle
 from workbench.synthesis.rules.registry import tree_from_json
 from workbench.synthesis.rules.wording import decimal
 
-FORMATS = ("json", "csv", "bif", "problog")
+FORMATS = ("json", "csv", "bif", "problog", "squiggle")
 
-# A spreadsheet runs a cell that begins so as a formula, and statements and reports are a model's words. An apostrophe
-# before it makes it text; a text that has one there already gets another, so that every text comes back as it was.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _TEXTS = ("statement", "key_factor", "report", "causality")
 
 _COLUMNS = (
-    "id", "parent", "polarity", "statement", "p", "key_factor", "source", "rule", "causality", "pinned", "stale",
-    "refit_due", "report", "model_belief", "override",
-)  # fmt: skip
+    "id",
+    "parent",
+    "polarity",
+    "statement",
+    "p",
+    "key_factor",
+    "source",
+    "rule",
+    "causality",
+    "pinned",
+    "stale",
+    "refit_due",
+    "report",
+    "model_belief",
+    "override",
+)
+#: Stands in the root's row of an export of a run; says where the numbers are from, and is no part of the tree.
+_MANIFEST = "manifest"  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,33 +52,50 @@ class Export:
     notes: tuple[str, ...] = ()
 
 
-def export_tree(tree: Tree, to: str, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale") -> Export:
+def export_tree(
+    tree: Tree,
+    to: str,
+    misfit: OnMisfit = "refuse",
+    normalise: Normaliser = "scale",
+    *,
+    manifest: str | None = None,
+    variances: Mapping[NodeId, float] | None = None,
+) -> Export:
     """The tree as text of a format.
 
     Parameters
     ----------
     tree : Tree
-    to : {"json", "csv", "bif", "problog"}
+    to : {"json", "csv", "bif", "problog", "squiggle"}
         ``json`` and ``csv`` hold everything and come back by :func:`import_tree`; ``bif`` (Bayes net interchange) and
-        ``problog`` hold the propositions' joint distribution.
+        ``problog`` hold the propositions' joint distribution, ``squiggle`` the values and rules.
     misfit, normalise
         See :func:`workbench.synthesis.exchange.bayes_net.bayes_net`; for ``bif`` and ``problog``.
+    manifest : str, optional
+        Id of the run's manifest; every format carries it, and the imports pass it over.
+    variances : mapping, optional
+        Error variance of leaves, for ``squiggle``.
 
     Raises
     ------
     NotRepresentable
         The tree is no Bayes net, or an unknown format.
     """
+    origin = [f"manifest {manifest}"] if manifest is not None else []
     if to == "json":
-        return Export(text=json.dumps(tree.to_json(), ensure_ascii=False, indent=2) + "\n")
+        data = tree.to_json() | ({_MANIFEST: manifest} if manifest is not None else {})
+        return Export(text=json.dumps(data, ensure_ascii=False, indent=2) + "\n")
     if to == "csv":
-        return Export(text=_csv(tree))
+        return Export(text=_csv(tree, manifest))
     if to == "bif":
         net = bayes_net(tree, misfit, normalise)
-        return Export(text=bif(net), notes=net.notes)
+        return Export(text=bif(net, origin), notes=net.notes)
     if to == "problog":
         net = bayes_net(tree, misfit, normalise)
-        return Export(text=problog(net), notes=net.notes)
+        return Export(text="".join(f"% {line}\n" for line in origin) + problog(net), notes=net.notes)
+    if to == "squiggle":
+        program, notes = squiggle(tree, variances)
+        return Export(text="".join(f"// {line}\n" for line in [*origin, *notes]) + program, notes=notes)
     raise NotRepresentable(f"no export to {to!r}; there are {', '.join(FORMATS)}")
 
 
@@ -95,8 +125,12 @@ def import_tree(text: str, form: str | None = None) -> Tree:
         data = json.loads(text)
     except ValueError as error:
         raise TreeFormatError(f"this is not JSON: {error}") from None
+    except RecursionError:
+        raise TreeFormatError("this JSON is nested deeper than any tree is") from None
     if isinstance(data, Mapping) and "run_id" in data and isinstance(data.get("nodes"), list):
         data = {"nodes": [_from_document(row) for row in data["nodes"]]}
+    if isinstance(data, dict):
+        data.pop(_MANIFEST, None)
     return tree_from_json(data)
 
 
@@ -117,13 +151,17 @@ def _from_document(row: Any) -> dict[str, Any]:
 # -- CSV: a row per proposition, depth first
 
 
-def _csv(tree: Tree) -> str:
+def _csv(tree: Tree, manifest: str | None) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS)  # ends lines with \r\n, so a lone \r in a report is quoted too
+    columns = _COLUMNS if manifest is None else (*_COLUMNS, _MANIFEST)
+    # ends lines with \r\n, so a lone \r in a report is quoted too
+    writer = csv.DictWriter(out, columns, restval="")
     writer.writeheader()
     for node in tree.propositions():
         row = _csv_row(tree, node)
-        quoted = {name: f"'{row[name]}" for name in _TEXTS if _FORMULA.match(row[name])}
+        if manifest is not None and node.id == tree.root.id:
+            row[_MANIFEST] = manifest
+        quoted = {name: guard_formula(row[name]) for name in _TEXTS}
         writer.writerow({**row, **quoted})
     return out.getvalue()
 
@@ -170,7 +208,7 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
         csv.field_size_limit(limit)
     if not {"id", "statement"} <= header:
         raise TreeFormatError("a tree's CSV needs a header with at least id and statement")
-    unknown = header - set(_COLUMNS)
+    unknown = header - {*_COLUMNS, _MANIFEST}
     if unknown:
         names = ", ".join(sorted(map(str, unknown)))
         raise TreeFormatError(f"unknown CSV columns: {' '.join(names.split())}; known: {', '.join(_COLUMNS)}")
@@ -182,8 +220,8 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
             raise TreeFormatError(f"row {line} of the CSV has another number of cells than the header")
         cell = {key: value for key, value in raw.items() if value != ""}
         for key in _TEXTS:
-            if cell.get(key, "").startswith("'") and _FORMULA.match(cell[key]):
-                cell[key] = cell[key][1:]
+            if key in cell:
+                cell[key] = unguard_formula(cell[key])
         row: dict[str, Any] = {"id": cell.get("id", ""), "statement": cell.get("statement", "")}
         if "parent" in header:
             row["parent"] = cell.get("parent")
@@ -229,7 +267,7 @@ def _unpacked(text: str, key: str, line: int) -> Any:
 # -- BIF
 
 
-def bif(net: BayesNet) -> str:
+def bif(net: BayesNet, origin: Iterable[str] = ()) -> str:
     """The net in the Bayesian interchange format, which pgmpy, bnlearn, GeNIe and others read.
 
     Raises
@@ -239,7 +277,8 @@ def bif(net: BayesNet) -> str:
     """
     names = {variable.id: variable.name for variable in net.variables}
     lines = ["network propositions {"]
-    lines += [f"  property note{number} = {_quoted(note)};" for number, note in enumerate(net.notes, 1)]
+    remarks = enumerate([*origin, *net.notes], 1)
+    lines += [f"  property note{number} = {_quoted(note)};" for number, note in remarks]
     lines.append("}")
     for variable in net.variables:
         lines += [

@@ -89,7 +89,7 @@ class RandomRule(AffineRule):
 
     def equation(self) -> str:
         """The weighted sum, and the seed its weights were drawn with."""
-        return f"{weighted_sum(self.intercept, self.weights)} (weights drawn with seed {self.seed})"
+        return f"{weighted_sum(self.literals())} (weights drawn with seed {self.seed})"
 
     def without(self, child: NodeId) -> RandomRule | None:
         """The rule without this child, the other weights kept."""

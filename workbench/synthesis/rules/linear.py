@@ -27,6 +27,8 @@ Semantics = Literal["free", "strict"]
 
 INTERCEPT = "intercept"
 INTERCEPT_MAX = RuleLimits().intercept_max
+# A stored intercept is b0 plus the weights of the negations: b0 comes back with the rounding of that sum.
+BOUND_ROUNDING = 1e-12
 
 
 class AffineRule(Rule):
@@ -143,29 +145,38 @@ class AffineRule(Rule):
         return lines
 
     def warnings(self) -> list[str]:
-        """What is allowed but deserves a look: a great intercept, a range beyond [0, 1]."""
+        """What is allowed but deserves a look: a great constant, a range beyond [0, 1] or on one side of 0.5."""
+        leak = self.literals().leak
         greatest = max(map(abs, self.weights.values()), default=0.0)
         lines = []
-        if abs(self.intercept) > greatest:
-            lines.append(
-                f"the intercept {self.intercept:g} outweighs every child (greatest weight {greatest:g})"
-            )
+        if leak > greatest:
+            lines.append(f"the constant {leak:.3g} outweighs every child (greatest weight {greatest:.3g})")
+        elif leak > INTERCEPT_MAX + BOUND_ROUNDING:
+            lines.append(f"the constant {leak:.3g} is above {INTERCEPT_MAX:g}: it speaks where no child does")
         low, high = self.reachable()
         if low < -TOLERANCE or high > 1 + TOLERANCE:
             lines.append(
                 f"the rule can leave [0, 1]: it reaches [{low:.3g}, {high:.3g}]; values are held at the bound"
+            )
+        if not low <= 0.5 <= high:
+            lines.append(
+                f"whatever the children are, the value stays {'above' if low > 0.5 else 'below'} 0.5:"
+                f" it reaches [{low:.3g}, {high:.3g}]"
             )
         return lines
 
 
 @dataclass(frozen=True, slots=True)
 class LinearRule(AffineRule):
-    """``p = intercept + sum(weights[i] * p_i)``.
+    """``p = intercept + sum(weights[i] * p_i)``, stored so; printed with a child that speaks against through its negation.
+
+    With w = -weight that is the same number: ``intercept - w p = (intercept - w) + w (1 - p)``. What is left as the constant
+    there, b0, is what speaks for the parent when no child does, and the bound of the intercept is a bound of it.
 
     Parameters
     ----------
     intercept : float
-        Beta 0: what is left to say when every child is false.
+        b0 plus the w of all children that speak against: the value when every child is false.
     weights : mapping
         Beta per child, in [-1, 1]; the sign is the polarity.
     semantics : {"free", "strict"}
@@ -197,11 +208,14 @@ class LinearRule(AffineRule):
             )
 
     def equation(self) -> str:
-        """``0.02 + 0.50 × P1 − 0.25 × P2``."""
-        return weighted_sum(self.intercept, self.weights)
+        """``0.02 + 0.50 × P1 + 0.25 × (1 − P2)``."""
+        return weighted_sum(self.literals())
 
     def without(self, child: NodeId) -> LinearRule | None:
-        """The rule without this child, the other weights kept."""
+        """The rule without this child, which counts as false; the other weights are kept.
+
+        One that spoke against then speaks for the parent with its whole weight, which stays in the intercept.
+        """
         left = {key: weight for key, weight in self.weights.items() if key != child}
         return replace(self, weights=left) if left else None
 
@@ -223,7 +237,9 @@ class LinearRule(AffineRule):
         """Check a rule at its creation (paper A, C.1 and E.2).
 
         Every child must have a weight in [-1, 1]; a positive child's must not be negative, nor a negative child's positive
-        (0 passes); the intercept keeps to the limit, inclusive.
+        (0 passes). The bound of the intercept, inclusive, is one of b0 from above: of the constant where every child that
+        speaks against counts through its negation. From below it is one of the stored intercept, as in the paper: a b0 that is
+        negative because signed weights are can only hold the parent down, and the reachable range says so.
 
         Raises
         ------
@@ -235,12 +251,54 @@ class LinearRule(AffineRule):
             # "not <=" instead of ">", here and below, so that NaN is refused as well.
             if not abs(weight) <= 1.0:
                 raise WeightOutOfRange(f"the weight of {child} is {weight:g}; weights lie in [-1, 1]")
-        if not abs(self.intercept) <= limits.intercept_max + 1e-12:
+        most = limits.intercept_max + BOUND_ROUNDING
+        if not (self.literals().leak <= most and self.intercept >= -most):
             raise InterceptTooLarge(
-                f"the intercept is {self.intercept:g}; it may be at most {limits.intercept_max:g} either way"
+                f"the constant is {self.literals().leak:g} in {self.equation()}; it may be at most"
+                f" {limits.intercept_max:g}"
+                if self.intercept >= -most
+                else f"the intercept is {self.intercept:g}; it may be at most {limits.intercept_max:g} below 0"
             )
         if not limits.overrule_polarity:
             check_polarity(self.weights, polarities or {})
+
+
+def rule_of_reply(
+    constant: float, weights: Mapping[NodeId, float], polarities: Mapping[NodeId, Polarity]
+) -> LinearRule:
+    """Return the rule of a reply, whichever of the two forms its weights are written in; synthesizers read with it.
+
+    Negative children with weights of 0 or more count through their negation, w (1 - p); with weights of 0 or less the reply is
+    signed, w p. Both are stored signed.
+
+    Raises
+    ------
+    PolarityConflict
+        Some are written in one form and some in the other.
+
+    Examples
+    --------
+    >>> against = {"P1": Polarity.NEGATIVE, "P2": Polarity.NEGATIVE}
+    >>> rule_of_reply(0.0, {"P1": 0.25, "P2": 0.5}, against)
+    LinearRule(intercept=0.75, weights={'P1': -0.25, 'P2': -0.5}, semantics='free')
+    >>> rule_of_reply(0.75, {"P1": -0.25, "P2": -0.5}, against).intercept
+    0.75
+    """
+    negative = [child for child in weights if polarities.get(child) is Polarity.NEGATIVE]
+    through_negation = [child for child in negative if weights[child] > 0]
+    if not through_negation:
+        return LinearRule(constant, dict(weights))
+    signed = [
+        child for child in weights if weights[child] < 0 and polarities.get(child) is not Polarity.POSITIVE
+    ]
+    if signed:
+        raise PolarityConflict(
+            f"the weight of {', '.join(signed)} is negative and that of {', '.join(through_negation)} is not, so it cannot be"
+            " told which of the two forms is meant: give every Negative child a weight of 0 or more, which counts as"
+            " weight × (1 − p)"
+        )
+    form = Literals(leak=constant, shares=dict(weights), negated=frozenset(through_negation))
+    return LinearRule(*form.signed())
 
 
 def strict(rule: AffineRule, how: Normaliser = "scale") -> LinearRule:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from workbench.propositions import NodeId, natural_order
+from workbench.synthesis.rules.normalise import Literals
 
 MINUS = "−"
 
@@ -20,23 +21,25 @@ def size(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """The value with a minus sign if it is negative.
+    """The value with a minus sign if it is negative, also as it is printed.
 
-    >>> signed(-0.25), signed(0.5), signed(-0.0)
+    >>> signed(-0.25), signed(0.5), signed(-1e-17)
     ('−0.25', '0.50', '0.00')
     """
-    return f"{MINUS if value < 0 else ''}{size(value)}"
+    printed = size(value)
+    return f"{MINUS}{printed}" if value < 0 and float(printed) else printed
 
 
-def weighted_sum(intercept: float, weights: Mapping[NodeId, float]) -> str:
-    """``intercept + weight × child ...``, children in number order.
+def weighted_sum(form: Literals) -> str:
+    """``constant + weight × child ...``, children in number order; one that speaks against stands as its negation.
 
-    >>> weighted_sum(0.02, {"P10": -0.25, "P2": 0.5})
-    '0.02 + 0.50 × P2 − 0.25 × P10'
+    >>> weighted_sum(Literals(leak=0.02, shares={"P10": 0.25, "P2": 0.5}, negated=frozenset({"P10"})))
+    '0.02 + 0.50 × P2 + 0.25 × (1 − P10)'
     """
-    terms = [signed(intercept)]
-    for child in natural_order(weights):
-        terms.append(f"{MINUS if weights[child] < 0 else '+'} {size(weights[child])} × {child}")
+    terms = [signed(form.leak)]
+    for child in natural_order(form.shares):
+        literal = f"(1 {MINUS} {child})" if child in form.negated else child
+        terms.append(f"+ {size(form.shares[child])} × {literal}")
     return " ".join(terms)
 
 

@@ -161,8 +161,13 @@ def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = No
         rows.append(
             TornadoRow(id=leaf, path_weight=weight, p=p, low=low, high=high, contribution=contribution)
         )
-    # Widths negated lie in [-1, 0]: 1.0 puts the leaves without a swing last.
-    return sorted(rows, key=lambda row: 1.0 if row.low is None or row.high is None else row.low - row.high)
+    return sorted(rows, key=swing_order)
+
+
+def swing_order(row: TornadoRow) -> float:
+    """Return the key that puts the widest swing first and rows without one last."""
+    # Widths negated lie in [-1, 0].
+    return 1.0 if row.low is None or row.high is None else row.low - row.high
 
 
 def _local(tree: Tree, node_id: NodeId, evaluation: Evaluation) -> Mapping[NodeId, float] | None:

@@ -1,0 +1,308 @@
+"""The papers' claims on known ground: each study is a table of estimates with intervals, and a verdict by its interval.
+
+Differences are paired: both arms of a study see the same worlds and the same errors. An interval is the mean over independent
+batches and 1.96 standard errors of it. A claim is ``supported`` where the whole interval lies on its side, ``contradicted``
+where it lies on the other, else ``no difference shown``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray, logit, sigmoid
+from workbench.science.errors import UnknownName
+from workbench.science.simulator.errors import CrowdErrors, GrounderErrors, LeafNoise
+from workbench.science.simulator.worlds import World, linear_reading, make_world
+
+Verdict = Literal["supported", "contradicted", "no difference shown"]
+
+_BATCHES = 40
+_ROWS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean over batches with its 95 percent interval; ``setting`` says of what."""
+
+    setting: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A statement of a paper, the difference it is about (above 0 speaks for it), and what came out."""
+
+    statement: str
+    source: str
+    estimate: Estimate
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """A study's table and claims."""
+
+    name: str
+    measure: str
+    estimates: tuple[Estimate, ...]
+    claims: tuple[Claim, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return asdict(self)
+
+
+def estimate_of(batches: FloatArray, setting: str) -> Estimate:
+    """Mean of independent batches, and 1.96 standard errors to both sides.
+
+    Examples
+    --------
+    >>> estimate_of(np.array([1.0, 1.0]), "x")
+    Estimate(setting='x', value=1.0, low=1.0, high=1.0)
+    """
+    mean = float(batches.mean())
+    half = 1.959964 * float(batches.std(ddof=1)) / float(np.sqrt(len(batches)))
+    return Estimate(setting=setting, value=mean, low=mean - half, high=mean + half)
+
+
+def claim_of(statement: str, source: str, differences: FloatArray) -> Claim:
+    """Judge a claim by paired differences per batch; above 0 speaks for it."""
+    estimate = estimate_of(differences, "difference")
+    verdict: Verdict = (
+        "supported" if estimate.low > 0 else "contradicted" if estimate.high < 0 else "no difference shown"
+    )
+    return Claim(statement=statement, source=source, estimate=estimate, verdict=verdict)
+
+
+def _root_error(
+    world: World, reading: World, errors: GrounderErrors, rng: np.random.Generator, rows: int
+) -> float:
+    """Mean squared error of the root that a reading of the world gives with flawed leaves."""
+    truths = world.draw_truths(rows, rng)
+    said = errors.apply(truths, rng)
+    return float(((reading.truth(said) - world.truth(truths)) ** 2).mean())
+
+
+def _batches(measure: Callable[[int], float], batches: int) -> FloatArray:
+    return np.array([measure(batch) for batch in range(batches)])
+
+
+def noise_study(
+    *,
+    levels: Sequence[float] = (0.1, 0.2, 0.3, 0.5),
+    batches: int = _BATCHES,
+    rows: int = _ROWS,
+    seed: int = 0,
+) -> Study:
+    """Linear against logic under noise at the leaves (paper A, section 5.3 and Fig. 5; 4.3 on sensitivities).
+
+    Two questions that the paper's figure does not tell apart: does a linear world amplify noise less than a logic world of the
+    same shape (each read by its own rules), and does the best linear reading of a logic world beat its true rules once leaves
+    are noisy?
+    """
+    linear = make_world("linear", branching=3, depth=2, seed=seed)
+    logic = make_world("logic", branching=3, depth=2, seed=seed)
+    reading = linear_reading(logic, logic.draw_truths(4000, np.random.default_rng(seed)))
+    estimates: list[Estimate] = []
+    claims: list[Claim] = []
+    noises: tuple[LeafNoise, ...] = ("normal", "uncertain", "reverse")
+    for noise in noises:
+        for level in levels:
+            errors = GrounderErrors(noise=noise, level=level)
+
+            def measure(own: World, how: World, errors: GrounderErrors = errors) -> FloatArray:
+                return _batches(
+                    lambda batch: _root_error(own, how, errors, np.random.default_rng([seed, batch]), rows),
+                    batches,
+                )
+
+            a, b, c = measure(linear, linear), measure(logic, logic), measure(logic, reading)
+            where = f"{noise} {level:g}"
+            estimates += [
+                estimate_of(a, f"{where}: linear world, its rules"),
+                estimate_of(b, f"{where}: logic world, its rules"),
+                estimate_of(c, f"{where}: logic world, best linear reading"),
+            ]
+            claims.append(
+                claim_of(
+                    f"{where}: noise moves the root of a linear world less than that of a logic world",
+                    "paper A, 5.3",
+                    b - a,
+                )
+            )
+            claims.append(
+                claim_of(
+                    f"{where}: a linear reading of a logic world errs less than its true rules",
+                    "paper A, 4.3 and Table 2",
+                    b - c,
+                )
+            )
+    return Study(
+        name="noise",
+        measure="mean squared error of the root",
+        estimates=tuple(estimates),
+        claims=tuple(claims),
+    )
+
+
+def leaves_study(
+    *,
+    counts: Sequence[int] = (4, 16, 64),
+    sd: float = 0.15,
+    correlations: Sequence[float] = (0.0, 0.3),
+    batches: int = _BATCHES,
+    rows: int = _ROWS,
+    seed: int = 0,
+) -> Study:
+    """Variance of the root against the number of leaves, independent and correlated (paper A, sections 3 and 4.2).
+
+    With weights w and errors of variance s² and correlation r the root's variance is s² (r (sum w)² + (1 - r) sum w²): more leaves
+    lower the second part alone.
+    """
+    estimates, values = [], {}
+    for correlation in correlations:
+        for count in counts:
+            depth = round(np.log(count) / np.log(4))
+            world = make_world("linear", branching=4, depth=depth, seed=seed)
+            errors = GrounderErrors(sd=sd, correlation=correlation)
+
+            def variance(batch: int, world: World = world, errors: GrounderErrors = errors) -> float:
+                rng = np.random.default_rng([seed, batch])
+                # near 0.5, so that the ends of [0, 1] cut hardly any error off
+                truths = world.draw_truths(rows, rng, spread=30.0)
+                return float((world.truth(errors.apply(truths, rng)) - world.truth(truths)).var(ddof=1))
+
+            values[correlation, len(world.leaves)] = batch_values = _batches(variance, batches)
+            estimates.append(
+                estimate_of(batch_values, f"{len(world.leaves)} leaves, correlation {correlation:g}")
+            )
+    few, many = min(counts), max(counts)
+    claims = [
+        claim_of(
+            f"correlation {correlation:g}: {many} leaves give a lower variance than {few}",
+            "paper A, 4.2",
+            values[correlation, few] - values[correlation, many],
+        )
+        for correlation in correlations
+    ]
+    claims += [
+        claim_of(
+            f"correlation {correlation:g}: {many} leaves lower the variance in proportion to their number (to within 10 %)",
+            "paper A, 5.3 read as 1/n",
+            values[correlation, few] * few / many * 1.1 - values[correlation, many],
+        )
+        for correlation in correlations
+        if correlation > 0
+    ]
+    return Study(
+        name="leaves", measure="variance of the root", estimates=tuple(estimates), claims=tuple(claims)
+    )
+
+
+def depth_study(
+    *,
+    bias: float = 0.1,
+    shrink: float = 0.6,
+    depths: Sequence[int] = (1, 2, 3, 4),
+    batches: int = _BATCHES,
+    rows: int = _ROWS,
+    seed: int = 0,
+) -> Study:
+    """Bias of the root against depth (paper A, sections 3 and 4.4): it is the path-weighted bias of the leaves.
+
+    Depth by itself takes no bias away: where the leaves of a deeper tree are as biased, so is the root. Depth helps as far as
+    finer leaves are easier, here by a factor ``shrink`` of bias a level.
+    """
+    estimates: list[Estimate] = []
+    constant: dict[int, FloatArray] = {}
+    falling: dict[int, FloatArray] = {}
+    for depth in depths:
+        world = make_world("linear", branching=2, depth=depth, seed=seed)
+        for table, leaf_bias, words in (
+            (constant, bias, "leaves as biased at every depth"),
+            (falling, bias * shrink ** (depth - 1), f"leaf bias x {shrink:g} a level"),
+        ):
+            errors = GrounderErrors(bias=leaf_bias, sd=0.1)
+
+            def root_bias(batch: int, world: World = world, errors: GrounderErrors = errors) -> float:
+                rng = np.random.default_rng([seed, batch])
+                truths = world.draw_truths(rows, rng, spread=60.0)
+                return float((world.truth(errors.apply(truths, rng)) - world.truth(truths)).mean())
+
+            table[depth] = _batches(root_bias, batches)
+            estimates.append(estimate_of(table[depth], f"depth {depth}: {words}"))
+    first, last = min(depths), max(depths)
+    claims = (
+        claim_of(
+            f"depth {last} has a lower root bias than depth {first}, leaves as biased",
+            "paper A, 4.4",
+            constant[first] - constant[last],
+        ),
+        claim_of(
+            f"depth {last} has a lower root bias than depth {first}, leaves easier by {shrink:g} a level",
+            "paper A, 4.4",
+            falling[first] - falling[last],
+        ),
+    )
+    return Study(name="depth", measure="mean error of the root", estimates=tuple(estimates), claims=claims)
+
+
+def crowd_study(*, trials: int = 5, batches: int = _BATCHES, rows: int = _ROWS, seed: int = 0) -> Study:
+    """A crowd beside K trials of an agent: Brier score of either alone and pooled (paper B, App. C.7 and D.4).
+
+    The agent's trials share an error (the same sources) and have one each; the crowd's error is its own.
+    """
+    world = make_world("linear", branching=3, depth=2, seed=seed)
+    crowd = CrowdErrors(sd=0.6)
+
+    def scores(batch: int) -> dict[str, float]:
+        rng = np.random.default_rng([seed, batch])
+        truth = world.truth(world.draw_truths(rows, rng, spread=0.6))
+        outcome = (rng.random(rows) < truth).astype(float)
+        shared = 0.5 * rng.normal(size=(rows, 1))
+        logits = logit(truth)[:, None] + shared + 0.8 * rng.normal(size=(rows, trials))
+        price = crowd.prices(truth, rng)
+        said = {
+            "one trial": sigmoid(logits[:, 0]),
+            f"{trials} trials, logit mean": sigmoid(logits.mean(axis=1)),
+            "crowd": price,
+            "trials and crowd, logit mean": sigmoid((logits.mean(axis=1) + logit(price)) / 2),
+            "truth itself": truth,
+        }
+        return {name: float(((p - outcome) ** 2).mean()) for name, p in said.items()}
+
+    rows_of = [scores(batch) for batch in range(batches)]
+    table = {name: np.array([row[name] for row in rows_of]) for name in rows_of[0]}
+    pooled, single = table[f"{trials} trials, logit mean"], table["one trial"]
+    both, price = table["trials and crowd, logit mean"], table["crowd"]
+    claims = (
+        claim_of("pooling trials lowers the Brier score", "paper B, D.4", single - pooled),
+        claim_of("agent and crowd together beat the crowd alone", "paper B, C.7", price - both),
+        claim_of("agent and crowd together beat the agent alone", "paper B, C.7", pooled - both),
+    )
+    return Study(
+        name="crowd",
+        measure="Brier score",
+        estimates=tuple(estimate_of(values, name) for name, values in table.items()),
+        claims=claims,
+    )
+
+
+#: Study name -> function that runs it; keywords are its settings.
+STUDIES: Mapping[str, Callable[..., Study]] = {
+    "noise": noise_study,
+    "leaves": leaves_study,
+    "depth": depth_study,
+    "crowd": crowd_study,
+}
+
+
+def run_study(name: str, *, seed: int = 0, batches: int = _BATCHES) -> Study:
+    """Run a study by name; raises `UnknownName` with the known ones."""
+    if name not in STUDIES:
+        raise UnknownName("study", name, STUDIES)
+    return STUDIES[name](seed=seed, batches=batches)

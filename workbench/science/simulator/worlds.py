@@ -1,0 +1,152 @@
+"""Worlds with known truth: a tree whose leaves have true soft truth values and whose rules are the world's own.
+
+A world says what is true of the root (`World.truth`) for any truth of its leaves; what a synthesizer computes from flawed leaves
+is the same tree with flawed values, or another tree of the same shape (a linear rule fitted to a logic world). Trees and rules are
+the workbench's own (`workbench.synthesis`), so that nothing here is a second evaluator.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from workbench.propositions import Belief, NodeId, Tree
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError
+from workbench.synthesis import LinearRule, LogicRule
+from workbench.synthesis.sensitivity.columns import root_columns
+
+WorldKind = Literal["linear", "logic", "mixed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """A tree with its true rules.
+
+    Parameters
+    ----------
+    kind : {"linear", "logic", "mixed"}
+        ``linear``: every inner node a weighted mean of its children; ``logic``: AND and OR in turn, AND at the root; ``mixed``:
+        linear and logic levels in turn, linear at the root.
+    tree : Tree
+        Its leaves hold 0.5; truths are given in columns.
+    """
+
+    kind: WorldKind
+    tree: Tree
+
+    @property
+    def leaves(self) -> tuple[NodeId, ...]:
+        """Ids of the leaves, in order; the columns of `truth`."""
+        return self.tree.leaves()
+
+    def truth(self, values: FloatArray) -> FloatArray:
+        """The root's true soft truth value for each row.
+
+        Parameters
+        ----------
+        values : ndarray, shape (rows, leaves)
+            In [0, 1].
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        columns = {leaf: np.ascontiguousarray(values[:, place]) for place, leaf in enumerate(self.leaves)}
+        return np.asarray(root_columns(self.tree, columns))
+
+    def draw_truths(self, rows: int, rng: np.random.Generator, *, spread: float = 2.0) -> FloatArray:
+        """True values of the leaves, Beta(spread, spread), shape (rows, leaves); a larger spread is closer to 0.5."""
+        return rng.beta(spread, spread, size=(rows, len(self.leaves)))
+
+
+def make_world(kind: WorldKind, *, branching: int = 3, depth: int = 2, seed: int = 0) -> World:
+    """Make a full tree of ``branching ** depth`` leaves with rules of a kind.
+
+    Linear weights are Dirichlet(5) shares, so that each node is a proper mean of its children (paper A, App. B's condition).
+
+    Parameters
+    ----------
+    kind : {"linear", "logic", "mixed"}
+    branching, depth : int
+        Children of an inner node; levels of inner nodes, at least 1.
+    seed : int
+        Of the weights.
+
+    Raises
+    ------
+    DomainError
+        Another kind, fewer than two children, no level, or more than 4,096 leaves.
+
+    Examples
+    --------
+    >>> world = make_world("logic", branching=2, depth=1)
+    >>> world.truth(np.array([[0.5, 0.8]])).round(9).tolist()
+    [0.4]
+    """
+    if kind not in get_args(WorldKind):
+        raise DomainError(f"a world is one of {', '.join(get_args(WorldKind))}, not {kind!r}")
+    if branching < 2 or depth < 1 or branching**depth > 4096:
+        raise DomainError("a world has at least 2 children a node, 1 level, and at most 4,096 leaves")
+    rng = np.random.default_rng(seed)
+    tree = Tree.root_only("the claim of a simulated world")
+    level: list[NodeId] = ["P0"]
+    for step in range(depth):
+        below: list[NodeId] = []
+        for node in level:
+            prefix = "P" if node == "P0" else f"{node}."
+            children = {f"{prefix}{number}": f"part {prefix}{number}" for number in range(1, branching + 1)}
+            tree = tree.expand(node, children)
+            rule = _rule(kind, step, list(children), rng)
+            tree = tree.with_propositions([replace(tree[node], rule=rule, belief=Belief(p=0.5))])
+            below += children
+        level = below
+    return World(kind=kind, tree=with_leaves(tree, dict.fromkeys(level, 0.5)))
+
+
+def _rule(
+    kind: WorldKind, step: int, children: list[NodeId], rng: np.random.Generator
+) -> LinearRule | LogicRule:
+    linear = kind == "linear" or (kind == "mixed" and step % 2 == 0)
+    if linear:
+        shares = rng.dirichlet(np.full(len(children), 5.0))
+        return LinearRule(0.0, {child: float(share) for child, share in zip(children, shares, strict=True)})
+    operator = " AND " if (step if kind == "logic" else step // 2) % 2 == 0 else " OR "
+    return LogicRule(operator.join(children))
+
+
+def with_leaves(tree: Tree, values: Mapping[NodeId, float]) -> Tree:
+    """The tree with beliefs at these leaves."""
+    return tree.with_propositions([replace(tree[leaf], belief=Belief(p=p)) for leaf, p in values.items()])
+
+
+def linear_reading(world: World, truths: FloatArray) -> World:
+    """A world of the same shape whose rules are linear, each fitted by least squares to what the true rule gives.
+
+    It is what a linear synthesizer at its best makes of a world that is not linear; weights may be anything the data ask for.
+
+    Parameters
+    ----------
+    world : World
+    truths : ndarray, shape (rows, leaves)
+        True values from which every node is fitted.
+    """
+    columns: dict[NodeId, FloatArray] = {leaf: truths[:, place] for place, leaf in enumerate(world.leaves)}
+    tree = world.tree
+    for node in reversed(world.tree.ids()):
+        rule = world.tree[node].rule
+        if rule is None:
+            continue
+        children = list(world.tree[node].children)
+        below = np.column_stack([columns[child] for child in children])
+        columns[node] = np.asarray(
+            rule.columns({child: columns[child] for child in children}), dtype=np.float64
+        )
+        design = np.column_stack([np.ones(len(below)), below])
+        solution = np.linalg.lstsq(design, columns[node], rcond=None)[0]
+        fitted = LinearRule(
+            float(solution[0]), {child: float(w) for child, w in zip(children, solution[1:], strict=True)}
+        )
+        tree = tree.with_propositions([replace(tree[node], rule=fitted)])
+    return World(kind="linear", tree=tree)

@@ -1,0 +1,92 @@
+"""The assumption PA of logic rules as something the root depends on: its row of the tornado, and the rule with another value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.propositions import ROOT, NodeId, Tree, check_probability
+from workbench.synthesis.errors import RuleFormatError
+from workbench.synthesis.rules.formula import ASSUMPTION
+from workbench.synthesis.rules.logic import LogicRule
+from workbench.synthesis.sensitivity.paths import TornadoRow, path_weights, root_if
+from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
+
+
+def assumption_id(node: NodeId) -> str:
+    """Return the name of a node's assumption: ``PA`` for the claim's own, ``P2.PA`` for that of P2."""
+    return ASSUMPTION if node == ROOT else f"{node}.{ASSUMPTION}"
+
+
+def assumed_by(name: str) -> NodeId | None:
+    """Return the node whose assumption this names, or None for anything else.
+
+    >>> assumed_by("PA"), assumed_by("P2.1.PA"), assumed_by("P2")
+    ('P0', 'P2.1', None)
+    """
+    if name == ASSUMPTION:
+        return ROOT
+    node, dot, last = name.rpartition(".")
+    return node if dot and last == ASSUMPTION else None
+
+
+def assumption_rows(tree: Tree) -> list[TornadoRow]:
+    """Return a row for every assumption that a value follows from, as :func:`tornado` has them for leaves (paper A, 4.1)."""
+    evaluation = evaluate(tree)
+    weights = path_weights(tree, evaluation=evaluation)
+    rows = []
+    for node_id in tree.inner():
+        node = tree[node_id]
+        rule = node.rule
+        if not isinstance(rule, LogicRule) or rule.assumption is None or not follows_children(node):
+            continue
+        below = {child: evaluation.values[child] for child in node.children}
+        if ASSUMPTION not in rule.parsed.variables or None in below.values():
+            continue
+        held: list[float] = []
+        ends: list[float] = []
+        for p in (0.0, 1.0):
+            assumed = replace(rule, assumption=replace(rule.assumption, probability=p))
+            held.append(clamp(assumed.evaluate(below)))  # type: ignore[arg-type]
+            root = root_if(tree, node_id, held[-1], evaluation)
+            ends += [] if root is None else [root]
+        above = weights[node_id]
+        weight = None if above is None else above * (held[1] - held[0])
+        p = rule.assumption.probability
+        rows.append(
+            TornadoRow(
+                id=assumption_id(node_id),
+                path_weight=weight,
+                p=p,
+                low=min(ends) if len(ends) == 2 else None,
+                high=max(ends) if len(ends) == 2 else None,
+                contribution=None if weight is None else weight * p,
+            )
+        )
+    return rows
+
+
+def assumption_detail(tree: Tree, name: str) -> str:
+    """Return what an assumption says; the statement of a proposition where the name is one's."""
+    node = assumed_by(name)
+    if node is None:
+        return tree[name].statement
+    rule = tree[node].rule
+    return rule.assumption.detail if isinstance(rule, LogicRule) and rule.assumption is not None else ""
+
+
+def assume(rule: Mapping[str, Any], node: NodeId, p: float) -> dict[str, Any]:
+    """Return a rule's JSON with its assumption at another probability.
+
+    Raises
+    ------
+    RuleFormatError
+        The rule has no assumption.
+    ProbabilityOutOfRange
+    """
+    assumption = rule.get("assumption")
+    if not isinstance(assumption, Mapping):
+        raise RuleFormatError(f"the rule of {node} has no assumption {ASSUMPTION} to set")
+    probability = check_probability(p, of=assumption_id(node))
+    return {**rule, "assumption": {**assumption, "probability": probability}}

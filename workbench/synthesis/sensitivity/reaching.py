@@ -1,0 +1,194 @@
+"""What it would take for the root to reach a value: one leaf alone, or all leaves going the same share of their way.
+
+A goal seek: `what_if` asked backwards (FEATURES, section 4, W3 step 6).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.propositions import NodeId, Tree, check_probability
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.sensitivity.paths import Swing, path_weights, root_if, swings
+from workbench.synthesis.whatif.evaluation import Evaluation, evaluate
+from workbench.synthesis.whatif.ranges import reachable_ranges
+
+#: Halvings of an interval: the last digit of a float.
+_HALVINGS = 60
+#: Points at which a leaf is tried where the root is not a straight line of it.
+_POINTS = 17
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A leaf's value now, and the one at which the root is where it was asked for; both in [0, 1]."""
+
+    id: NodeId
+    p: float
+    needed: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {"id": self.id, "p": self.p, "needed": self.needed}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaching:
+    """What it would take.
+
+    Parameters
+    ----------
+    target, root : float
+        Where the root should be, and where it is.
+    low, high : float
+        The root's reachable range: outside it nothing does.
+    alone : tuple of Way
+        Leaves of which each would do it by itself, the least change first.
+    share : float or None
+        Part of its way, in [0, 1], that every leaf has to go towards the end (0 or 1) that moves the root there; None where
+        even the ends do not do it.
+    together : tuple of Way
+        The leaves after that, the widest moved first; empty without a share.
+    """
+
+    target: float
+    root: float
+    low: float
+    high: float
+    alone: tuple[Way, ...]
+    share: float | None
+    together: tuple[Way, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``workbench whatif --reach P --json``."""
+        return {
+            "target": self.target,
+            "root": self.root,
+            "reachable": [self.low, self.high],
+            "alone": [way.to_json() for way in self.alone],
+            "share": self.share,
+            "together": [way.to_json() for way in self.together],
+        }
+
+
+def ways_to_reach(tree: Tree, target: float) -> Reaching:
+    """Return what it would take for the root of a valued tree to be at ``target``.
+
+    Raises
+    ------
+    SensitivityError
+        The root has no value.
+    ProbabilityOutOfRange
+        ``target`` is not in [0, 1].
+
+    Examples
+    --------
+    >>> from workbench.propositions import Belief, Tree
+    >>> from workbench.synthesis import LinearRule, settle
+    >>> tree = Tree.root_only("Rates are cut").expand("P0", {"P1": "Growth slows", "P2": "Jobs are lost"})
+    >>> tree = tree.with_belief("P1", Belief(p=0.8)).with_belief("P2", Belief(p=0.5))
+    >>> tree = settle(tree.with_rule("P0", LinearRule(0.0, {"P1": 0.5, "P2": 0.2})))
+    >>> answer = ways_to_reach(tree, 0.25)
+    >>> [(way.id, round(way.needed, 6)) for way in answer.alone], answer.share
+    ([('P1', 0.3)], 0.5)
+    """
+    target = check_probability(target, of="the value to reach")
+    evaluation = evaluate(tree)
+    root = evaluation.root
+    if root is None:
+        raise SensitivityError("the root has no value, so there is nothing to move")
+    maps = swings(tree, evaluation=evaluation)
+    leaves = [leaf for leaf in tree.leaves() if evaluation.values[leaf] is not None]
+    alone = []
+    for leaf in leaves:
+        p, swing = evaluation.values[leaf], maps[leaf]
+        assert p is not None
+        needed = None if swing is None else _needed(tree, leaf, p, swing, target, evaluation)
+        if needed is not None:
+            alone.append(Way(id=leaf, p=p, needed=needed))
+    low, high = reachable_ranges(tree)[tree.root.id]
+    share, together = _all_leaves(tree, leaves, target, evaluation)
+    return Reaching(
+        target=target,
+        root=root,
+        low=low,
+        high=high,
+        alone=tuple(sorted(alone, key=lambda way: abs(way.needed - way.p))),
+        share=share,
+        together=together,
+    )
+
+
+def _needed(
+    tree: Tree, leaf: NodeId, p: float, swing: Swing, target: float, evaluation: Evaluation
+) -> float | None:
+    if swing.exact:
+        if not swing.slope:
+            return None
+        x = (target - swing.offset) / swing.slope
+        # Rounding past an end is not out of reach.
+        x = min(1.0, max(0.0, x)) if -_TOLERANCE <= x <= 1 + _TOLERANCE else x
+        return x if 0.0 <= x <= 1.0 and abs(swing(x) - target) <= _TOLERANCE else None
+    return _crossing(tree, leaf, p, target, evaluation)
+
+
+def _crossing(tree: Tree, leaf: NodeId, p: float, target: float, evaluation: Evaluation) -> float | None:
+    """The crossing nearest to p of a curve that is no straight line, between points at which it lies on either side."""
+
+    def gap(x: float) -> float | None:
+        value = root_if(tree, leaf, x, evaluation)
+        return None if value is None else value - target
+
+    points = sorted({p, *(step / (_POINTS - 1) for step in range(_POINTS))})
+    gaps = [(x, gap(x)) for x in points]
+    crossings = []
+    for (left, before), (right, after) in itertools.pairwise(gaps):
+        if before is None or after is None or before * after > 0 or before == after:
+            continue
+        rises = after > before
+        for _ in range(_HALVINGS):
+            middle = (left + right) / 2
+            distance = gap(middle)
+            assert distance is not None
+            left, right = (middle, right) if (distance < 0) == rises else (left, middle)
+        crossings.append((left + right) / 2)
+    return min(crossings, key=lambda x: abs(x - p), default=None)
+
+
+def _all_leaves(
+    tree: Tree, leaves: list[NodeId], target: float, evaluation: Evaluation
+) -> tuple[float | None, tuple[Way, ...]]:
+    root = evaluation.root
+    assert root is not None
+    up = target >= root
+    ends: dict[NodeId, float] = {}
+    for leaf, weight in path_weights(tree, evaluation=evaluation).items():
+        if leaf in leaves and weight:
+            ends[leaf] = 1.0 if (weight > 0) == up else 0.0
+
+    def moved(share: float) -> dict[NodeId, float]:
+        values = {}
+        for leaf, end in ends.items():
+            p = evaluation.values[leaf]
+            assert p is not None
+            values[leaf] = p + share * (end - p)
+        return values
+
+    def short(share: float) -> bool:
+        value = evaluate(tree, moved(share)).root
+        return value is None or (value < target if up else value > target)
+
+    if short(1.0) and abs((evaluate(tree, moved(1.0)).root or 0.0) - target) > _TOLERANCE:
+        return None, ()
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if short(middle) else (low, middle)
+    share = high if high > 2**-50 else 0.0
+    ways = [
+        Way(id=leaf, p=evaluation.values[leaf] or 0.0, needed=value) for leaf, value in moved(share).items()
+    ]
+    return share, tuple(sorted(ways, key=lambda way: -abs(way.needed - way.p)))
