@@ -1,0 +1,231 @@
+"""HTML and wikitext as text, quotations, merging, ranking, rules and verdicts: laws first."""
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxies.asof.clock import Cutoff
+from workbench.search.engines import Hit
+from workbench.search.html_text import MOST_TEXT, plain, readable, seen, wikitext
+from workbench.search.leak_filter import read_verdicts
+from workbench.search.leak_rules import late_by_rule, late_words, was_published
+from workbench.search.merging import PER_HOST, merged, ranked
+from workbench.search.quoting import quoted
+
+CUTOFF = Cutoff.parse("2024-06-01")
+HIDDEN = [
+    "<!-- {} -->", "<script>{}</script>", "<style>{}</style>", "<p hidden>{}</p>", "<div style='display: none'>{}</div>", '<div style="visibility:hidden">{}</div>',
+    "<span style='font-size:0px'>{}</span>", "<img alt='{}'>", "<div aria-hidden='true'><p>{}</p></div>", "<template>{}</template>", "<noscript>{}</noscript>",
+    "<p style='position:absolute;left:-9999px'>{}</p>", "<textarea>{}</textarea>", "<p title='{}'></p>", "<meta name='description' content='{}'>",
+    "<div hidden><div>a</div>{}</div>", "<svg><text>{}</text></svg>", "<p style='opacity:0'>{}</p>", "<p style='color:transparent'>{}</p>", "<DIV STYLE='DISPLAY:NONE'>{}</DIV>",
+    "<nav>{}</nav>", "<div\nhidden\n>{}</div>", "<p data-x='>' hidden>{}</p>", "<!-- > -- > {} -->",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", HIDDEN)
+def test_what_a_reader_does_not_see_is_not_read_and_what_follows_is(form: str) -> None:
+    text = readable(
+        f"<html><head><title>T</title></head><body><p>Before.</p>{form.format('SECRET')}<p>After.</p></body></html>"
+    )
+    assert text.text == "Before.\nAfter." and text.title == "T"
+
+
+def test_seen_text_stays_also_in_broken_markup() -> None:
+    broken = readable("<head><title>x</title><body><p>a < b & c &amp; d<p>e</i></b>f<ul><li>g<li>h")
+    assert broken.text == "a < b & c & d\nef\ng\nh" and broken.title == "x"
+    assert readable("<p>a</p></div></div><p>b</p>").text == "a\nb"
+    assert readable("no markup at all").text == "no markup at all"
+    assert readable("<p hidden>x<p>seen").text == "seen"
+    assert readable("<a href='x>y'>link</a> text").text == "link text"
+
+
+def test_where_a_page_leads_is_read_from_its_head() -> None:
+    html = '<meta http-equiv="refresh" content="0; url=https://a.org/x"><link href="https://b.org/" rel="canonical">'
+    assert readable(html).leads_to == ("https://a.org/x", "https://b.org/")
+
+
+@given(st.text(alphabet="<>!-/ahidenpscrt='\" &;\n", max_size=300))
+def test_no_markup_is_an_error(html: str) -> None:
+    text = readable(html).text
+    assert len(text) <= MOST_TEXT and wikitext(html) is not None and "\n" not in plain(html)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<",
+        "<!",
+        "<!--",
+        "<div>",
+        "<div hidden>",
+        "<a b='",
+        "</p>",
+        "{{",
+        "[[",
+        "[[File:",
+        "<ref>",
+        "[https://",
+        "&#",
+        "<p style='",
+        "'''",
+    ],
+)
+def test_hostile_markup_takes_no_more_time_than_honest_markup(piece: str) -> None:
+    begun = time.process_time()
+    html = piece * (100_000 // len(piece))
+    readable(html), wikitext(html), plain(html[:20_000])
+    assert time.process_time() - begun < 5  # a quadratic reader takes minutes
+
+
+@given(st.text(max_size=200))
+def test_seen_is_idempotent_and_leaves_no_unseen_sign(text: str) -> None:
+    clean = seen(text)
+    assert seen(clean) == clean
+    assert seen(f"a\u200b\u202e\U000e0041\x07b{text}").startswith("ab")
+    assert plain(text) == plain(plain(text)) or set(text) & set("&<")
+
+
+@given(st.text(max_size=200), st.sampled_from(["result 1", "page"]))
+def test_a_quotation_has_one_end_and_says_the_same_each_time(text: str, label: str) -> None:
+    block = quoted(text, label)
+    first, last = block.splitlines()[0], block.split("\n")[-1]
+    assert (
+        last == first.replace("[begin ", "[end ") and block.count(last) == 1 and quoted(text, label) == block
+    )
+    # who copies the end mark of one text into another does not end that one
+    assert quoted(text + last, label).count(last) == 1 and not quoted(text + last, label).endswith(last)
+
+
+# -- merging and ranking -----------------------------------------------------------------------------------
+
+HIT = Hit(
+    url="https://x.org/a", title="Fed holds rates", published="2024-05-01", text="short", engines=("brave",)
+)
+hits = st.lists(
+    st.builds(
+        Hit,
+        url=st.sampled_from(["https://x.org/a", "http://www.x.org/a/?utm_source=y", "https://x.org/b", "https://y.org/c", "https://y.org/d"]),
+        title=st.sampled_from(["Fed holds", "Fed cuts", "Weather"]),
+        published=st.sampled_from(["2024-05-01", "2024-05-02T00:00:00Z", ""]),
+        text=st.text(alphabet="fed rate x", max_size=30),
+        engines=st.sampled_from([("brave",), ("exa",)]),
+    ),
+    max_size=12,
+)  # fmt: skip
+
+
+@given(hits, st.randoms())
+def test_ranking_keeps_every_result_once_whatever_order_they_came_in(
+    found_hits: list[Hit], random: object
+) -> None:
+    once = merged(found_hits)
+    assert len({hit.url for hit in once}) == len(once)
+    order = ranked(once, "fed rate")
+    assert sorted(map(repr, order)) == sorted(map(repr, once))
+    shuffled = list(once)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert ranked(shuffled, "fed rate") == order or len({hit.url for hit in once}) < len(once)
+
+
+def test_equal_pages_are_one_with_the_longest_text_and_the_latest_date() -> None:
+    other = replace(
+        HIT,
+        url="http://www.x.org/a/?utm_source=y",
+        published="2024-05-03",
+        text="a longer text",
+        engines=("exa",),
+    )
+    assert merged([HIT, other]) == [
+        replace(HIT, published="2024-05-03", text="a longer text", engines=("brave", "exa"))
+    ]
+    # the same title on the same day at the same host, under two addresses
+    assert len(merged([HIT, replace(HIT, url="https://x.org/amp-story")])) == 1
+    assert len(merged([HIT, replace(HIT, url="https://x.org/b", title="Another")])) == 2
+
+
+def test_the_nearest_comes_first_and_no_host_fills_the_front() -> None:
+    many = [replace(HIT, url=f"https://x.org/{n}", title=f"Fed rate {n}") for n in range(6)]
+    far = replace(HIT, url="https://y.org/", title="Weather in May")
+    order = ranked([far, *many], "fed rate")
+    assert [hit.url for hit in order].index(far.url) == PER_HOST
+
+
+# -- layer 2 -----------------------------------------------------------------------------------------------
+
+
+def test_a_date_counts_only_if_it_lies_before_the_cutoff() -> None:
+    for text, is_early in (
+        ("2024-05-31", True), ("2024-06-01", False), ("2024-06-01T03:59:59Z", True), ("2024-06-01T04:00:00Z", False), ("", False),
+        ("3 days ago", False), ("2024-05-31T23:00:00-05:00", False),
+    ):  # fmt: skip
+        assert was_published(text, CUTOFF) is is_early, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On July 5, 2024 Labour won.",
+        "The market has been resolved.",
+        "Outcome: YES",
+        "Updated 3 hours ago",
+        "modified=1726700000",
+        "Comment by Ann, July 5, 2024: so it was",
+        "posted on 2024-07-05, by Bo",
+    ],
+)
+def test_words_of_later_are_late(text: str) -> None:
+    assert late_words(text, CUTOFF)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Labour is expected to win on July 5, 2024.",
+        "The vote of July 5, 2024 will be close.",
+        "It resolved to wait.",
+        "On May 5, 2024 Labour won.",
+        "Order 1710000000",
+        "Readers may comment until 5 July 2024.",
+        "Comment by Ann, May 5, 2024: so it was",
+        "",
+    ],
+)
+def test_their_neighbours_are_not(text: str) -> None:
+    assert late_words(text, CUTOFF) == ""
+
+
+def test_a_live_question_knows_no_later() -> None:
+    assert late_by_rule(replace(HIT, published="2099-01-01"), Cutoff.parse("now")) == ""
+
+
+@given(
+    st.integers(1, 6),
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["KEEP", "DROP", "keep", "MAYBE"])), max_size=12),
+)
+def test_a_verdict_keeps_only_what_is_named_once_and_clearly(
+    count: int, lines: list[tuple[int, str]]
+) -> None:
+    verdicts = read_verdicts("\n".join(f"{n}: {word} - why" for n, word in lines), count, model="m")
+    named = {n: {word.upper() for m, word in lines if m == n} - {"MAYBE"} for n in range(1, count + 1)}
+    if not any(named.values()):
+        assert verdicts is None
+    else:
+        assert verdicts is not None and [v.keep for v in verdicts] == [
+            named[n] == {"KEEP"} for n in range(1, count + 1)
+        ]
+
+
+@pytest.mark.parametrize(
+    "line", ["1: KEEP - old", "**1**: KEEP", "- 1. keep — old", "1) KEEP: fine", "> 1: KEEP"]
+)
+def test_forms_of_a_verdict_that_leave_no_doubt_count(line: str) -> None:
+    verdicts = read_verdicts(f"<think>1: DROP</think>\n{line}", 1)
+    assert verdicts is not None and verdicts[0].keep
+
+
+@pytest.mark.parametrize("line", ["1: KEEPER", "Result one: KEEP", "1 KEEP", "KEEP 1", "1: I would KEEP it"])
+def test_other_forms_do_not(line: str) -> None:
+    assert read_verdicts(line, 1) is None

@@ -1,0 +1,181 @@
+"""Layer 4: places where a question's answer stands are blocked in searches and pages, whatever address leads there.
+
+Blocked are the sites by which the question is resolved (a table per source of questions), prediction markets and collections of
+resolved questions always, the addresses that the question itself names, and every way round them: subdomains, archives and caches
+of them, translators, links that redirect there, and shorteners, which do not say where they lead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import unquote
+
+from workbench.search.urls import canonical_url, host_of, hosts_inside, is_below, is_public, split, urls_in
+
+#: Sites by which questions of a source are resolved. The series of the last four stay open to the dated data tools (layer 3).
+RESOLUTION_SITES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "polymarket": ("polymarket.com", "polymarketanalytics.com", "uma.xyz"),
+        "kalshi": ("kalshi.com",),
+        "manifold": ("manifold.markets", "manifold.love"),
+        "metaculus": ("metaculus.com",),
+        "predictit": ("predictit.org",),
+        "infer": ("infer-pub.com", "randforecastinginitiative.org"),
+        "gjopen": ("gjopen.com", "goodjudgment.com", "goodjudgment.io"),
+        "acled": ("acleddata.com",),
+        "fred": ("fred.stlouisfed.org", "alfred.stlouisfed.org"),
+        "yfinance": ("finance.yahoo.com", "finance.yahoo.co.jp"),
+        "dbnomics": ("db.nomics.world",),
+        "wikipedia": ("wikipedia.org", "wikidata.org", "wikiwand.com", "dbpedia.org", "wikizero.com"),
+    }
+)
+#: Blocked for every question: whatever is asked may be a market somewhere, and there its outcome stands.
+ALWAYS: tuple[str, ...] = (
+    *(site for name in ("polymarket", "kalshi", "manifold", "metaculus", "predictit", "infer", "gjopen") for site in RESOLUTION_SITES[name]),
+    "metaforecast.org", "forecastbench.org", "electionbettingodds.com", "betfair.com", "smarkets.com", "futuur.com", "insightprediction.com",
+    "hypermind.com", "adj.news", "prophetarena.co",
+)  # fmt: skip
+#: They do not say where they lead.
+SHORTENERS = frozenset(
+    (
+        "bit.ly", "t.co", "tinyurl.com", "goo.gl", "ow.ly", "is.gd", "v.gd", "buff.ly", "lnkd.in", "rb.gy",
+        "cutt.ly", "t.ly", "shorturl.at", "tiny.cc", "rebrand.ly", "bl.ink", "dlvr.it", "fb.me", "amzn.to",
+        "youtu.be", "nyti.ms", "wapo.st", "bloom.bg", "reut.rs", "on.ft.com", "on.wsj.com", "cnb.cx",
+        "trib.al", "shar.es", "s.id", "n9.cl", "qr.ae", "t.me", "flip.it", "ift.tt", "bbc.in", "econ.st",
+        "g.co", "apple.news", "msn.it", "x.gd",
+    )
+)  # fmt: skip
+#: Archives, caches and readers whose addresses do not say of which page: a copy is looked for by date instead.
+OPAQUE = (
+    "archive.today", "archive.is", "archive.ph", "archive.fo", "archive.li", "archive.md", "archive.vn", "perma.cc", "ghostarchive.org",
+    "freezepage.com", "megalodon.jp", "news.google.com", "cachedview.nl", "outline.com", "smry.ai",
+)  # fmt: skip
+#: Their addresses hold the page's: looked into, and never results themselves, since a copy may be of any day.
+ARCHIVES = (
+    "web.archive.org", "archive.org", "wayback.archive.org", "webcache.googleusercontent.com", "cc.bingj.com", "r.jina.ai", "12ft.io",
+    "timetravel.mementoweb.org", "webarchive.org.uk", "webarchive.nationalarchives.gov.uk", "arquivo.pt", "archive-it.org", "webcitation.org",
+)  # fmt: skip
+#: Hosts that carry another host's name with hyphens in their first label.
+_HYPHENATED = ("translate.goog", "cdn.ampproject.org")
+_WAYBACK = re.compile(
+    r"https?://(?:web|wayback)\.archive\.org/web/[0-9*]{1,14}[a-z_]{0,4}/(.+)\Z", re.IGNORECASE | re.DOTALL
+)
+_OPERATOR = re.compile(
+    r"(?<!\w)-?(?:site|inurl|allinurl|cache|related|link|before|after|url|domain|host|daterange):\S*",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+#: Longest query that engines take.
+MOST_QUERY = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocking:
+    """What is blocked for one question.
+
+    Parameters
+    ----------
+    sites : frozenset of str
+        Hosts, with all their subdomains.
+    pages : frozenset of str
+        Canonical addresses, with all that lies below them.
+    """
+
+    sites: frozenset[str]
+    pages: frozenset[str] = frozenset()
+
+    def reason(self, url: str) -> str:
+        """Return why an address is blocked, for the audit; "" if it is not. An agent is never told."""
+        host = host_of(url)
+        if not is_public(url):
+            return "no address of the open web"
+        if self._blocks_host(host):
+            return f"a site that tells outcomes ({host})"
+        if host in SHORTENERS:
+            return f"a short link of {host}, which does not say where it leads"
+        if any(is_below(host, site) for site in OPAQUE):
+            return f"a copy at {host}, which does not say of which page"
+        for inner in (*hosts_inside(url), *_hyphenated(host)):
+            if self._blocks_host(inner.partition(":")[0]):
+                return f"leads to a site that tells outcomes ({inner})"
+            if inner in SHORTENERS:
+                return f"leads to a short link of {inner}"
+        return self._own_page(url)
+
+    def _blocks_host(self, host: str) -> bool:
+        return any(is_below(host, site) for site in self.sites)
+
+    def _own_page(self, url: str) -> str:
+        plain = _bare(unquote(unquote(url)))
+        for page in self.pages:
+            bare = _bare(page)
+            # anywhere in the address, so that an archive's copy or a redirect to it counts too
+            if re.search(rf"(?<![\w.-]){re.escape(bare)}(?![\w-])", plain):
+                return "an address that the question names"
+        return ""
+
+    def query(self, words: str) -> str:
+        """Return the words of a query without addresses, operators of engines and names of blocked sites."""
+        plain = _OPERATOR.sub(" ", _ADDRESS.sub(" ", words))
+        for site in self.sites:
+            plain = re.sub(rf"(?<![\w.]){re.escape(site)}(?!\w)\S*", " ", plain, flags=re.IGNORECASE)
+        return " ".join(plain.split())[:MOST_QUERY].strip()
+
+
+def blocking_for(sources: Iterable[str] = (), texts: Iterable[str] = ()) -> Blocking:
+    """Return what is blocked for a question.
+
+    Parameters
+    ----------
+    sources : iterable of str
+        Where the question comes from (``polymarket``, ``fred``, ...); names that the table does not have block nothing more.
+    texts : iterable of str
+        The question, its criteria, its own address: every address in them is blocked.
+
+    Examples
+    --------
+    >>> blocking_for(["fred"]).reason("https://fred.stlouisfed.org/series/UNRATE")
+    'a site that tells outcomes (fred.stlouisfed.org)'
+    >>> blocking_for().reason("https://www.reuters.com/markets/")
+    ''
+    """
+    sites = {site for name in sources for site in RESOLUTION_SITES.get(name.strip().lower(), ())}
+    pages = {canonical_url(url) for text in texts for url in urls_in(text)} - {""}
+    # a bare host is a whole site
+    whole = {host_of(page) for page in pages if (split(page) or ("", "", ""))[1:] == ("", "")}
+    return Blocking(
+        sites=frozenset({*ALWAYS, *sites, *whole}),
+        pages=frozenset(page for page in pages if host_of(page) not in whole),
+    )
+
+
+def unwrapped(url: str) -> str:
+    """Return the page's own address out of one of the Wayback Machine's; any other address as it is."""
+    match = _WAYBACK.match(url)
+    if match is None:
+        return url
+    inner = match[1]
+    return (
+        inner if re.match(r"https?://", inner, re.IGNORECASE) else "http://" + re.sub(r"^https?:/", "", inner)
+    )
+
+
+def is_archive(url: str) -> bool:
+    """Whether an address is an archive's or a cache's copy of a page."""
+    return any(is_below(host_of(url), site) for site in (*ARCHIVES, *OPAQUE))
+
+
+def _bare(url: str) -> str:
+    return re.sub(r"^https?:/{1,2}|(?<![\w.-])www\.", "", url, flags=re.IGNORECASE).lower()
+
+
+def _hyphenated(host: str) -> list[str]:
+    for end in _HYPHENATED:
+        if host.endswith("." + end):
+            label = host.removesuffix("." + end)
+            # a doubled hyphen stands for one of the name's own
+            return [label.replace("--", "\0").replace("-", ".").replace("\0", "-")]
+    return []

@@ -1,0 +1,38 @@
+"""Data calls of searches and pages, each at an address of its own that follows from what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from proxies.ledger import Answer
+    from workbench.agents.base import DataCaller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCalls:
+    """The data calls of one tool call of an agent.
+
+    One search makes a dozen calls, and which ones depends on what the first of them give. Numbered in order, a resumed search
+    whose engines answer otherwise would find another request at its address; so the last part of the address is a hash of
+    endpoint and parameters.
+    """
+
+    call_api: DataCaller
+    step: int
+    retry: int
+    seconds: float
+
+    async def __call__(self, path: str, params: Mapping[str, Any]) -> Answer:
+        """Return the broker's answer; raises ``proxies.errors.ProxyError``, and ``TimeoutError`` after the seconds allowed."""
+        text = orjson.dumps([path, dict(params), self.retry], option=orjson.OPT_SORT_KEYS)
+        # 48 bits: exact in JSON and in every database, and above all numbers that count retries
+        place = (1 << 48) | int.from_bytes(hashlib.sha256(text).digest()[:6])
+        async with asyncio.timeout(self.seconds):
+            return await self.call_api(path, params, step=self.step, retry=place)

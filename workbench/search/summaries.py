@@ -1,0 +1,48 @@
+"""A long page in a few hundred words, read by the reader's model with the question in mind, so that an agent's context stays small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.agents.thoughts import without_thoughts
+from workbench.models.base import Message, ModelRequest, NodeRef
+from workbench.prompts import render
+from workbench.search.html_text import seen
+from workbench.search.quoting import quoted
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from workbench.agents.base import Asker
+
+STAGE = "summary"
+#: Longest notes that are passed on, in characters.
+MOST_CHARACTERS = 6000
+
+
+async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, step: int, retry: int) -> str:
+    """Return notes on a page with a proposition in mind; "" where the model gave none.
+
+    Raises
+    ------
+    workbench.models.errors.ModelError
+        The model failed for good.
+    """
+    shown = render(
+        "page_summary", question=node.statement, cutoff=cutoff.text, page=quoted(text, "page")
+    ).text
+    request = ModelRequest(
+        messages=(
+            Message(role="system", content=render("page_summary_system").text),
+            Message(role="user", content=shown),
+        ),
+        stage=STAGE,
+        cutoff=cutoff.text,
+        nodes=(node,),
+        role="reader",
+    )
+    reply = await ask(request, stage=STAGE, step=step, retry=retry)
+    return (
+        seen(without_thoughts(reply.text)).strip()[:MOST_CHARACTERS]
+        if reply.finish in ("complete", "truncated")
+        else ""
+    )
