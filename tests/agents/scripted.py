@@ -20,6 +20,12 @@ MARKS = {
     "analyze": {"<END_OF_ANALYSIS>", '"parent"', '"causality"', "```json"},
     "step": {"<markdown_cell>", "<python_cell>", "<TERMINATE_NOTEBOOK>"},
     "debug": {"<python_cell>"},
+    "critic": {"```json", '"faults"'},
+    "judge": {"```json", '"scores"', '"reasons"'},
+    "recall": {"```json", '"recognized_event"', '"evidence_facts"', '"recalled_outcome"', '"probability"'},
+    "leaks": {"```json", '"texts"', '"verdict"', '"quote"'},
+    "route": {"```json", '"grounders"', '"reason"'},
+    "redteam": {"```json", '"leaves"', '"key_point"'},
     "conclude": {"```json", '"p_true"', '"key_factor"'},
     "vanilla": {"```json", '"p_true"', '"key_factor"'},
     "linear": {"```json", '"beta"', '"beta_0"', '"p_true"', '"key_factor"'},
@@ -96,7 +102,8 @@ def check_request(call: Call) -> None:
     request = call.request
     assert request.stage == call.stage
     assert request.messages[0].role == "system"
-    assert f"\nKnowledge cutoff: {CUTOFF.text}\n" in call.last_user
+    # A question about memory has none: it is not to be answered as of a day.
+    assert call.stage == "recall" or f"\nKnowledge cutoff: {CUTOFF.text}\n" in call.last_user
     for node in request.nodes:
         assert node.statement in call.last_user, f"{node.id} is not in the last user message"
     own = MARKS[call.stage]

@@ -24,7 +24,8 @@ def children(parent: str, count: int, *, word: str = "statement", sign: str = "P
 async def analyze(*replies: Any, **settings: Any) -> tuple[Tree, ScriptedAsker, list[Tree]]:
     ask = ScriptedAsker(*replies)
     rounds, on_round = no_rounds()
-    analyzer = RoundsAnalyzer(AgentSettings(**settings))
+    # the statements of these scripts are bare words: the critic has tests of its own
+    analyzer = RoundsAnalyzer(AgentSettings(**{"critic": False, **settings}))
     tree = await analyzer.analyze(Tree.root_only(ROOT), cutoff=CUTOFF, ask=ask, on_round=on_round)
     assert not ask.replies, "a scripted reply was never asked for"
     return tree, ask, rounds
@@ -65,7 +66,7 @@ async def test_parent_introduced_in_the_same_block_can_be_expanded() -> None:
         ({"P0": {"P1": ("same words", "Positive"), "P2": ("same  words", "Positive")}}, "P2"),
         ({"P0": {"P1": (ROOT, "Positive")}}, "P1"),
         ({"P0": {"P0": ("a", "Positive")}}, "P0"),
-        ({"P0": {"Q1": ("a", "Positive")}}, "Q1"),
+        ({"P0": {"Q1": ("a", "Positive"), "P1": ("b", "Positive")}}, "Q1"),
         ({"P0": {"P1": ("a", "Perhaps")}}, "polarity"),
     ],
 )
@@ -95,7 +96,9 @@ async def test_gives_up_after_three_more_asks_and_names_the_reason() -> None:
     ask = ScriptedAsker("no", "still no", "never", "```json\n[\n```")
     rounds, on_round = no_rounds()
     with pytest.raises(AgentGaveUp, match="analyze reply stayed unusable") as caught:
-        await RoundsAnalyzer().analyze(Tree.root_only(ROOT), cutoff=CUTOFF, ask=ask, on_round=on_round)
+        await RoundsAnalyzer(AgentSettings(critic=False)).analyze(
+            Tree.root_only(ROOT), cutoff=CUTOFF, ask=ask, on_round=on_round
+        )
     assert caught.value.stage == "analyze"
     assert "JSON cannot be read" in caught.value.reason
     assert ask.addresses == [("analyze", 0, retry) for retry in range(4)]
@@ -141,7 +144,9 @@ async def test_model_errors_pass_and_rounds_before_are_reported() -> None:
     ask = ScriptedAsker(analysis_block(children("P0", 2)), ModelUnavailable("down"))
     rounds, on_round = no_rounds()
     with pytest.raises(ModelUnavailable):
-        await RoundsAnalyzer().analyze(Tree.root_only(ROOT), cutoff=CUTOFF, ask=ask, on_round=on_round)
+        await RoundsAnalyzer(AgentSettings(critic=False)).analyze(
+            Tree.root_only(ROOT), cutoff=CUTOFF, ask=ask, on_round=on_round
+        )
     assert [len(one) for one in rounds] == [3]
 
 

@@ -207,9 +207,43 @@ async def test_a_conclusion_out_of_bounds_is_asked_again(bad: str) -> None:
 
 
 async def test_unusable_replies_fail_the_leaf_as_a_value() -> None:
-    result = await failed(ScriptedAsker("a", "b", "c", "d"), fake_session())
-    assert result.retryable
+    ask = ScriptedAsker("a", "b", "c")
+    result = await failed(ask, fake_session())
+    assert not result.retryable, "a new attempt would buy the notebook again"
     assert "step reply stayed unusable" in result.reason
+    # the paper asks three more times, and then in a new attempt
+    result = await failed(ScriptedAsker("a", "b", "c", "d"), fake_session(), extra_ask_share=None)
+    assert result.retryable
+
+
+async def test_a_later_sitting_goes_on_at_the_request_that_got_no_usable_reply() -> None:
+    session = fake_session(printed("rows 250"))
+    ledger = LedgerAsker(ScriptedAsker(py("a"), END, "no", "I would not say", "never"))
+    failure = await failed(ledger, session)
+    assert failure.gave_up == (2, 3) and not failure.retryable
+    # The replies before come from the ledger, the cells from the journal; the conclusion alone is asked, at a place of its own.
+    ledger.then = ScriptedAsker("still not", END_TEXT)
+    task = leaf_task(ledger, session)
+    result = await NotebookGrounder().ground(replace(task, gave_up=[failure.gave_up]))
+    assert isinstance(result, Grounding) and result.belief.p == 0.63
+    assert ledger.then.addresses == [("conclude", 2, 3), ("conclude", 2, 4)]
+    assert sources(session) == ["a"]
+
+
+async def test_a_step_that_got_no_usable_reply_is_taken_up_behind_what_was_asked_there() -> None:
+    session = fake_session(printed("rows 250"), printed("rows 251"))
+    ledger = LedgerAsker(ScriptedAsker(py("a"), "x", "y", "z"))
+    first = await failed(ledger, session)
+    ledger.then = ScriptedAsker(py("b"), END, "no", "I would not say", "never")
+    places = [first.gave_up]
+    task = leaf_task(ledger, session)
+    second = await NotebookGrounder().ground(replace(task, gave_up=places))
+    assert isinstance(second, GroundingFailure)
+    assert (first.gave_up, second.gave_up) == ((1, 3), (3, 3))
+    ledger.then = ScriptedAsker(END_TEXT)
+    result = await NotebookGrounder().ground(replace(task, gave_up=[*places, second.gave_up]))
+    assert isinstance(result, Grounding)
+    assert ledger.then.addresses == [("conclude", 3, 3)]
 
 
 # -- documentation
@@ -237,10 +271,14 @@ async def test_cells_beside_a_documentation_call_are_not_run_and_that_is_said() 
     assert answer.content.startswith("docs of a/b\n\nThe cells that came with this call were not run.")
 
 
-async def test_the_tool_is_not_offered_for_a_conclusion_that_never_saw_it() -> None:
-    ask = ScriptedAsker(py("a"), END, END_TEXT)
+async def test_tools_are_the_same_in_every_request_and_closed_at_the_conclusion() -> None:
+    ask = ScriptedAsker(py("a"), END, doc_call("a/b"), END_TEXT)
     await grounded(ask, fake_session(printed("one")))
-    assert [bool(call.request.tools) for call in ask.calls] == [True, True, False]
+    assert [[tool.name for tool in call.request.tools] for call in ask.calls] == [["retrieve_api_doc"]] * 4
+    assert [call.request.final for call in ask.calls] == [False, False, True, True]
+    # a model that calls one all the same is told so, and concludes
+    assert ask.calls[3].request.messages[-2].content == "Not answered: no tool is called any more."
+    assert "none is called any more" in ask.calls[3].last_user
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_built_in_agents_are_known_by_name() -> None:
     ("opener", "known"),
     [
         (registry.open_analyzer, "no analyzer named 'guess'; there are rounds"),
-        (registry.open_grounder, "no grounder named 'guess'; there are notebook"),
+        (registry.open_grounder, "no grounder named 'guess'; there are auto, belief, "),
         (registry.open_synthesizer, "no synthesizer named 'guess'; there are average, linear"),
     ],
 )

@@ -1,5 +1,6 @@
 """Reply parsers: what they accept, what they send back, and that they never do anything else."""
 
+import json
 from typing import Any
 
 import pytest
@@ -111,18 +112,21 @@ def test_logic_reply_with_and_without_assumption() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (GOOD, "no ```json block"),
-        (f"```\n{GOOD}\n```", "no ```json block"),
-        (block(GOOD) + "\n" + block(GOOD), "found 2 ```json blocks; send exactly one"),
-        ("```json\n" + GOOD, "not closed"),
+        ("I am fairly sure.", "no ```json block"),
+        (
+            block(GOOD) + "\n" + block(GOOD.replace("0.6", "0.5")),
+            "different things (p_true 0.6, 0.5); send exactly one",
+        ),
+        (GOOD + " or rather " + GOOD.replace("0.6", "0.9"), "different things (p_true 0.6, 0.9)"),
+        ("```json\n" + GOOD[:-3], "not closed"),
+        (block('{"p_true": 62, "key_factor": "k"}'), '"p_true": input should be less than or equal to 1'),
+        (block('{"p_true": "about 0.6", "key_factor": "k"}'), '"p_true": input should be a valid number'),
         (block('{"p_true": 0.6, "key_factor": }'), "line 2 column"),
         (block('{"p_true": 1.2, "key_factor": "k"}'), '"p_true": input should be less than or equal to 1'),
-        (block('{"p_true": "0.6", "key_factor": "k"}'), '"p_true": input should be a valid number'),
         (block('{"p_true": true, "key_factor": "k"}'), '"p_true"'),
         (block('{"p_true": NaN, "key_factor": "k"}'), "NaN"),
         (block('{"p_true": 0.6}'), '"key_factor": field required'),
         (block('{"p_true": 0.6, "p_true": 0.7, "key_factor": "k"}'), '"p_true" twice'),
-        (block('{"p_true": 0.6, "key_factor": "k", "confidence": 1}'), '"confidence": extra'),
         (block("[0.6]"), "must be an object, not a list"),
     ],
 )
@@ -146,6 +150,83 @@ def test_bad_conclusions_say_what_to_mend(text: str, why: str) -> None:
 )
 def test_prose_and_odd_fences_around_a_conclusion_do_no_harm(text: str) -> None:
     assert replies.parse_conclusion(text).p in (0.6, 1.0)
+
+
+CONCLUSION = {"p_true": 0.62, "key_factor": "k"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"p_true": 0.62, "key_factor": "k"}',
+        'So: {"p_true": 0.62, "key_factor": "k"}. That is all.',
+        'Report.\n```\n{"p_true": 0.62, "key_factor": "k"}\n```',
+        'Report.\n```javascript\n{"p_true": 0.62, "key_factor": "k"}\n```',
+        'Report.\n> ```json\n> {"p_true": 0.62, "key_factor": "k"}\n> ```',
+        'Report.\n```json\n{"p_true": 0.62, "key_factor": "k"}',
+        block('{"p_true": 0.62, "key_factor": "k"}') + "\n" + block('{"key_factor": "k", "p_true": 0.62}'),
+        block('{"p_true": 0.61, "key_factor": "a draft"}')
+        + "\n"
+        + block('{"p_true": 0.62, "key_factor": "k"}'),
+        block('{"p_true": 0.62, // about\n "key_factor": "k",\n}'),
+        block('{"p_true": 0.62, /* from cell 3 */ "key_factor": "k"} # end'),
+        block('{"p_true": .62, "key_factor": "k"}'),
+        block('{"p_true": +0.62, "key_factor": "k"}'),
+        block('{"p_true": "0.62", "key_factor": "k"}'),
+        block('{"p_true": 62%, "key_factor": "k"}'),
+        block('{"p_true": "62 %", "key_factor": "k"}'),
+        block("{'p_true': 0.62, 'key_factor': 'k'}"),
+        block("{“p_true”: 0.62, “key_factor”: “k”}"),
+        block('{"p_true": 0.62, "key_factor": "k", "confidence": "high"}'),
+        block('{"p_true": 0.62, "p_true": 0.62, "key_factor": "k"}'),
+        "Not [0.5, 0.9] and not {this}. " + block('{"p_true": 0.62, "key_factor": "k"}'),
+        '{"report": "R", "p_true": 0.62, "key_factor": "k"}',
+        'first I try\n```json\n{"p_true": 0.9, "key_factor": "t"}\n```\n</think>\n'
+        + block('{"p_true": 0.62, "key_factor": "k"}'),
+        '<thinking>\n```json\n{"p_true": 0.9, "key_factor": "t"}\n```\n</thinking>\n'
+        + block('{"p_true": 0.62, "key_factor": "k"}'),
+    ],
+)
+def test_every_form_of_a_conclusion_that_leaves_no_doubt_is_read(text: str) -> None:
+    read = replies.parse_conclusion(text)
+    assert (read.p, read.key_factor) == (0.62, "k")
+    assert "p_true" not in read.report
+
+
+def test_a_raw_line_end_in_a_text_does_no_harm() -> None:
+    assert (
+        replies.parse_conclusion(block('{"p_true": 0.62, "key_factor": "two\nlines"}')).key_factor
+        == "two\nlines"
+    )
+
+
+def test_a_key_nobody_asked_for_is_noted() -> None:
+    read = replies.parse_conclusion(block('{"p_true": 0.6, "key_factor": "k", "confidence": 1}'))
+    assert read.notes == ("key 'confidence' passed over",)
+
+
+@given(p=unit, other=unit)
+def test_two_conclusions_count_as_one_only_if_they_agree(p: float, other: float) -> None:
+    text = block(f'{{"p_true": {p!r}, "key_factor": "a"}}') + block(
+        f'{{"p_true": {other!r}, "key_factor": "b"}}'
+    )
+    if abs(p - other) <= 0.02:
+        assert replies.parse_conclusion(text).p == other
+    else:
+        with pytest.raises(MalformedReply, match="different things"):
+            replies.parse_conclusion(text)
+
+
+def test_two_rules_with_other_weights_are_ambiguous_though_they_state_one_p() -> None:
+    rule = '{"beta": {"beta_0": 0, "P1": %s}, "p_true": 0.3, "key_factor": "k"}'
+    with pytest.raises(MalformedReply, match="different things"):
+        replies.parse_linear(block(rule % "0.5") + block(rule % "0.6"))
+    assert dict(replies.parse_linear(block(rule % '"50%"')).weights) == {"P1": 0.5}
+
+
+def test_a_reply_that_is_one_json_object_has_its_report_in_a_field() -> None:
+    read = replies.parse_conclusion('{"report": "Because.", "p_true": 0.6, "key_factor": "k"}')
+    assert read.report == "Because."
 
 
 def test_report_is_the_prose_without_the_block() -> None:
@@ -200,12 +281,61 @@ def test_polarities_are_read_for_the_right_child(note: str) -> None:
         ("P1, Positive", "gives no polarity for P2"),
         ("P10, Positive; P2, Positive", "gives no polarity for P1"),
         ("P1, Positive; later P1, Negative; P2, Positive", "P1 both Positive and Negative"),
+        ("P1 is not negative. P2 is positive.", "gives no polarity for P1"),
+        ("P1 may be positive or negative. P2 is positive.", "gives no polarity for P1"),
     ],
 )
 def test_missing_or_double_polarity_is_sent_back(note: str, why: str) -> None:
     with pytest.raises(MalformedReply) as caught:
         replies.parse_analysis(fenced([group("P0", note, P1="a", P2="b")]))
     assert why in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "P1 — Positive; P2 — Negative",
+        "P1: strongly positive. P2: clearly negative.",
+        "P1 → Positive, P2 -> Negative",
+        "P1 has Positive polarity. P2 has Negative polarity.",
+        "P1 is a positive driver: the parent gets likelier. P2 pushes negatively.",
+    ],
+)
+def test_polarities_are_read_as_models_write_them(note: str) -> None:
+    (expansion,) = replies.parse_analysis(fenced([group("P0", note, P1="a", P2="b")])).expansions
+    assert expansion.polarities == {"P1": Polarity.POSITIVE, "P2": Polarity.NEGATIVE}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"parent": "P0", "children": {"P1": "a", "P2": "b"}, "causality": "P1, Positive; P2, Negative"},
+        [{"parent": "P0", "children": {"P1": "a", "P2": "b"}, "polarity": {"P1": "+", "P2": "-"}}],
+        [{"parent": "P0", "children": {"A": "a", "B": "b"}, "causality": "A, Positive; B, Negative"}],
+        [{"parent": "P0", "children": {"P0.1": "a", "P0.2": "b"}, "causality": "P0.1, Positive; P0.2, Negative"}],
+        [{"parent": "P0", "children": [{"statement": "a", "polarity": "Positive"}, {"statement": "b", "polarity": "negative"}]}],
+        {"expansions": [{"parent": "P0", "children": [{"statement": "a", "polarity": "Positive"}, {"statement": "b", "polarity": "Negative"}], "causality": "c"}], "end": False},
+        [{"parent": "P0", "children": {"P1": {"statement": "a", "polarity": "Positive"}, "P2": {"statement": "b", "polarity": "Negative"}}}],
+    ],
+)  # fmt: skip
+def test_every_form_of_an_expansion_that_leaves_no_doubt_is_read(data: Any) -> None:
+    for text in (fenced(data), f"I expand.\n\n{json.dumps(data)}\n"):
+        (expansion,) = replies.parse_analysis(text).expansions
+        assert (expansion.parent, dict(expansion.children)) == ("P0", {"P1": "a", "P2": "b"})
+        assert expansion.polarities == {"P1": Polarity.POSITIVE, "P2": Polarity.NEGATIVE}
+
+
+def test_one_block_per_parent_is_one_analysis_and_two_of_one_parent_are_not() -> None:
+    first, second = [group("P0", "P1, Positive", P1="a")], [group("P1", "P1.1, Positive", P1_1="b")]
+    read = replies.parse_analysis(fenced(second) + "\n" + fenced(first))
+    assert [one.parent for one in read.expansions] == ["P0", "P1"]
+    other = [group("P0", "P1, Positive", P1="c")]
+    with pytest.raises(MalformedReply, match="two different expansions of P0"):
+        replies.parse_analysis(fenced(first) + "\n" + fenced(other))
+
+
+def test_an_end_may_be_said_in_json() -> None:
+    assert replies.parse_analysis('{"expansions": [], "end": true}').end
 
 
 def test_polarity_may_be_left_out_where_the_rule_does_not_need_it() -> None:
@@ -306,6 +436,12 @@ def test_line_ends_of_another_system_change_nothing(sources: list[str]) -> None:
         ("<python_cell>\nx = = 1\n</python_cell>\n<python_cell>\ny\n</python_cell>", ["x = = 1", "y"]),
         ("I use a <python_cell> now.\n<python_cell>\nx\n</python_cell>", ["x"]),
         ("<python_cell>\n\n    x = 1\n    y = 2\n\n</python_cell>", ["    x = 1\n    y = 2"]),
+        ("I look.\n```python\nx = 1\n```", ["x = 1"]),
+        ("Two.\n```py\nx = 1\n```\nand\n```python\ny = 2\n```\n", ["x = 1", "y = 2"]),
+        ("```\nprint(1)\n```", ["print(1)"]),
+        ("<python_cell>\nx = 1\n", ["x = 1"]),
+        ("<python_cell>\nthought\n</python_cell>\n</think>\n<python_cell>\nreal\n</python_cell>", ["real"]),
+        ('<python_cell>\ns = """\n</think>\n"""\n</python_cell>', ['s = """\n</think>\n"""']),
     ],
 )
 def test_cells_as_models_really_write_them(text: str, sources: list[str]) -> None:
@@ -317,7 +453,8 @@ def test_cells_as_models_really_write_them(text: str, sources: list[str]) -> Non
     [
         ("", "found no <markdown_cell>"),
         ("I shall look at the data first.", "found no <markdown_cell>"),
-        ("<python_cell>\nx = 1\n", "has no </python_cell>"),
+        ("<python_cell>\nx = (1\n", "has no </python_cell>"),
+        ("I would write\n```json\n{}\n```", "found no <markdown_cell>"),
         ("<markdown_cell>\na\n<python_cell>\nx\n</python_cell>\n<markdown_cell>b</markdown_cell>", "before the next"),
         ("<python_cell>\nx\n<python_cell>\ny\n</python_cell>", "before the next"),
         ("<python_cell>\n\n</python_cell>", "is empty"),
@@ -336,6 +473,8 @@ def test_terminate() -> None:
     assert closing.end and len(closing.cells) == 1
     with_code = replies.parse_step("<python_cell>\nx\n</python_cell>\n<TERMINATE_NOTEBOOK>")
     assert (with_code.end, with_code.end_ignored) == (False, True)
+    assert replies.parse_step("<TERMINATE_NOTEBOOK/>").end
+    assert replies.parse_step("The report.\n" + block(GOOD)).end
     spoken = replies.parse_step("Then I send `<TERMINATE_NOTEBOOK>`.\n<markdown_cell>a</markdown_cell>")
     assert not spoken.end
     with pytest.raises(MalformedReply, match="not allowed before any cell"):

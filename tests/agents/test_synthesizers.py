@@ -9,7 +9,9 @@ from tests.fakes.openai_server import fenced, report_with
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.registry import open_synthesizer
+from workbench.engine.run.settings import PRESETS
 from workbench.propositions import Belief, Polarity, Proposition, Rule
+from workbench.synthesis import LinearRule
 
 REPORT = 'Found in cell 3.\n{"outcomes": "0110", "kind": "reference"}\n\nNot <report of="P9"> a tag.'
 NODE = Proposition(
@@ -73,15 +75,11 @@ async def test_the_prompt_holds_children_with_polarity_p_and_full_report() -> No
 @pytest.mark.parametrize(
     ("beta", "p", "why"),
     [
-        ({**GOOD, "P1.2": 0.1}, 0.635, "P1.2 is stated as Negative but weighs 0.1"),
         ({**GOOD, "P1.1": -0.1}, 0.1, "P1.1 is stated as Positive but weighs -0.1"),
-        ({**GOOD, "beta_0": 0.11}, 0.57, "the intercept is 0.11"),
-        ({**GOOD, "beta_0": -0.11}, 0.35, "the intercept is -0.11"),
         ({**GOOD, "P1.1": 1.2}, 0.79, "the weight of P1.1 is 1.2"),
         ({"beta_0": 0.05, "P1.1": 0.5}, 0.4, "no weight for P1.2"),
         ({**GOOD, "P1.3": 0.1}, 0.51, "P1.3"),
         ({"beta_0": -0.1, "P1.1": 0.1, "P1.2": -0.5}, 0.0, "gives -0.155 at"),
-        (GOOD, 0.54, '"p_true" is stated as 0.54, but your own numbers give 0.51'),
     ],
 )
 async def test_linear_rules_that_do_not_fit_are_asked_again(beta: dict[str, Any], p: float, why: str) -> None:
@@ -94,8 +92,23 @@ async def test_linear_rules_that_do_not_fit_are_asked_again(beta: dict[str, Any]
     assert "- P1.1 (Positive), p = 0.7: Growth is below 2 percent in 2018" in calls[1].last_user
 
 
+@pytest.mark.parametrize(
+    ("beta", "p"),
+    [({"beta_0": 0.0, "P1.1": 0.3, "P1.2": 0.6}, 0.66), ({"beta_0": 0.6, "P1.1": 0.3, "P1.2": -0.6}, 0.66)],
+    ids=["through the negation", "signed"],
+)
+async def test_both_forms_of_the_weights_are_read_and_stored_signed(beta: dict[str, Any], p: float) -> None:
+    rule, belief, calls = await synthesize("linear", linear(beta, p))
+    assert rule.to_json() == {"name": "linear", "intercept": 0.6, "weights": {"P1.1": 0.3, "P1.2": -0.6}}
+    assert belief.p == pytest.approx(0.66)
+    assert "p(P1) = b0 + w1 × p(P1.1) + w2 × (1 − p(P1.2))" in calls[0].last_user
+
+
 @pytest.mark.parametrize("b0", [0.1, -0.1])
 async def test_the_intercept_bound_is_inclusive(b0: float) -> None:
+    through_negation = {"beta_0": b0, "P1.1": 0.6, "P1.2": 0.3}
+    rule, _, _ = await synthesize("linear", linear(through_negation, b0 + 0.645))
+    assert rule.to_json()["intercept"] == pytest.approx(b0 + 0.3)
     rule, _, _ = await synthesize("linear", linear({**GOOD, "beta_0": b0}, b0 + 0.46))
     assert rule.to_json()["intercept"] == b0
 
@@ -107,18 +120,88 @@ async def test_the_stated_value_may_be_off_by_the_tolerance_inclusive(stated: fl
 
 
 async def test_bounds_are_settings() -> None:
-    wide = {**GOOD, "beta_0": 0.2}
+    wide = {"beta_0": 0.2, "P1.1": 0.5, "P1.2": 0.0}
     _, belief, calls = await synthesize(
         "linear", linear(wide, 0.6), abs_intercept_max=0.2, stated_p_tolerance=0.1
     )
+    assert belief.p == pytest.approx(0.55)
+    assert "It is small: at most 0.2," in calls[0].last_user
+    assert "differs by more than 0.1 from" in calls[0].last_user
+
+
+GREAT = {"beta_0": 0.3, "P1.1": 0.3, "P1.2": 0.2}  # 0.3 + 0.21 + 0.2 * 0.75 = 0.66; reaches 0.3 to 0.8
+
+
+async def test_a_constant_above_its_bound_is_shown_once_and_kept_if_the_model_stands_by_it() -> None:
+    rule, belief, calls = await synthesize("linear", linear(GREAT, 0.66), linear(GREAT, 0.66))
+    assert [call.address for call in calls] == [("linear", 0, 0), ("linear", 1, 0)]
+    shown = calls[1].last_user
+    assert "p(P1) = 0.30 + 0.30 × P1.1 + 0.20 × (1 − P1.2)" in shown
+    assert "it reaches from 0.3 to 0.8" in shown and "it may be at most 0.1" in shown
+    assert belief.p == pytest.approx(0.66) and rule.to_json()["intercept"] == pytest.approx(0.5)
+    assert "stands by it" in belief.report and "the constant is 0.3" in belief.report
+    assert any(
+        "0.3 is above 0.1" in line for line in LinearRule(0.5, {"P1.1": 0.31, "P1.2": -0.2}).warnings()
+    )
+
+
+async def test_other_numbers_after_the_second_look_leave_no_note() -> None:
+    better = {"beta_0": 0.05, "P1.1": 0.5, "P1.2": 0.4}
+    rule, belief, _ = await synthesize("linear", linear(GREAT, 0.66), linear(better, 0.7))
+    assert rule.to_json()["intercept"] == pytest.approx(0.45)
+    assert belief.report == "Report on P1: weighed as the numbers say."
+
+
+async def test_a_constant_far_below_zero_is_shown_too() -> None:
+    low = {"beta_0": -0.11, "P1.1": 0.8, "P1.2": -0.4}
+    _, belief, calls = await synthesize("linear", linear(low, 0.35), linear(low, 0.35))
+    assert "the intercept is -0.11" in calls[1].last_user
+    assert belief.p == pytest.approx(0.35)
+
+
+async def test_a_stated_value_that_the_weights_do_not_give_is_shown_once_and_stays_on_record() -> None:
+    _, belief, calls = await synthesize("linear", linear(GOOD, 0.54), linear(GOOD, 0.95))
+    assert '"p_true" is stated as 0.54, but the numbers give 0.51.' in calls[1].last_user
+    assert belief.p == pytest.approx(0.51)
+    assert "stated as 0.95, but the numbers give 0.51; no probabilities of the children give 0.95" in (
+        belief.report
+    )
+    assert len(calls) == 2
+
+
+async def test_a_reply_to_the_second_look_must_still_fit() -> None:
+    stray = {**GREAT, "P1.3": 0.1}
+    _, belief, calls = await synthesize(
+        "linear", linear(GREAT, 0.66), linear(stray, 0.66), linear(GREAT, 0.66)
+    )
+    assert [call.address for call in calls] == [("linear", 0, 0), ("linear", 1, 0), ("linear", 1, 1)]
     assert belief.p == pytest.approx(0.66)
-    assert "at most 0.2 in absolute value" in calls[0].last_user
+
+
+@pytest.mark.parametrize(
+    ("beta", "p", "why"),
+    [
+        (GREAT, 0.66, "the constant is 0.3"),
+        ({**GOOD, "beta_0": -0.11}, 0.35, "the intercept is -0.11"),
+        (GOOD, 0.54, '"p_true" is stated as 0.54, but your own numbers give 0.51'),
+    ],
+)
+async def test_the_paper_lets_no_model_stand_by_a_fault(beta: dict[str, Any], p: float, why: str) -> None:
+    paper = PRESETS["analytica-paper"]["agent"]
+    ask = ScriptedAsker(linear(beta, p), linear(beta, p + 0.001), linear(beta, p + 0.002), linear(GOOD, 0.51))
+    agent = open_synthesizer("linear", AgentSettings(**paper))
+    _, belief = await agent.synthesize(NODE, CHILDREN, cutoff=CUTOFF, ask=ask)
+    assert belief.p == pytest.approx(0.51)
+    assert why in ask.calls[1].last_user.splitlines()[0]
+    assert [call.address for call in ask.calls] == [("linear", 0, retry) for retry in range(4)]
 
 
 async def test_a_synthesizer_gives_up_after_three_more_asks() -> None:
-    ask = ScriptedAsker(*[linear({**GOOD, "beta_0": 0.5}, 0.96)] * 4)
-    with pytest.raises(AgentGaveUp, match=r"linear reply stayed unusable: the intercept is 0\.5"):
-        await open_synthesizer("linear").synthesize(NODE, CHILDREN, cutoff=CUTOFF, ask=ask)
+    replies = [linear({**GOOD, "P1.1": 1.5}, 0.9 + n / 1000) for n in range(4)]
+    with pytest.raises(AgentGaveUp, match=r"linear reply stayed unusable: the weight of P1\.1 is 1\.5"):
+        await open_synthesizer("linear").synthesize(
+            NODE, CHILDREN, cutoff=CUTOFF, ask=ScriptedAsker(*replies)
+        )
 
 
 async def test_children_without_a_value_are_a_mistake_of_the_caller() -> None:
@@ -187,4 +270,4 @@ async def test_noisy_or_computes_the_value_and_follows_the_polarities() -> None:
     reasons = [call.last_user.splitlines()[0] for call in calls[1:]]
     assert "P1.2 is stated as Negative but stands as a cause" in reasons[0]
     assert "no coefficient for P1.2" in reasons[1]
-    assert "your own numbers give" in reasons[2]
+    assert reasons[2] == "This is how your numbers were read:"

@@ -58,6 +58,70 @@ class ProofSession(Protocol):
         ...
 
 
+#: Longest text of a claim's context, in characters: it stands in the requests of every leaf.
+MAX_CONTEXT = 6000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimContext:
+    """What the analyst knows of the claim beyond its one sentence; everything is optional.
+
+    Parameters
+    ----------
+    background : str
+        Facts and definitions; shown to the analyzer and with every leaf.
+    criteria : str
+        How the claim resolves, in the words of whoever resolves it.
+    horizon : str
+        By when, if the statement does not say it.
+    crowd : float or None
+        A market's or crowd's probability at the cutoff. Shown to the analyzer and to the root alone: a leaf is about another
+        question.
+    """
+
+    background: str = ""
+    criteria: str = ""
+    horizon: str = ""
+    crowd: float | None = None
+
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        for name in ("background", "criteria", "horizon"):
+            if len(getattr(self, name)) > MAX_CONTEXT:
+                raise BadSetting(
+                    f"{name} has {len(getattr(self, name))} characters, at most {MAX_CONTEXT} are taken: shorten it"
+                )
+        if self.crowd is not None and not 0 <= self.crowd <= 1:
+            raise BadSetting(f"crowd must be a probability in [0, 1], not {self.crowd}")
+
+    def lines(self, *, root: bool = True) -> str:
+        """The context as lines for a prompt; ``root``: about the claim itself, not about a proposition below it."""
+        named = [("Background, from the person who asks", self.background)]
+        if root:
+            named += [
+                ("It resolves as follows", self.criteria),
+                ("By when", self.horizon),
+                (
+                    "A market or crowd gives it, at the cutoff",
+                    "" if self.crowd is None else f"{self.crowd:g}",
+                ),
+            ]
+        return "\n".join(f"{name}: {text.strip()}" for name, text in named if text.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What an analyzer may know besides the statement: the context of the claim, and which data work in this run.
+
+    ``asks_critic``: the run names a model of its own that is to read new propositions (role ``critic``).
+    """
+
+    context: ClaimContext = ClaimContext()
+    overview: str = ""
+    asks_critic: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
     """Bounds on what agents may do; the defaults are the paper's where it gives one (Analytica, App. C.1).
@@ -74,21 +138,38 @@ class AgentSettings:
     debug_max_retries : int
         Corrections of one failing cell, after which the proof fails.
     max_exception_retry : int
-        Further asks after a reply that cannot be read.
+        Further asks after a reply that cannot be read, in one exchange.
+    extra_ask_share : float or None
+        Further asks of a whole dialogue, as a share of its usable replies; two are always allowed. None: no such bound.
     max_interrupt_times : int
         Documentation requests inside one step.
     abs_intercept_max : float
-        Largest absolute intercept of a linear rule, inclusive.
+        Largest constant of a linear rule (``RuleLimits.intercept_max``), inclusive.
     stated_p_tolerance : float
         Largest distance of a stated from the computed probability, inclusive.
+    stand_by : bool
+        Whether a model may stand by a constant above its bound, and by weights that do not give the probability it states, after
+        it was shown what they come to; False sends such replies back, as the paper does.
     require_pa : bool
         Whether a logic formula must name the assumption PA, as the paper's own code demands.
     truncate_debug : bool
         Leave a finished debugging episode out of later requests of the leaf; False keeps the dialogue whole.
     output_chars : int
         Characters of one cell's output that the model reads back.
+    step_output_chars : int
+        Characters of all outputs of one step that the model reads back.
+    elide_tokens : int
+        Old outputs and pictures are shortened together, each time they come to this many tokens.
+    crowded_share : float
+        The leaf must conclude once its dialogue fills this share of the model's context.
     temperature : float or None
         Sampling temperature to ask for; None leaves it to the model.
+    critic : bool
+        Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.
+    max_tokens : int or None
+        Longest reply to ask for, in tokens; None leaves it to the model.
+    effort : str or None
+        How hard a reasoning model should think (``low``, ``medium``, ``high``); None leaves it to the model.
     rule_seed : int
         Seed of the random rule's weights.
     """
@@ -101,22 +182,43 @@ class AgentSettings:
     max_interrupt_times: int = 5
     abs_intercept_max: float = 0.1
     stated_p_tolerance: float = 0.02
+    stand_by: bool = True
     require_pa: bool = False
     truncate_debug: bool = False
     output_chars: int = 6000
+    step_output_chars: int = 48_000
+    elide_tokens: int = 30_000
+    crowded_share: float = 0.8
+    extra_ask_share: float | None = 0.5
     temperature: float | None = None
+    critic: bool = True
+    max_tokens: int | None = None
+    effort: str | None = None
     rule_seed: int = 0
 
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        for name in ("max_leaves", "max_analyzer_rounds", "max_proof_steps", "output_chars"):
+        for name in (
+            "max_leaves",
+            "max_analyzer_rounds",
+            "max_proof_steps",
+            "output_chars",
+            "step_output_chars",
+            "elide_tokens",
+        ):
             if getattr(self, name) < 1:
                 raise BadSetting(f"{name} must be at least 1, not {getattr(self, name)}")
         for name in ("debug_max_retries", "max_exception_retry", "max_interrupt_times"):
             if getattr(self, name) < 0:
                 raise BadSetting(f"{name} must not be negative, not {getattr(self, name)}")
-        for name in ("abs_intercept_max", "stated_p_tolerance"):
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise BadSetting(f"max_tokens must be at least 1, not {self.max_tokens}")
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise BadSetting(f"temperature must be in [0, 2], not {self.temperature}")
+        if self.extra_ask_share is not None and not 0 <= self.extra_ask_share <= 10:
+            raise BadSetting(f"extra_ask_share must be in [0, 10], not {self.extra_ask_share}")
+        for name in ("abs_intercept_max", "stated_p_tolerance", "crowded_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadSetting(f"{name} must be in [0, 1], not {getattr(self, name)}")
 
@@ -170,6 +272,12 @@ class LeafTask:
         Documentation of the data.
     settings : AgentSettings
         Bounds that all agents share; a grounder's own settings went to its factory.
+    context : str
+        Background of the whole claim, as lines for a prompt; "" if there is none.
+    resolves_by, reference_class : str
+        What the analyzer proposed for this leaf: what settles it, which cases are comparable. A proposal, not a fact.
+    gave_up : sequence of (step, retry)
+        Where earlier sittings of this attempt got no usable reply: their ``GroundingFailure.gave_up``, oldest first.
     """
 
     node: NodeRef
@@ -179,6 +287,10 @@ class LeafTask:
     call_api: DataCaller
     data: DataGuide
     settings: AgentSettings = AgentSettings()
+    context: str = ""
+    resolves_by: str = ""
+    reference_class: str = ""
+    gave_up: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,14 +314,22 @@ class Grounding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundingFailure:
-    """Why a leaf got no belief; ``retryable`` says whether a new attempt may succeed."""
+    """Why a leaf got no belief; ``retryable`` says whether a new attempt may succeed.
+
+    ``gave_up`` is where the dialogue got no usable reply, as (step, retry): a later sitting goes on from there instead of
+    beginning anew. None: it begins anew.
+    """
 
     reason: str
     retryable: bool
+    gave_up: tuple[int, int] | None = None
 
 
 class Analyzer(Protocol):
-    """Expands a tree until its leaves can be grounded."""
+    """Expands a tree until its leaves can be grounded.
+
+    One with an attribute ``takes_brief`` that is true is called with one argument more, ``brief``: a `Brief`.
+    """
 
     async def analyze(
         self, tree: Tree, *, cutoff: Cutoff, ask: Asker, on_round: Callable[[Tree], Awaitable[None]]
@@ -219,7 +339,11 @@ class Analyzer(Protocol):
 
 
 class Grounder(Protocol):
-    """Scores one leaf."""
+    """Scores one leaf.
+
+    A class that opens a notebook for every leaf may say so, ``opens_notebook = True``: a machine where nothing can be
+    sealed then stops the run before a model is asked. For others isolation is tried when the first notebook is opened.
+    """
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief and its evidence, or why there is none; only model errors and cancellation are raised."""

@@ -6,20 +6,24 @@ any other opening one. A Python cell ends at the first closing tag at which its 
 first one of all: a closing tag inside a string literal ends nothing.
 """
 
-import ast
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
 from workbench.agents.errors import MalformedReply
+from workbench.agents.thoughts import is_python
 
 TERMINATE = "<TERMINATE_NOTEBOOK>"
 
 _OPENING = re.compile(r"<(markdown|python)_cell>")
 _OPENING_ON_OWN_LINE = re.compile(r"^[ \t]*<(?:markdown|python)_cell>", re.MULTILINE)
 _FENCE_TOP = re.compile(r"```[ \t]*(?:python3?|py|ipython)?[ \t]*\n", re.IGNORECASE)
-_TERMINATE_IN_PROSE = re.compile(rf"(?<!`){TERMINATE}(?!`)")
+_TERMINATE = re.compile(r"</?[ ]?TERMINATE_NOTEBOOK[ ]?/?>", re.IGNORECASE)
+_CODE_FENCE = re.compile(
+    r"^[ \t]*```[ \t]*(python3?|py|ipython|)[ \t]*\n(.*?)^[ \t]*```[ \t]*$",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+_MOST_FENCES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +69,30 @@ def find_cells(text: str) -> ReplyCells:
     prose.append(text[position:])
     # By line ends, so that what stood before and behind a cell cannot run together into a tag.
     outside = "\n".join(prose)
+    if not cells and not _TERMINATE.search(outside):
+        cells = _fenced_cells(text)
     # in backticks it may be only spoken of, unless there is nothing else the reply could be for
-    said = TERMINATE in outside if not cells else bool(_TERMINATE_IN_PROSE.search(outside))
+    quoted = "" if not cells else "`"
+    said = any(
+        not quoted or outside[match.start() - 1 : match.start()] != quoted
+        for match in _TERMINATE.finditer(outside)
+    )
     return ReplyCells(cells=tuple(cells), terminate=said)
+
+
+def _fenced_cells(text: str) -> list[Cell]:
+    """Code cells of a reply without tags: its Python fences, or a sole fence without a label that is Python."""
+    fences = [match for match, _ in zip(_CODE_FENCE.finditer(text), range(_MOST_FENCES), strict=False)]
+    labelled = [match for match in fences if match[1]]
+    if not labelled and len(fences) == 1 and is_python(fences[0][2]) and not _is_data(fences[0][2]):
+        labelled = fences
+    sources = (_tidy(match[2], code=True) for match in labelled)
+    return [Cell(kind="code", source=source) for source in sources if source.strip()]
+
+
+def _is_data(source: str) -> bool:
+    # A JSON object is an expression of Python too.
+    return source.lstrip().startswith(("{", "["))
 
 
 def _opens(text: str, opening: re.Match[str], *, after: int | None) -> bool:
@@ -85,6 +110,10 @@ def _closing(text: str, opening: re.Match[str]) -> tuple[int, int]:
     tag = f"</{opening[1]}_cell>"
     ends = [match.start() for match in re.finditer(re.escape(tag), text[opening.end() :])]
     ends = [opening.end() + end for end in ends]
+    if not ends and opening[1] == "python":
+        rest = _tidy(text[opening.end() :], code=True)
+        if rest.strip() and not _OPENING.search(rest) and is_python(rest):
+            return len(text), len(text)
     if not ends:
         raise MalformedReply(
             f"a <{opening[1]}_cell> has no {tag}; close every cell before the next one opens"
@@ -93,28 +122,17 @@ def _closing(text: str, opening: re.Match[str]) -> tuple[int, int]:
     if opening[1] == "python":
         # 50 tries are plenty for honest code and keep a reply of nothing but closing tags from costing minutes
         chosen = next(
-            (end for end in ends[:50] if _is_python(_tidy(text[opening.end() : end], code=True))), ends[0]
+            (end for end in ends[:50] if is_python(_tidy(text[opening.end() : end], code=True))), ends[0]
         )
         if chosen != ends[0]:
             return chosen, chosen + len(tag)
     # Another cell opens before the closing tag, which is then that cell's; unless this source is Python as it stands,
     # so that the opening tag is inside one of its strings.
     if _OPENING_ON_OWN_LINE.search(text, opening.end(), chosen) and not (
-        opening[1] == "python" and _is_python(_tidy(text[opening.end() : chosen], code=True))
+        opening[1] == "python" and is_python(_tidy(text[opening.end() : chosen], code=True))
     ):
         raise MalformedReply(f"a <{opening[1]}_cell> has no {tag} before the next cell opens")
     return chosen, chosen + len(tag)
-
-
-def _is_python(source: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in a string is a warning here and the author's business
-            ast.parse(source)
-    # ValueError: a null byte. The last two: source that is nested too deeply for the parser.
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _tidy(source: str, *, code: bool) -> str:

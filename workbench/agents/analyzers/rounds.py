@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.base import AgentSettings
+from workbench.agents.analyzers.critic import findings
+from workbench.agents.analyzers.second_reader import second_findings
+from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply, WorthAskingAgain
 from workbench.agents.registry import no_options
 from workbench.agents.replies import END_OF_ANALYSIS, Analysis, parse_analysis
+from workbench.agents.reply_schemas import ANALYSIS
 from workbench.models.base import NodeRef
 from workbench.prompts import render
 from workbench.propositions import Tree, TreeError
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.agents.base import Asker
 
 CEILING_FACTOR = 2
+_MOST_FAULTS = 8
 
 
 class RoundsAnalyzer:
@@ -46,8 +50,17 @@ class RoundsAnalyzer:
         if not isinstance(self.require_polarity, bool):
             raise BadSetting(f"require_polarity is true or false, not {self.require_polarity!r}")
 
+    #: The engine then calls ``analyze`` with the claim's context and the map of the data.
+    takes_brief = True
+
     async def analyze(
-        self, tree: Tree, *, cutoff: Cutoff, ask: Asker, on_round: Callable[[Tree], Awaitable[None]]
+        self,
+        tree: Tree,
+        *,
+        cutoff: Cutoff,
+        ask: Asker,
+        on_round: Callable[[Tree], Awaitable[None]],
+        brief: Brief | None = None,
     ) -> Tree:
         """Return the expanded tree.
 
@@ -58,6 +71,8 @@ class RoundsAnalyzer:
             the ledger.
         on_round : callable
             Awaited with the tree after every accepted round.
+        brief : Brief, optional
+            Context of the claim, and which data work.
 
         Raises
         ------
@@ -67,9 +82,14 @@ class RoundsAnalyzer:
             From the asker.
         """
         settings = self.settings
-        reply_format = render("analyze_reply").text
+        line, reply_format = render("analyze_line").text, render("analyze_reply").text
+        brief = brief or Brief()
         dialogue = Dialogue(
-            system=render("analyze_system").text,
+            system=render(
+                "analyze_system",
+                reply_format=reply_format,
+                api_map=brief.overview.strip() or "(no map of the data is at hand)",
+            ).text,
             nodes=_refs(tree),
             cutoff=cutoff,
             ask=ask,
@@ -80,22 +100,44 @@ class RoundsAnalyzer:
             tree=outline(tree),
             max_leaves=settings.max_leaves,
             cutoff=cutoff.text,
-            reply_format=reply_format,
+            context=_paragraph(brief.context.lines()),
+            reply_format=line,
         )
-        for _ in range(settings.max_analyzer_rounds):
+        for number in range(settings.max_analyzer_rounds):
             before = tree
+            criticised = not settings.critic
 
             # A default, because a closure would see the name as it is later. Trees do not change, so each ask of a round
             # grows the same one and a refused block leaves nothing behind.
             def read(text: str, before: Tree = before) -> tuple[Analysis, Tree]:
+                nonlocal criticised
                 analysis = parse_analysis(text, require_polarity=self.require_polarity)
-                return analysis, self._grow(before, analysis)
+                grown = analysis, self._grow(before, analysis)
+                faults = [] if criticised else findings(before, analysis.expansions)
+                if faults:
+                    criticised = True  # once a round: what the model stands by is taken
+                    raise WorthAskingAgain(_criticism(faults), grown)
+                return grown
 
             analysis, tree = await dialogue.exchange(
-                "analyze", prompt.text, read, propositions=outline(before), reply_format=reply_format
+                "analyze",
+                prompt.text,
+                read,
+                propositions=outline(before),
+                reply_format=reply_format,
+                schema=ANALYSIS,
             )
             if analysis.end:
                 break
+            if brief.asks_critic and settings.critic:
+                new = [child for group in analysis.expansions for child in group.children]
+                faults = await second_findings(
+                    tree, new, number=number, cutoff=cutoff, ask=ask, settings=settings
+                )
+                if faults:
+                    analysis, tree = await self._mended(
+                        (analysis, tree), faults, dialogue, read, outline(before), cutoff
+                    )
             await on_round(tree)
             if len(tree.leaves()) >= settings.max_leaves:
                 break
@@ -110,9 +152,36 @@ class RoundsAnalyzer:
                 n_leaves=len(tree.leaves()),
                 max_leaves=settings.max_leaves,
                 cutoff=cutoff.text,
-                reply_format=reply_format,
+                reply_format=line,
             )
         return tree
+
+    async def _mended(
+        self,
+        first: tuple[Analysis, Tree],
+        faults: list[str],
+        dialogue: Dialogue,
+        read: Callable[[str], tuple[Analysis, Tree]],
+        shown: str,
+        cutoff: Cutoff,
+    ) -> tuple[Analysis, Tree]:
+        """Ask for the round once more with the critic's findings; the first one stands where nothing better comes."""
+        reply_format, length = render("analyze_reply").text, len(dialogue.messages)
+        prompt = render(
+            "retry",
+            reason=f"{_criticism(faults)}.",
+            propositions=shown,
+            cutoff=cutoff.text,
+            reply_format=reply_format,
+        )
+        try:
+            second = await dialogue.exchange(
+                "analyze", prompt.text, read, propositions=shown, reply_format=reply_format, schema=ANALYSIS
+            )
+        except AgentGaveUp:
+            dialogue.cut(length)
+            return first
+        return first if second[0].end else second
 
     def _grow(self, tree: Tree, analysis: Analysis) -> Tree:
         if analysis.end:
@@ -125,6 +194,13 @@ class RoundsAnalyzer:
         try:
             for group in analysis.expansions:
                 tree = tree.expand(group.parent, group.children, group.polarities, group.causality)
+                tree = tree.annotate(group.parent, analysis=analysis.prose)
+                for child in group.children:
+                    tree = tree.annotate(
+                        child,
+                        resolves_by=group.resolves_by.get(child, ""),
+                        reference_class=group.reference_class.get(child, ""),
+                    )
         except TreeError as error:
             raise MalformedReply(str(error)) from error
         most = CEILING_FACTOR * self.settings.max_leaves
@@ -135,6 +211,18 @@ class RoundsAnalyzer:
                 "Send a smaller block that keeps what matters most"
             )
         return tree
+
+
+def _criticism(faults: list[str]) -> str:
+    return (
+        "the propositions can be improved before anybody works on them. "
+        + ". ".join(faults[:_MOST_FAULTS])
+        + ". Send the whole block again with these mended, or unchanged where you stand by it"
+    )
+
+
+def _paragraph(text: str) -> str:
+    return f"{text}\n\n" if text else ""
 
 
 def outline(tree: Tree) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from sandbox.errors import SandboxError
 from workbench.errors import UsageError
-from workbench.plugins import EVIDENCE, UnknownPlugin, load_plugin
+from workbench.plugins import EVIDENCE, UnknownPlugin, load_plugin, package_of
+from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
@@ -38,6 +41,8 @@ class ProofContext:
         cells, ``tool`` for a grounder's own). Raises ``StoreCorrupt`` for an altered answer.
     last_reply : callable
         The newest recorded reply of a stage of this attempt, or None.
+    replies : callable
+        All recorded replies of this attempt with the requests they answer, oldest first. Raises ``StoreCorrupt``.
     """
 
     node: NodeRef
@@ -49,6 +54,18 @@ class ProofContext:
     notebook: Path
     data_calls: DataCalls
     last_reply: Callable[[str], ModelReply | None]
+    replies: Callable[[], Sequence[RecordedReply]] = tuple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedReply:
+    """A model's reply on the ledger: where it stands, the messages it answers (as ``to_json`` writes them), and the reply."""
+
+    stage: str
+    step: int
+    retry: int
+    messages: Sequence[Mapping[str, Any]]
+    reply: ModelReply
 
 
 class DataCalls(Protocol):
@@ -120,15 +137,57 @@ def read_evidence(kind: str, data: Mapping[str, Any], *, package: str | None = N
     ------
     MissingEvidence
         The package that brought the kind is not installed, or does not understand what is stored.
+    EvidenceBroken
+        The package's code raised something else.
     """
     try:
-        evidence: Evidence = load_plugin(EVIDENCE, kind, package=package).from_json(data)
+        with package_errors(kind, "while it was read"):
+            try:
+                evidence: Evidence = load_plugin(EVIDENCE, kind, package=package).from_json(data)
+            except ValueError as error:
+                raise MissingEvidence(f"the stored {kind} evidence cannot be read: {error}") from error
     except UnknownPlugin as error:
         raise MissingEvidence(str(error)) from None
-    except ValueError as error:
-        raise MissingEvidence(f"the stored {kind} evidence cannot be read: {error}") from error
     return evidence
+
+
+def rendered(evidence: Evidence, proof: ProofContext) -> Any | None:
+    """Return the proof notebook that evidence renders, valid, or None if there is none to write.
+
+    Raises ``EvidenceBroken`` if a package's evidence cannot do it.
+    """
+    with package_errors(evidence.kind, "while it rendered its notebook"):
+        book = evidence.render(proof)
+        if book is not None:
+            import nbformat
+
+            nbformat.validate(book)
+    return book
+
+
+@contextmanager
+def package_errors(kind: str, when: str) -> Iterator[None]:
+    """Turn what another package's evidence raises unforeseen into ``EvidenceBroken``; a bug of our own kinds stays one.
+
+    What evidence may raise passes: that stored data cannot be read, and that a kernel cannot be started.
+    """
+    try:
+        yield
+    except (MissingEvidence, UnknownPlugin, StoreCorrupt, SandboxError):
+        raise
+    except Exception as error:  # anything can go wrong in a stranger's code
+        package = package_of(EVIDENCE, kind)
+        if package is None:
+            raise
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise EvidenceBroken(
+            f"the evidence {kind} of the package {package} raised {words}, {when}"
+        ) from error
 
 
 class MissingEvidence(UsageError):
     """Stored evidence is of a kind that this installation cannot read."""
+
+
+class EvidenceBroken(UsageError):
+    """Evidence of another package raised what its author did not foresee; the message names both."""

@@ -37,7 +37,7 @@ class NotebookEvidence:
         return
 
     def compare(self, proof: ProofContext) -> Verification:
-        """Compare journal, notebook and ledger, and read p again from the recorded conclusion."""
+        """Compare journal, notebook and ledger, and read the conclusion again from its recorded reply."""
         return compare_proof(
             journal=proof.journal,
             notebook=proof.notebook,
@@ -58,8 +58,14 @@ def _conclusion_fault(proof: ProofContext) -> str | None:
     if reply is None:
         return "the ledger holds no conclusion"
     try:
-        p = parse_conclusion(reply.text).p
+        said = parse_conclusion(reply.text)
     except MalformedReply as error:
         return f"the recorded conclusion cannot be read: {error.reason}"
+    held = proof.belief
     # Equal to the last digit: the log's number was read from this very reply.
-    return None if p == proof.belief.p else f"the conclusion says {p!r}, the log {proof.belief.p!r}"
+    if said.p != held.p:
+        return f"the conclusion says {said.p!r}, the log {held.p!r}"
+    # The report may lack what a later reader of replies adds at its end.
+    if said.key_factor != held.key_factor or not said.report.startswith(held.report):
+        return "the log's key factor or report is not what the conclusion says"
+    return None

@@ -21,9 +21,9 @@ _FORMS = (
 _SPEC = ToolSpec(
     name=TOOL,
     description=(
-        "Data endpoints: search them by words, which lists those that match with a sentence each, and read the "
-        "documentation of full paths: what they return, their parameters, and one runnable example each. Read it before "
-        "the first call of an endpoint. Ask for several endpoints at once."
+        "Data: search by words, which lists endpoints, well-known series with the parameters that name them, and sources "
+        "to search in, those that work in this run first; and read the documentation of full paths: what they return, their "
+        "parameters, and one runnable example each. Read it before the first call of an endpoint. Ask for several at once."
     ),
     parameters={
         "type": "object",
@@ -32,7 +32,7 @@ _SPEC = ToolSpec(
             "search": {
                 "type": "string",
                 "maxLength": MAX_WORDS,
-                "description": "Two or three words to find endpoints by, such as: treasury yields.",
+                "description": "A topic, a name or a question, such as: unemployment rate Germany.",
             },
             "full_paths": {
                 "type": "array",

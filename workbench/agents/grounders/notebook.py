@@ -1,21 +1,31 @@
-"""The notebook grounder: steps of cells, debugging, a conclusion, all in one dialogue (Analytica, App. C.4)."""
+"""The notebook grounder: steps of cells, debugging, a conclusion, all in one dialogue (Analytica, App. C.4).
+
+A cell that fails is corrected; one whose source refuses (no key, nothing known at the cutoff) is not: there is nothing to
+mend in it, so its refusal goes back with the step's outputs. The leaf must conclude when its steps are used up, when the
+model repeats itself, and when its context is nearly full.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sandbox.errors import JournalBroken, KernelDied, KernelStartFailed
+from proxies.errors import ANOTHER_WAY
+from sandbox.errors import JournalBroken, KernelDied
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask, ProofSession
 from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import AgentGaveUp
+from workbench.agents.errors import AgentGaveUp, WorthAskingAgain
 from workbench.agents.evidence.notebook import NotebookEvidence
 from workbench.agents.grounders.documentation import DocumentationTool
+from workbench.agents.grounders.figures import caption
 from workbench.agents.grounders.proof_log import ProofLog, ProofLogMismatch
+from workbench.agents.grounders.quoted import unprinted
 from workbench.agents.registry import no_options
 from workbench.agents.replies import Conclusion, Step, parse_conclusion, parse_debug, parse_step
+from workbench.agents.reply_schemas import CONCLUSION
 from workbench.prompts import render
 from workbench.propositions import Belief
 
@@ -24,6 +34,21 @@ if TYPE_CHECKING:
     from sandbox.types import CellResult
 
 MAX_IMAGES = 8
+_ALL = 1_000_000  # characters of an output in which quoted numbers are looked for
+#: Cells in a row whose source refuses, after which the leaf is given up.
+MAX_REFUSALS = 3
+
+# The broker's words for what no other spelling of the call can mend. A sealed kernel shows the words alone, not their class.
+_NO_WAY = re.compile(
+    rf"{re.escape(ANOTHER_WAY)}|needs a key: set |does not accept the key|"
+    r"plan's calls are used up|takes no more calls"
+)
+_REFUSALS = {"ApiRefused", "ApiUnavailable", "MissingKey", "CutoffRefused", "QuotaExhausted"}
+_SHORT_OUTPUT = 300
+_ANOTHER_WAY = (
+    "(This source refuses in this run, and no correction of the cell will change that. The cell was left as it is. Take"
+    " another source, or say in the notebook that these data are missing.)"
+)
 
 
 class NotebookGrounder:
@@ -36,6 +61,9 @@ class NotebookGrounder:
     options : mapping
         This grounder has no settings of its own.
     """
+
+    #: Every leaf needs a kernel, so the engine tries the machine before a model is asked.
+    opens_notebook: ClassVar[bool] = True
 
     def __init__(
         self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
@@ -50,13 +78,21 @@ class NotebookGrounder:
         ------
         workbench.models.errors.ModelError
             From the asker; also cancellation passes.
+        sandbox.errors.KernelStartFailed
+            No fault of the proof: the engine leaves the attempt open.
         """
         try:
             proof = _Proof(task, await task.open_notebook())
             conclusion = await proof.run()
-        except (AgentGaveUp, _CellStaysBroken, ProofLogMismatch) as error:
-            return GroundingFailure(reason=str(error), retryable=True)
-        except KernelStartFailed as error:
+        except AgentGaveUp as error:
+            # A new attempt would buy the whole notebook again to meet the same reply; the paper does just that.
+            again = task.settings.extra_ask_share is None
+            return GroundingFailure(
+                reason=str(error), retryable=again, gave_up=None if again else error.place
+            )
+        except _NoData as error:
+            return GroundingFailure(reason=str(error), retryable=False)
+        except (_CellStaysBroken, ProofLogMismatch) as error:
             return GroundingFailure(reason=str(error), retryable=True)
         except (KernelDied, JournalBroken) as error:
             return GroundingFailure(reason=f"the sandbox failed: {error}", retryable=True)
@@ -72,25 +108,53 @@ class _CellStaysBroken(Exception):
     """A cell failed after the last correction that it was allowed."""
 
 
+class _NoData(Exception):
+    """The sources that the model asks for refuse, and it knows no other."""
+
+
 @dataclass(slots=True)
 class _Shown:
-    """What goes back to the model after a step: text per cell, notes on the step, pictures."""
+    """What goes back to the model after a step: text per cell, notes on the step, pictures and what they show."""
 
-    outputs: list[str] = field(default_factory=list)
+    limit: int
+    outputs: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     images: list[bytes] = field(default_factory=list)
+    captions: list[str] = field(default_factory=list)
 
-    def add(self, label: str, result: CellResult, limit: int) -> None:
-        text = result.text(limit).strip("\n")
-        self.outputs.append(f"{label} gave:\n{text}" if text else f"{label} gave no output.")
+    def add(self, label: str, source: str, result: CellResult, limit: int) -> None:
+        self.outputs.append((f"{label} gave", result.text(limit).strip("\n")))
         images = result.images()
         shown = images[: MAX_IMAGES - len(self.images)]
         self.images.extend(shown)
+        if images:
+            self.captions.append(caption(label, source))
         if len(shown) < len(images):
-            self.outputs.append(f"({len(images) - len(shown)} more pictures of {label} are not shown here.)")
+            more = len(images) - len(shown)
+            self.outputs.append(("", f"({more} more pictures of {label} are not shown here.)"))
 
     def text(self) -> str:
-        return "\n\n".join(self.outputs) or "(no Python cell in this step)"
+        whole = sum(len(text) for _, text in self.outputs)
+        # One bound for all outputs of a step: sixty cells of the longest output each would fill a model's context.
+        most = None if whole <= self.limit else max(200, self.limit // len(self.outputs))
+        return self._text(most, "print less")
+
+    def short_text(self) -> str:
+        """The outputs as they stay in the dialogue once room is needed; pictures as their captions."""
+        lines = [self._text(_SHORT_OUTPUT, "shortened: it was shown above before; print again what you need")]
+        lines += [f"({caption}; shown before)" for caption in self.captions]
+        return "\n\n".join(lines)
+
+    def _text(self, most: int | None, why: str) -> str:
+        parts = []
+        for label, text in self.outputs:
+            if most is not None and len(text) > most:
+                text = f"{text[:most]}\n({len(text) - most} more characters; {why})"
+            if not label:
+                parts.append(text)
+            else:
+                parts.append(f"{label}:\n{text}" if text else f"{label} no output.")
+        return "\n\n".join(parts) or "(no Python cell in this step)"
 
     def preface(self) -> str:
         return "".join(f"{note}\n\n" for note in self.notes)
@@ -104,14 +168,19 @@ class _Proof:
         self.settings = task.settings
         self.steps = 0
         self.failed_cells = 0
+        self.printed: list[str] = []
+        self.recounted = False
+        self.refusals = 0
+        self.refused = ""
         self.proposition = f"{task.node.id}: {task.node.statement}"
         self.log = ProofLog(session)
         system = render(
             "notebook_system",
             cutoff=task.cutoff.text,
-            last_day=_last_day(task.cutoff),
+            last_day=last_day_of(task.cutoff),
             api_map=task.data.overview.strip(),
             output_chars=task.settings.output_chars,
+            reply_format=render("step_reply").text,
         )
         self.dialogue = Dialogue(
             system=system.text,
@@ -120,13 +189,23 @@ class _Proof:
             ask=task.ask,
             settings=task.settings,
             tools=DocumentationTool(task.data),
+            extra_share=task.settings.extra_ask_share,
+            gave_up=task.gave_up,
         )
 
     async def run(self) -> Conclusion:
-        shown = _Shown()
+        shown = self._nothing_shown()
+        before: Step | None = None
         while True:
             step = await self._ask_for_step(shown)
-            shown = _Shown()
+            if step == before and self.settings.extra_ask_share is not None:
+                # To run the same cells again would give the same outputs; the model has nothing more to do here.
+                opening = (
+                    "You sent the same cells again; they were not run, because their outputs are above. "
+                )
+                return await self._conclude(opening, self._nothing_shown())
+            before = step if any(cell.kind == "code" for cell in step.cells) else None
+            shown = self._nothing_shown()
             for cell in step.cells:
                 if cell.kind == "markdown":
                     await self.log.markdown(cell.source)
@@ -136,6 +215,8 @@ class _Proof:
                 # An end comes without Python cells, so there are no outputs left to show.
                 return await self._conclude("You ended the notebook. ", shown)
             self.steps += 1
+            if self.refusals >= MAX_REFUSALS:
+                raise _NoData(f"the sources that the model asks for refuse: {self.refused}")
             if step.end_ignored:
                 shown.notes.append(
                     "You asked to end the notebook in a reply that also brought Python cells. "
@@ -148,6 +229,15 @@ class _Proof:
                     f"The limit of {self.settings.max_proof_steps} steps is reached. "
                 )
                 return await self._conclude(opening, shown)
+            if self.dialogue.crowded:
+                opening = (
+                    f"{shown.preface()}Your cells have run. Their outputs:\n\n{shown.text()}\n\n"
+                    "There is no room for further steps: the context of the model is nearly full. "
+                )
+                return await self._conclude(opening, shown)
+
+    def _nothing_shown(self) -> _Shown:
+        return _Shown(self.settings.step_output_chars)
 
     async def _ask_for_step(self, shown: _Shown) -> Step:
         reply_format = render("step_reply").text
@@ -157,42 +247,58 @@ class _Proof:
                 proposition=self.proposition,
                 cutoff=self.task.cutoff.text,
                 max_steps=self.settings.max_proof_steps,
-                reply_format=reply_format,
-            )
+                hints=hints_of(self.task),
+                reply_format=render("step_line").text,
+            ).text
+            short = None
         else:
-            prompt = render(
-                "step_next",
-                notes=shown.preface(),
-                outputs=shown.text(),
-                proposition=self.proposition,
-                cutoff=self.task.cutoff.text,
-                steps_left=self.settings.max_proof_steps - self.steps,
-                reply_format=reply_format,
-            )
+
+            def next_step(outputs: str) -> str:
+                return render(
+                    "step_next",
+                    notes=shown.preface(),
+                    outputs=outputs,
+                    proposition=self.proposition,
+                    cutoff=self.task.cutoff.text,
+                    steps_left=self.settings.max_proof_steps - self.steps,
+                    reply_format=render("step_line").text,
+                ).text
+
+            prompt, short = next_step(shown.text()), next_step(shown.short_text())
         return await self.dialogue.exchange(
             "step",
-            prompt.text,
+            prompt,
             partial(parse_step, first=self.steps == 0),
             propositions=self.proposition,
             reply_format=reply_format,
             images=shown.images,
+            captions=shown.captions,
+            short=short,
         )
 
     async def _run_cell(self, source: str, shown: _Shown) -> None:
         before = len(self.dialogue.messages)
         result = await self.log.execute(source)
+        self.printed.append(result.text(_ALL))
         first = number = self.log.code_cells
         corrections = 0
         fault = ""
         while result.status != "ok":
             self.failed_cells += 1
             fault = _fault(result)
+            if _source_refuses(result):
+                self.refusals += 1
+                self.refused = fault
+                shown.outputs.append((f"Python cell {number} got no data", f"{fault}\n{_ANOTHER_WAY}"))
+                return
             if corrections == self.settings.debug_max_retries:
                 raise _CellStaysBroken(f"a Python cell still failed after {corrections} corrections: {fault}")
             source = await self._ask_for_correction(number, source, result, corrections)
             corrections += 1
             result = await self.log.execute(source, fixes=result.cell_id)
+            self.printed.append(result.text(_ALL))
             number = self.log.code_cells
+        self.refusals = 0
         label = f"Python cell {number}"
         if corrections:
             shown.notes.append(f"Python cell {first} failed; its correction, cell {number}, works.")
@@ -202,7 +308,7 @@ class _Proof:
                 shown.notes[-1] += (
                     f" The last error was {fault}. The source that works:\n\n```python\n{source}\n```"
                 )
-        shown.add(label, result, self.settings.output_chars)
+        shown.add(label, source, result, self.settings.output_chars)
 
     async def _ask_for_correction(
         self, number: int, source: str, result: CellResult, corrections: int
@@ -234,17 +340,57 @@ class _Proof:
         return await self.dialogue.exchange(
             "conclude",
             prompt.text,
-            parse_conclusion,
+            self._read_conclusion,
             propositions=self.proposition,
             reply_format=reply_format,
             images=shown.images,
+            captions=shown.captions,
+            schema=CONCLUSION,
+            final=True,
+        )
+
+    def _read_conclusion(self, text: str) -> Conclusion:
+        """The conclusion; the first one that quotes numbers which no cell has printed is sent back once."""
+        conclusion = parse_conclusion(text)
+        if not self.settings.critic or self.recounted:
+            return conclusion
+        missing = unprinted(
+            conclusion.report,
+            [*self.printed, self.proposition, f"{conclusion.p:g} {conclusion.numbers.lines(conclusion.p)}"],
+        )
+        if not missing:
+            return conclusion
+        self.recounted = True
+        raise WorthAskingAgain(
+            f"the report quotes {', '.join(missing)}, and no output holds that. Quote printed numbers only, say of others how "
+            "they follow from printed ones, and see that the probability still follows",
+            conclusion,
         )
 
 
-def _last_day(cutoff: Cutoff) -> str:
+def hints_of(task: LeafTask) -> str:
+    """What the analyst and the analyzer said of the leaf, as lines before the first step; "" if nothing."""
+    proposed = [
+        f"Whoever took the claim apart proposed to settle this by: {task.resolves_by}"
+        if task.resolves_by
+        else "",
+        f"Comparable cases, as proposed: {task.reference_class}" if task.reference_class else "",
+    ]
+    lines = [line for line in (task.context, *proposed) if line]
+    return "\n".join(lines) + "\n\n" if lines else ""
+
+
+def last_day_of(cutoff: Cutoff) -> str:
+    """Return the sentence that says how far the data reach."""
     if cutoff.live:
         return "Data are live: each request sees what is known at that moment."
     return f"The last day that you can see in full is {cutoff.last_visible_day.isoformat()} (New York time)."
+
+
+def _source_refuses(result: CellResult) -> bool:
+    """Whether a cell failed because a source gives nothing in this run, whatever the call looks like."""
+    error = result.error
+    return error is not None and error.ename in _REFUSALS and _NO_WAY.search(error.evalue) is not None
 
 
 def _fault(result: CellResult) -> str:

@@ -1,12 +1,15 @@
 """The synthesizers: one request per inner node, which names the node and its direct children only (Analytica, Alg. 2).
 
-The model gives the rule; the probability that is stored is computed from it. A stated probability that is off by more
-than the tolerance, a rule that does not fit the children, and a result outside [0, 1] are sent back. The vanilla rule has
-no function: there the stated probability is stored.
+The model gives the rule; the probability that is stored is computed from it. A rule that does not fit the children and a
+result outside [0, 1] are sent back. A stated probability that is off by more than the tolerance and a constant above its
+bound are shown to the model once, beside what its numbers give: what it then sends is taken, with a note in the report. With
+``stand_by`` off, as in the paper, they are sent back like any other fault. The vanilla rule has no function: there the stated
+probability is stored.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +20,13 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.registry import no_options
 from workbench.agents.replies import Conclusion, parse_conclusion, parse_linear, parse_logic, parse_noisy_or
-from workbench.models.base import NodeRef
+from workbench.agents.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
+from workbench.models.base import NodeRef, ReplySchema
 from workbench.prompts import render
-from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, TreeError
+from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, RuleLimits, TreeError
 from workbench.synthesis import (
     Assumption,
+    InterceptTooLarge,
     LinearRule,
     LogicRule,
     NoisyOrRule,
@@ -29,6 +34,7 @@ from workbench.synthesis import (
     VanillaRule,
     checked_value,
 )
+from workbench.synthesis.rules.linear import rule_of_reply
 from workbench.synthesis.rules.normalise import check_normaliser
 
 if TYPE_CHECKING:
@@ -46,13 +52,22 @@ class Stated:
     report: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """A reply that fits its node: what it states, the value that its rule gives, and what deserves a second look."""
+
+    stated: Stated
+    p: float
+    doubts: tuple[str, ...] = ()
+
+
 class RuleSynthesizer(ABC):
     """What all rules share: the prompt, the dialogue, the checks on the result.
 
     Parameters
     ----------
     settings : AgentSettings
-        Uses ``abs_intercept_max``, ``stated_p_tolerance`` and ``max_exception_retry``.
+        Uses ``abs_intercept_max``, ``stated_p_tolerance``, ``stand_by`` and ``max_exception_retry``.
     """
 
     name: ClassVar[str]
@@ -94,7 +109,7 @@ class RuleSynthesizer(ABC):
             causality=node.causality or "(no note)",
             children="\n\n".join(child_block(node, child) for child in children),
             cutoff=cutoff.text,
-            rule=self.instructions(),
+            rule=self.instructions(node, children),
             reply_format=reply_format,
         )
         dialogue = Dialogue(
@@ -104,16 +119,41 @@ class RuleSynthesizer(ABC):
             ask=ask,
             settings=self.settings,
         )
-        return await dialogue.exchange(
-            self.name,
-            prompt.text,
-            lambda text: self.read(text, node, children),
-            propositions=_brief(node, children),
-            reply_format=reply_format,
-        )
+
+        async def exchange(prompt: str, *, stand_by: bool) -> Weighed:
+            return await dialogue.exchange(
+                self.name,
+                prompt,
+                lambda text: self.weigh(text, node, children, stand_by=stand_by),
+                propositions=_brief(node, children),
+                reply_format=reply_format,
+                schema=self.reply_schema(node, children),
+                final=True,
+            )
+
+        weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
+        if weighed.doubts:
+            low, high = weighed.stated.rule.reachable()
+            again = render(
+                "second_look",
+                equation=f"p({node.id}) = {weighed.stated.rule.equation()}",
+                value=f"{weighed.p:.4g}",
+                low=f"{low:.4g}",
+                high=f"{high:.4g}",
+                doubts="\n".join(f"- {doubt}" for doubt in weighed.doubts),
+                propositions=_brief(node, children),
+                cutoff=cutoff.text,
+                reply_format=reply_format,
+            )
+            weighed = await exchange(again.text, stand_by=True)
+        return self.settled(weighed, children)
+
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema | None:
+        """The answer as a JSON schema, for models that take one; None where the rule has none."""
+        return None
 
     @abstractmethod
-    def instructions(self) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
         """The part of the prompt that explains the rule."""
 
     @abstractmethod
@@ -121,44 +161,78 @@ class RuleSynthesizer(ABC):
         """The part of the prompt that spells the answer."""
 
     @abstractmethod
-    def parse(self, text: str) -> Stated:
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
         """What a reply states; raises `MalformedReply` or an error of the rule's own."""
 
-    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
-        """Rule and belief of a reply, checked against the node and its children.
+    def weigh(
+        self, text: str, node: Proposition, children: Sequence[Proposition], *, stand_by: bool
+    ) -> Weighed:
+        """What a reply comes to, checked against the node and its children.
+
+        ``stand_by``: a constant above its bound and a stated probability that the rule does not give are doubts, no faults.
 
         Raises
         ------
         MalformedReply
-            It cannot be read, the rule does not fit, or the stated probability is not what the rule gives.
+            It cannot be read, or the rule does not fit.
         """
         try:
-            stated = self.parse(text)
+            stated = self.parse(text, node.polarities)
+            doubts, bound = [], self.settings.abs_intercept_max
+            if stand_by and isinstance(stated.rule, LinearRule) and (doubt := self._constant(stated.rule)):
+                doubts, bound = [doubt], math.inf
             p = checked_value(
                 stated.rule,
                 [child.id for child in children],
                 node.polarities,
                 probabilities(children),
-                intercept_max=self.settings.abs_intercept_max,
+                intercept_max=bound,
                 require_pa=self.settings.require_pa,
             )
         except (RuleError, TreeError) as error:  # TreeError: a formula may name what is no id at all
             raise MalformedReply(str(error)) from error
-        if p is None and stated.p is None:
-            raise MalformedReply("it states no probability, and its rule gives none")
-        if p is not None and stated.p is not None:
-            self._agree(stated.p, p)
-        value = stated.p if p is None else p
-        assert value is not None
-        return stated.rule, Belief(p=value, key_factor=stated.key_factor, report=stated.report)
-
-    def _agree(self, stated: float, computed: float) -> None:
+        if p is None:
+            if stated.p is None:
+                raise MalformedReply("it states no probability, and its rule gives none")
+            return Weighed(stated=stated, p=stated.p)
         # The tolerance is inclusive; 1e-9 keeps rounding out of it.
-        if abs(stated - computed) > self.settings.stated_p_tolerance + 1e-9:
-            raise MalformedReply(
-                f'"p_true" is stated as {stated:.4g}, but your own numbers give {computed:.4g}; '
-                "change one or the other"
+        if stated.p is not None and abs(stated.p - p) > self.settings.stated_p_tolerance + 1e-9:
+            doubts.append(self._disagreement(stated.rule, stated.p, p))
+            if not stand_by:
+                raise MalformedReply(
+                    f'"p_true" is stated as {stated.p:.4g}, but your own numbers give {p:.4g}; '
+                    "change one or the other"
+                )
+        return Weighed(stated=stated, p=p, doubts=tuple(doubts))
+
+    def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
+        """Rule and belief to store; what the model stands by against doubts is said at the end of the report."""
+        stated = weighed.stated
+        report = stated.report
+        if weighed.doubts:
+            lines = "\n".join(f"- {doubt}" for doubt in weighed.doubts)
+            report = (
+                f"{report}\n\n**Kept as the model stands by it.** The computed value is stored.\n\n{lines}"
             )
+        return stated.rule, Belief(p=weighed.p, key_factor=stated.key_factor, report=report)
+
+    def _constant(self, rule: LinearRule) -> str | None:
+        """What to say of a constant that is out of its bounds; None if it keeps to them."""
+        try:
+            rule.validate(
+                rule.named_children(), None, RuleLimits(intercept_max=self.settings.abs_intercept_max)
+            )
+        except InterceptTooLarge as error:
+            return f"{error}: it speaks for the parent or against it whatever becomes of the children."
+        except RuleError:
+            return None  # another fault; the check that follows says which
+        return None
+
+    @staticmethod
+    def _disagreement(rule: Rule, stated: float, computed: float) -> str:
+        low, high = rule.reachable()
+        beyond = "" if low <= stated <= high else f"; no probabilities of the children give {stated:.4g}"
+        return f'"p_true" is stated as {stated:.4g}, but the numbers give {computed:.4g}{beyond}.'
 
 
 class LinearSynthesizer(RuleSynthesizer):
@@ -188,12 +262,12 @@ class LinearSynthesizer(RuleSynthesizer):
             )
         super().__init__(settings)
 
-    def read(self, text: str, node: Proposition, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
-        """Rule and belief of a reply; with strict semantics, of the strict rule nearest to the stated one.
+    def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
+        """Rule and belief to store; with strict semantics, of the strict rule nearest to the stated one.
 
-        The stated probability is compared with the stated rule: the model cannot know how its weights will be mended.
+        The stated probability was compared with the stated rule: the model cannot know how its weights will be mended.
         """
-        rule, belief = super().read(text, node, children)
+        rule, belief = super().settled(weighed, children)
         if self.semantics == "free":
             return rule, belief
         projection = rule.projected(self.normalise)
@@ -203,18 +277,27 @@ class LinearSynthesizer(RuleSynthesizer):
         p = min(1.0, max(0.0, rule.evaluate(probabilities(children))))
         return rule, replace(belief, p=p)
 
-    def instructions(self) -> str:
-        """The rule in words."""
-        return render("linear_rule", intercept_max=f"{self.settings.abs_intercept_max:g}").text
+    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
+        """The rule in words, and its equation for these children."""
+        return render(
+            "linear_rule",
+            equation=equation_to_fill(node, children),
+            intercept_max=f"{self.settings.abs_intercept_max:g}",
+            tolerance=f"{self.settings.stated_p_tolerance:g}",
+        ).text
 
     def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
         """The answer, with this node's children as keys."""
         return render("linear_reply", weights=", ".join(f'"{child.id}": w' for child in children)).text
 
-    def parse(self, text: str) -> Stated:
-        """Rule and result of a reply."""
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema, with this node's children as keys."""
+        return linear([child.id for child in children])
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+        """Rule and result of a reply, in either form of its weights."""
         reply = parse_linear(text)
-        return _stated(LinearRule(reply.intercept, reply.weights), reply.conclusion)
+        return _stated(rule_of_reply(reply.intercept, reply.weights, polarities), reply.conclusion)
 
 
 class VanillaSynthesizer(RuleSynthesizer):
@@ -222,7 +305,7 @@ class VanillaSynthesizer(RuleSynthesizer):
 
     name = "vanilla"
 
-    def instructions(self) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
         """The rule in words."""
         return render("vanilla_rule").text
 
@@ -230,7 +313,11 @@ class VanillaSynthesizer(RuleSynthesizer):
         """The answer."""
         return render("conclusion_reply").text
 
-    def parse(self, text: str) -> Stated:
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema."""
+        return CONCLUSION
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
         """Result of a reply; the rule is empty."""
         return _stated(VanillaRule(), parse_conclusion(text))
 
@@ -240,7 +327,7 @@ class LogicSynthesizer(RuleSynthesizer):
 
     name = "logic"
 
-    def instructions(self) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
         """The rule in words."""
         return render("logic_rule").text
 
@@ -248,7 +335,11 @@ class LogicSynthesizer(RuleSynthesizer):
         """The answer, with this node's children as variables."""
         return render("logic_reply", variables=", ".join(child.id for child in children)).text
 
-    def parse(self, text: str) -> Stated:
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema."""
+        return LOGIC
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
         """Rule of a reply; it states no probability."""
         reply = parse_logic(text)
         assumption = None
@@ -264,7 +355,7 @@ class NoisyOrSynthesizer(RuleSynthesizer):
 
     name = "noisy-or"
 
-    def instructions(self) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
         """The rule in words."""
         return render("noisy_or_rule").text
 
@@ -275,7 +366,13 @@ class NoisyOrSynthesizer(RuleSynthesizer):
             keys[node.polarities.get(child.id) is Polarity.NEGATIVE].append(f'"{child.id}": w')
         return render("noisy_or_reply", weights=", ".join(keys[False]), inhibitors=", ".join(keys[True])).text
 
-    def parse(self, text: str) -> Stated:
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema."""
+        negative = [child.id for child in children if node.polarities.get(child.id) is Polarity.NEGATIVE]
+        causes = [child.id for child in children if child.id not in negative]
+        return noisy_or(causes, negative)
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
         """Rule and result of a reply."""
         reply = parse_noisy_or(text)
         return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
@@ -293,6 +390,15 @@ def child_block(node: Proposition, child: Proposition) -> str:
         "</report>",
     ]
     return "\n".join(lines)
+
+
+def equation_to_fill(node: Proposition, children: Sequence[Proposition]) -> str:
+    """The linear rule of a node with names for its numbers: ``p(P0) = b0 + w1 × p(P1) + w2 × (1 − p(P2))``."""
+    terms = ["b0"]
+    for number, child in enumerate(children, 1):
+        against = node.polarities.get(child.id) is Polarity.NEGATIVE
+        terms.append(f"w{number} × " + (f"(1 − p({child.id}))" if against else f"p({child.id})"))
+    return f"p({node.id}) = {' + '.join(terms)}"
 
 
 def probabilities(children: Sequence[Proposition]) -> dict[NodeId, float]:

@@ -1,0 +1,131 @@
+"""Thinking grounders: the calls that their definitions say, each at an address of its own; what they leave verifies."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.agents.scripted import CUTOFF, Call
+from tests.fakes.leaf import make_leaf_task
+from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.agents.errors import BadSetting
+from workbench.agents.registry import open_grounder
+from workbench.models.base import ModelReply, ModelRequest, NodeRef
+
+LEAF = NodeRef(id="P1", statement="It rains on 2018-12-31")
+
+
+class Thinker:
+    """Answers each stage; ``p`` gives the probabilities of conclusions in order, ``broken`` the calls to spoil first."""
+
+    def __init__(self, *p: float, broken: frozenset[str] = frozenset()) -> None:
+        self.p = list(p) or [0.7]
+        self.broken = set(broken)
+        self.calls: list[Call] = []
+
+    async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        call = Call(request, stage, step, retry)
+        assert call.address not in [one.address for one in self.calls], f"asked twice at {call.address}"
+        assert LEAF.statement in call.last_user and f"\nKnowledge cutoff: {CUTOFF.text}\n" in call.last_user
+        self.calls.append(call)
+        return ModelReply(text=self._text(stage, request), model="scripted")
+
+    def _text(self, stage: str, request: ModelRequest) -> str:
+        kind = stage.partition("-")[0]
+        if stage in self.broken:
+            self.broken.discard(stage)
+            return "no block"
+        if kind == "propose":
+            return '```json\n{"thoughts": ["a thought", "another", "a third"]}\n```'
+        if kind in ("merge", "refine"):
+            return '```json\n{"thoughts": ["joined"]}\n```'
+        if kind == "value":
+            return f'```json\n{{"value": {len(self.calls) % 10}}}\n```'
+        p = self.p.pop(0) if len(self.p) > 1 else self.p[0]
+        return f'It may rain.\n\n```json\n{{"p_true": {p}, "key_factor": "clouds"}}\n```'
+
+    def kinds(self) -> dict[str, int]:
+        return dict(Counter(call.stage.partition("-")[0] for call in self.calls))
+
+
+async def ground(name: str, ask: Any, **options: Any) -> Any:
+    settings = AgentSettings()
+    task = make_leaf_task(LEAF, cutoff=CUTOFF, ask=ask, session=None, settings=settings)
+    return await open_grounder(name, settings, options).ground(task)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "calls"),
+    [
+        ("zero-shot", {}, {"answer": 1}),
+        ("tree-of-thoughts", {}, {"propose": 3, "value": 9, "answer": 1}),
+        (
+            "tree-of-thoughts",
+            {"depth": 3, "branching": 2, "beam": 1},
+            {"propose": 3, "value": 6, "answer": 1},
+        ),
+        ("graph-of-thoughts", {}, {"propose": 3, "value": 3, "merge": 1, "refine": 1, "answer": 1}),
+        (
+            "graph-of-thoughts",
+            {"branching": 1, "refine": 2},
+            {"propose": 1, "value": 1, "merge": 1, "refine": 2, "answer": 1},
+        ),
+        ("forest-of-thoughts", {"trees": 1}, {"propose": 3, "value": 9, "answer": 1}),
+    ],
+)
+async def test_calls_are_those_of_the_definition(
+    name: str, options: dict[str, int], calls: dict[str, int]
+) -> None:
+    ask = Thinker()
+    grounding = await ground(name, ask, **options)
+    assert isinstance(grounding, Grounding) and ask.kinds() == calls
+    expected = open_grounder(name, AgentSettings(), options).expected_calls  # type: ignore[attr-defined]
+    assert expected == sum(calls.values())
+    assert grounding.belief.p == 0.7 and grounding.trace["steps"] == sum(calls.values())
+    assert [step.p for step in grounding.evidence.steps if step.p is not None][-1] == 0.7  # type: ignore[attr-defined]
+
+
+async def test_a_forest_ends_when_two_trees_agree_and_asks_once_more_when_none_do() -> None:
+    agreeing = Thinker(0.2, 0.7, 0.72)
+    grounding = await ground("forest-of-thoughts", agreeing)
+    assert grounding.belief.p == pytest.approx(0.71) and agreeing.kinds()["answer"] == 3
+    first = Thinker(0.5, 0.52)
+    assert (await ground("forest-of-thoughts", first)).belief.p == pytest.approx(0.51)
+    assert sum(first.kinds().values()) == 2 * 13
+    apart = Thinker(0.1, 0.5, 0.9, 0.4)
+    assert (await ground("forest-of-thoughts", apart)).belief.p == 0.4
+    assert sum(apart.kinds().values()) == 3 * 13 + 1
+
+
+async def test_the_best_line_is_followed() -> None:
+    ask = Thinker()
+    await ground("tree-of-thoughts", ask)
+    proposals = [call.last_user for call in ask.calls if call.stage.startswith("propose")]
+    assert "(nothing yet)" in proposals[0] and all("1. " in text for text in proposals[1:])
+
+
+async def test_a_reply_without_a_block_is_asked_for_again_and_a_second_time_is_a_failure_value() -> None:
+    ask = Thinker(broken=frozenset({"value-2"}))
+    grounding = await ground("tree-of-thoughts", ask)
+    assert isinstance(grounding, Grounding) and ask.kinds()["value"] == 10
+
+    class Silent(Thinker):
+        def _text(self, stage: str, request: ModelRequest) -> str:
+            return "no block"
+
+    failure = await ground("zero-shot", Silent())
+    assert isinstance(failure, GroundingFailure) and failure.retryable
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("tree-of-thoughts", {"depth": 0}, "from 1 to 50"),
+        ("tree-of-thoughts", {"width": 3}, "no setting 'width'"),
+        ("zero-shot", {"form": "long"}, "one of plain, brief, recall"),
+        ("forest-of-thoughts", {"trees": "many"}, "from 1 to 50"),
+    ],
+)
+async def test_settings_that_cannot_be_are_refused(name: str, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadSetting, match=says):
+        open_grounder(name, AgentSettings(), options)

@@ -1,0 +1,372 @@
+"""The deep research grounder: plan, sub-questions side by side, notes, a look for gaps, a report (Analytica, App. C.3, our own plan)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.base import Grounding, GroundingFailure, LeafTask
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply
+from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.grounders.loop_parts import (
+    LoopSettings,
+    WebGrounder,
+    first_prompt,
+    foreign_orders,
+    grounding_of,
+    guarded,
+    reply_format,
+    statistics,
+    system_prompt,
+    trace_step,
+)
+from workbench.agents.grounders.notebook import hints_of, last_day_of
+from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
+from workbench.agents.loop.limits import Spent
+from workbench.agents.loop.quoting import one_line
+from workbench.agents.loop.submission import Submission
+from workbench.agents.loop.tools import Source, together
+from workbench.agents.loop.toolset import (
+    WEB_TOOLS,
+    Toolset,
+    WebOpener,
+    check_tools,
+)
+from workbench.agents.replies import Conclusion, parse_conclusion
+from workbench.agents.reply_json import read_json
+from workbench.agents.reply_schemas import CONCLUSION
+from workbench.agents.thoughts import without_thoughts
+from workbench.models.base import ModelReply, ModelRequest, ToolSpec
+from workbench.prompts import render
+from workbench.propositions.strict_json import STRICT
+
+if TYPE_CHECKING:
+    from workbench.agents.loop.agent_loop import LoopOutcome
+    from workbench.agents.loop.belief_state import BeliefState
+
+LEAD = "lead"
+NOTES = "hand_in"
+_PLAN_SHAPE = '```json\n{"plan": "...", "questions": ["..."]}\n```'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchSettings(LoopSettings):
+    """Settings of deep research: the bounds count for each sub-question.
+
+    Parameters
+    ----------
+    questions : int
+        Sub-questions of the plan, at most.
+    gap_questions : int
+        Further ones after the look for gaps, at most; 0 leaves it out.
+    at_once : int
+        Sub-questions that are worked on at the same time.
+    tools : list of str
+        Of each sub-question; a notebook belongs to a leaf and not to a part of it.
+    """
+
+    steps: int = 6
+    questions: int = 4
+    gap_questions: int = 2
+    at_once: int = 4
+    tools: tuple[str, ...] = (*WEB_TOOLS, "api_docs", "call_api", "series")
+
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        self.limits()
+        if "cell" in check_tools(self.tools):
+            raise BadSetting(
+                "deep research works on several questions at once and has no cell: take it out of tools"
+            )
+        if not 1 <= self.questions <= 10 or not 0 <= self.gap_questions <= 10 or self.at_once < 1:
+            raise BadSetting("questions are 1 to 10, gap_questions 0 to 10, at_once 1 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One fact with the ids it rests on."""
+
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _NotesEnding:
+    """``hand_in`` as the end of a sub-question."""
+
+    spec = ToolSpec(
+        name=NOTES,
+        description="End the work on this question with your notes. Nothing can be looked up after it.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "notes": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "text": {"type": "string"},
+                            "sources": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["text", "sources"],
+                    },
+                },
+            },
+            "required": ["notes"],
+            "additionalProperties": False,
+        },
+    )
+
+    def read(self, arguments: Mapping[str, Any], belief: BeliefState | None) -> tuple[Note, ...]:
+        """Return the notes; raises `MalformedReply`."""
+        items = arguments.get("notes")
+        if not isinstance(items, list):
+            raise MalformedReply('"notes" must be a list of {"text": "...", "sources": ["S1.1"]}')
+        notes = []
+        for item in items[:40]:
+            if isinstance(item, str):
+                item = {"text": item}
+            if not isinstance(item, Mapping) or not isinstance(item.get("text"), str):
+                raise MalformedReply('each note is {"text": "...", "sources": ["S1.1"]}')
+            sources = item.get("sources")
+            named = tuple(map(str, sources)) if isinstance(sources, list) else ()
+            notes.append(Note(one_line(item["text"], 800), named))
+        return tuple(notes)
+
+    def forced(self, reason: str, belief: BeliefState | None) -> None:
+        """Return None: the model is asked for its notes once more."""
+        return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One sub-question that was worked on; ``fault`` says why there are no notes."""
+
+    track: int
+    question: str
+    outcome: LoopOutcome[tuple[Note, ...]] | None
+    sources: Mapping[str, Source]
+    fault: str = ""
+
+    def lines(self) -> str:
+        """The notes as the lead reads them; ids that nobody gave out are left out."""
+        heading = f"Question {self.track}: {self.question}"
+        if self.outcome is None:
+            return f"{heading}\n- (no notes: {self.fault})"
+        lines = [heading]
+        for note in self.outcome.result:
+            named = [identity for identity in note.sources if identity in self.sources]
+            dates = [self.sources[identity].published for identity in named]
+            cited = ", ".join(f"{identity} {day}".strip() for identity, day in zip(named, dates, strict=True))
+            lines.append(f"- {note.text} [{cited or 'no source'}]")
+        return "\n".join(lines if len(lines) > 1 else [heading, "- (nothing was found)"])
+
+
+class DeepResearchGrounder(WebGrounder[ResearchSettings]):
+    """Grounds a leaf by research on several questions at once."""
+
+    settings_kind = ResearchSettings
+    called = "the deep_research grounder"
+
+    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
+        """Return the leaf's belief, or why there is none; model errors pass."""
+        return await guarded(task, lambda: _Research(self.own, task, self._open_web).run())
+
+
+class _Research:
+    """The research on one leaf."""
+
+    def __init__(self, own: ResearchSettings, task: LeafTask, open_web: WebOpener) -> None:
+        self.own = own
+        self.task = task
+        self.spent = Spent()
+        self.steps: list[TraceStep] = []
+        self.proposition = f"{task.node.id}: {task.node.statement}"
+        self._tools = Toolset(task, open_web, results=own.results)
+        self._free = asyncio.Semaphore(own.at_once)
+        self._lead = Dialogue(
+            system=render(
+                "research_system",
+                cutoff=task.cutoff.text,
+                last_day=last_day_of(task.cutoff),
+                api_map=task.data.overview.strip(),
+            ).text,
+            nodes=(task.node,),
+            cutoff=task.cutoff,
+            ask=self._ask,
+            settings=task.settings,
+            extra_share=task.settings.extra_ask_share,
+            gave_up=task.gave_up,
+        )
+
+    async def run(self) -> Grounding:
+        plan, questions = await self._questions(
+            render(
+                "research_plan",
+                proposition=self.proposition,
+                cutoff=self.task.cutoff.text,
+                hints=hints_of(self.task),
+                questions=self.own.questions,
+            ).text,
+            self.own.questions,
+        )
+        if not questions:
+            questions = [self.task.node.statement]
+        self._step("Plan", plan, questions)
+        parts = await self._work_on(questions, first=1)
+        notes = _notes(parts)
+        if self.own.gap_questions:
+            gaps, further = await self._questions(
+                render(
+                    "research_gaps",
+                    proposition=self.proposition,
+                    cutoff=self.task.cutoff.text,
+                    notes=notes,
+                    questions=self.own.gap_questions,
+                ).text,
+                self.own.gap_questions,
+            )
+            self._step("Gaps", gaps, further)
+            more = await self._work_on(further, first=len(parts) + 1)
+            parts += more
+            notes = f"The notes on the further questions:\n\n{_notes(more)}\n\n" if more else ""
+        else:
+            notes = f"The notes of your researchers, with the ids of what they rest on:\n\n{notes}\n\n"
+        conclusion = await self._report(notes)
+        return grounding_of(self._evidence(conclusion, plan, questions, parts))
+
+    async def _questions(self, prompt: str, most: int) -> tuple[str, list[str]]:
+        def read(text: str) -> tuple[str, list[str]]:
+            plan, _ = read_json(without_thoughts(text), _read_plan, what="```json block")
+            return plan
+
+        plan, questions = await self._lead.exchange(
+            LEAD, prompt, read, propositions=self.proposition, reply_format=_PLAN_SHAPE
+        )
+        return plan, questions[:most]
+
+    def _step(self, title: str, text: str, questions: Sequence[str]) -> None:
+        listed = "\n".join(f"- {question}" for question in questions) or "- (none)"
+        self.steps.append(
+            TraceStep(title=title, text=f"{text}\n\n{listed}", stage=LEAD, reply=self._lead.last_step)
+        )
+
+    async def _work_on(self, questions: Sequence[str], *, first: int) -> list[_Part]:
+        """Work on questions side by side; tracks are numbered from ``first``."""
+        parts = await together(
+            [self._part(track, question) for track, question in enumerate(questions, first)]
+        )
+        for part in parts:
+            for turn in part.outcome.turns if part.outcome else ():
+                title = " and ".join(dict.fromkeys(call.name for call in turn.move.calls))
+                self.steps.append(trace_step(turn, title=f"Question {part.track}: {title}"))
+        return parts
+
+    async def _part(self, track: int, question: str) -> _Part:
+        limits = self.own.limits(self.task.settings)
+        box = self._tools.box(self.own.tools, track=track)
+        own = f"{self.proposition}\n\nYour part of it: {question}"
+        plan: LoopPlan[tuple[Note, ...]] = LoopPlan(
+            stage=f"sub{track}",
+            system=system_prompt(self.task, "loop_rules_notes", NOTES, data="call_api" in self.own.tools),
+            prompt=first_prompt(self.task, limits, NOTES, proposition=own),
+            proposition=own,
+            reply_format=reply_format(NOTES),
+            ending=_NotesEnding(),
+            limits=limits,
+        )
+        loop = AgentLoop(plan, self.task, box)
+        try:
+            async with self._free:
+                outcome = await loop.run()
+        except AgentGaveUp as error:
+            # One part without notes is a weaker report, and no reason to throw the others away.
+            self._add(loop.spent)
+            return _Part(
+                track=track, question=question, outcome=None, sources=box.sources, fault=error.reason
+            )
+        self._add(loop.spent)
+        return _Part(track=track, question=question, outcome=outcome, sources=box.sources)
+
+    async def _report(self, notes: str) -> Conclusion:
+        shape = render("conclusion_reply").text
+        prompt = render(
+            "research_report",
+            proposition=self.proposition,
+            cutoff=self.task.cutoff.text,
+            notes=notes,
+            reply_format=shape,
+        ).text
+        return await self._lead.exchange(
+            "conclude",
+            prompt,
+            parse_conclusion,
+            propositions=self.proposition,
+            reply_format=shape,
+            schema=CONCLUSION,
+            final=True,
+        )
+
+    def _evidence(
+        self, conclusion: Conclusion, plan: str, questions: Sequence[str], parts: Sequence[_Part]
+    ) -> TraceEvidence:
+        submission = Submission(
+            raw=(conclusion.p,),
+            p=conclusion.p,
+            reasoning=conclusion.report,
+            key_factor=conclusion.key_factor,
+        )
+        last = TraceStep(
+            title="Report",
+            text=conclusion.key_factor,
+            p=conclusion.p,
+            stage="conclude",
+            reply=self._lead.last_step,
+        )
+        steps = (*self.steps, last)
+        absent = [
+            f"No notes on question {part.track}: {part.fault}." for part in parts if part.outcome is None
+        ]
+        listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
+        return TraceEvidence(
+            steps=steps,
+            plan=f"{plan}\n\n{listed}",
+            submission=submission,
+            sources=tuple(source for part in parts for source in part.sources.values()),
+            findings=(*absent, *foreign_orders(steps)),
+            statistics=statistics(self.spent, steps) | {"questions": float(len(parts))},
+            web=self._tools.web_records(),
+        )
+
+    def _add(self, spent: Spent) -> None:
+        self.spent = replace(
+            self.spent,
+            steps=self.spent.steps + spent.steps,
+            calls=self.spent.calls + spent.calls,
+            tool_calls=self.spent.tool_calls + spent.tool_calls,
+            seconds=self.spent.seconds + spent.seconds,
+            input_tokens=self.spent.input_tokens + spent.input_tokens,
+            output_tokens=self.spent.output_tokens + spent.output_tokens,
+            usd=self.spent.usd + spent.usd,
+            characters=self.spent.characters + spent.characters,
+        )
+
+    async def _ask(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        reply = await self.task.ask(request, stage=stage, step=step, retry=retry)
+        self.spent.count(reply)
+        return reply
+
+
+def _notes(parts: Sequence[_Part]) -> str:
+    return "\n\n".join(part.lines() for part in parts)
+
+
+def _read_plan(value: Any) -> tuple[str, list[str]]:
+    if not isinstance(value, Mapping) or not isinstance(value.get("questions"), list):
+        raise MalformedReply('the block must be {"plan": "...", "questions": ["...", "..."]}')
+    questions = [one_line(str(question), 400) for question in value["questions"]]
+    return str(value.get("plan") or "")[:4000], [question for question in questions if question]

@@ -1,0 +1,87 @@
+"""Numbers that a report quotes: which output printed them, and those that no output holds, so that none is made up."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+# Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
+_NUMBER = re.compile(
+    r"(?<![\w.,/:-])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/:]|[.,-]\d)"
+)
+_DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b(19|20|21)\d\d\b")
+_CODE = re.compile(r"```.*?```", re.DOTALL)
+#: So many are named in a complaint.
+_NAMED = 6
+
+
+def unprinted(report: str, printed: Iterable[str]) -> list[str]:
+    """Return the numbers of a report that stand in none of the texts, as the report spells them; the first few.
+
+    Counts below 20 and years are left out: they are words of the argument. A number counts as printed if a printed one rounds to
+    it, as it is, as a percentage, or without its sign.
+
+    >>> unprinted("In 61.3% of 38 windows it rose, by 4.71 on average.", ["share 0.6129 of 38"])
+    ['4.71']
+    """
+    known = [value for text in printed for value, _ in _numbers(text)]
+    missing: dict[str, None] = {}
+    for value, spelling in _numbers(_CODE.sub(" ", report)):
+        if _is_word(value, spelling) or any(_rounds_to(other, value, spelling) for other in known):
+            continue
+        missing.setdefault(spelling)
+    return list(missing)[:_NAMED]
+
+
+def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Return where the numbers of a text stand that are more than words of it: start, end, and how each is spelled.
+
+    >>> list(quoted_spans("In 61.3% of 38 windows since 1999"))
+    [(3, 7, '61.3'), (12, 14, '38')]
+    """
+    masked = _DATE.sub(lambda match: " " * len(match[0]), text)
+    for match in _NUMBER.finditer(masked):
+        if not _is_word(_value(match[0]), match[0]):
+            yield match.start(), match.end(), match[0]
+
+
+def printed_by(spelling: str, outputs: Sequence[str]) -> int | None:
+    """Return the place of the first output that printed a number which rounds to this one; None if none did.
+
+    >>> printed_by("61.3", ["38 windows", "share 0.6129"])
+    1
+    """
+    quoted = _value(spelling)
+    for place, text in enumerate(outputs):
+        if any(_rounds_to(value, quoted, spelling) for value in _values(text)):
+            return place
+    return None
+
+
+@lru_cache(maxsize=256)  # a report quotes dozens of numbers, each looked for in the same outputs
+def _values(text: str) -> tuple[float, ...]:
+    return tuple(value for value, _ in _numbers(text))
+
+
+def _value(spelling: str) -> float:
+    return float(spelling.replace(",", "").replace("−", "-"))
+
+
+def _numbers(text: str) -> Iterable[tuple[float, str]]:
+    for match in _NUMBER.finditer(_DATE.sub(" ", text)):
+        value = _value(match[0])
+        if math.isfinite(value):
+            yield value, match[0]
+
+
+def _is_word(value: float, spelling: str) -> bool:
+    return "." not in spelling and abs(value) < 20
+
+
+def _rounds_to(printed: float, quoted: float, spelling: str) -> bool:
+    decimals = len(spelling.partition(".")[2]) if "e" not in spelling.lower() else 6
+    within = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12
+    # whole thousands are often rounded further: 2,700 for 2718 is not, 1.2e6 is
+    return any(abs(abs(printed) * scale - abs(quoted)) <= within for scale in (1.0, 100.0, 0.01))

@@ -1,0 +1,245 @@
+"""``--grounder auto``: each leaf goes to the grounder that fits it, or to several whose forecasts are pooled; why is part of the evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.base import AgentSettings, Asker, DataCaller, Grounding, GroundingFailure
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import AgentGaveUp, BadSetting
+from workbench.agents.evidence.routed import STEPS_EACH, RoutedEvidence, RoutedPart, pooled_belief
+from workbench.agents.grounders.market import market_of
+from workbench.agents.grounders.statistical import leaf_of
+from workbench.agents.registry import agent_names, no_options, open_grounder
+from workbench.agents.replies import parse_route
+from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
+from workbench.models.errors import ModelRefused
+from workbench.plugins import GROUNDERS
+from workbench.prompts import render
+from workbench.questions.errors import ClaimRefused
+
+if TYPE_CHECKING:
+    from proxies.ledger import Answer
+    from workbench.agents.base import Grounder, LeafTask
+    from workbench.models.base import ModelReply, ModelRequest
+
+
+class RouterGrounder:
+    """Chooses for each leaf by rule, then by model where the rules leave more than one.
+
+    Parameters
+    ----------
+    settings : AgentSettings
+        Handed on to the grounders.
+    options : dict
+        ``ground_with``: leaf id to grounder, or to several joined by ``+``; what a person chose is not second-guessed.
+        ``among``: grounders that may be chosen, all installed ones unless given. ``record``: what each has done on leaves that were
+        resolved before the cutoff, put in when the run is opened. A grounder's name: its own settings.
+    """
+
+    def __init__(self, settings: AgentSettings, options: dict[str, Any]) -> None:
+        installed = tuple(name for name in agent_names(GROUNDERS) if name != "auto")
+        self._settings = settings
+        self._chosen = _chosen(options.pop("ground_with", {}), installed)
+        among = options.pop("among", None)
+        names = (
+            tuple(name for name in ROUTED if name in installed) if among is None else _names(among, installed)
+        )
+        self._options = {name: dict(options.pop(name)) for name in list(options) if name in installed}
+        self._candidates = Candidates(names=names, records=_records(options.pop("record", {})))
+        no_options("the router", options)
+        # A bad setting of any of them must show before a leaf is paid for.
+        used = dict.fromkeys((*names, *(name for several in self._chosen.values() for name in several)))
+        self._grounders: dict[str, Grounder] = {
+            name: open_grounder(name, settings, self._options.get(name)) for name in used
+        }
+
+    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
+        """Return the leaf's belief by the grounder or grounders it went to; the evidence says which and why."""
+        route = await self._route(task)
+        if route is None:
+            return GroundingFailure(
+                reason="no grounder of this installation fits the leaf: name one with --ground-with",
+                retryable=False,
+            )
+        outcomes = await asyncio.gather(
+            *(self._by(name, place, task) for place, name in enumerate(route.grounders))
+        )
+        failed = {
+            name: outcome.reason
+            for name, outcome in zip(route.grounders, outcomes, strict=True)
+            if isinstance(outcome, GroundingFailure)
+        }
+        parts = {
+            name: outcome
+            for name, outcome in zip(route.grounders, outcomes, strict=True)
+            if isinstance(outcome, Grounding)
+        }
+        place, last = len(route.grounders), outcomes[-1]
+        for name in route.instead:
+            if parts:
+                break
+            last = await self._by(name, place, task)
+            place += 1
+            if isinstance(last, Grounding):
+                parts[name] = last
+            else:
+                failed[name] = last.reason
+        if not parts:
+            assert isinstance(last, GroundingFailure)
+            # A later attempt goes on where the dialogue of a single grounder broke off; of several nobody knows which.
+            reason = "; ".join(f"{name}: {why}" for name, why in failed.items())
+            return GroundingFailure(
+                reason=reason[:500], retryable=last.retryable, gave_up=last.gave_up if place == 1 else None
+            )
+        return _together(route, parts, failed)
+
+    async def _route(self, task: LeafTask) -> Route | None:
+        named = self._chosen.get(task.node.id)
+        if named is not None:
+            return Route(grounders=named, by="person", reason="named for this leaf")
+        route = route_by_rule(
+            Leaf(statement=task.node.statement, series=_series(task), market=_market(task)), self._candidates
+        )
+        if route is not None or not self._candidates.names:
+            return route
+        return await self.ask_model(task)
+
+    async def ask_model(self, task: LeafTask) -> Route | None:
+        """Return the route that the model chooses; called where the rules leave more than one grounder. None if none can fit."""
+        names = [name for name in self._candidates.names if name not in FREE]
+        if not names:
+            return None
+        listed = "\n".join(
+            f"- {name}: {_FITS.get(name, _UNKNOWN)}{self._candidates.why(name)}" for name in names
+        )
+        # What the rules would fall back on: without a usable reply the leaf is not lost.
+        default = Route(
+            grounders=(names[-1],),
+            by="rule",
+            reason="the rules left it open and no model chose",
+            instead=tuple(names[:1]),
+        )
+        dialogue = Dialogue(
+            system=render("route_system").text,
+            nodes=[task.node],
+            cutoff=task.cutoff,
+            ask=task.ask,
+            settings=self._settings,
+        )
+        settled = f"\n\nSaid to settle it: {task.resolves_by}" if task.resolves_by else ""
+        prompt = render(
+            "route", statement=task.node.statement + settled, grounders=listed, cutoff=task.cutoff.text
+        )
+        try:
+            chosen, reason = await dialogue.exchange(
+                "route",
+                prompt.text,
+                lambda text: parse_route(text, names),
+                propositions=task.node.statement,
+                reply_format='One ```json object {"grounders": [...], "reason": "..."}.',
+                final=True,
+            )
+        except (AgentGaveUp, ModelRefused):
+            return default
+        return Route(
+            grounders=chosen,
+            by="model",
+            reason=reason,
+            instead=tuple(name for name in names if name not in chosen)[:1],
+        )
+
+    async def _by(self, name: str, place: int, task: LeafTask) -> Grounding | GroundingFailure:
+        """Ground by one grounder; its requests and calls stand in the ledgers behind those of the ones before it."""
+        # The router's own question stands at step 0 of stage "route", which no grounder has.
+        own = (
+            task
+            if place == 0
+            else replace(task, ask=_later(task.ask, place), call_api=_calls(task.call_api, place))
+        )
+        return await self._grounders[name].ground(own)
+
+
+#: What a model is told of each grounder, and of one that another package brings.
+_UNKNOWN = "a grounder of another package"
+_FITS = {
+    "search": "reads dated web pages; for events, decisions, statements, and whatever was written about",
+    "belief": "like search, and keeps a belief with evidence for and against over several steps",
+    "deep_research": "plans and follows several questions over many pages; slow and dear, for what is entangled",
+    "notebook": "writes and runs analysis of data series and tables; for figures, counts, comparisons over time",
+}
+
+
+def _later(ask: Asker, place: int) -> Asker:
+    async def later(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        return await ask(request, stage=stage, step=step + place * STEPS_EACH, retry=retry)
+
+    return later
+
+
+def _calls(call_api: DataCaller, place: int) -> DataCaller:
+    async def later(path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
+        return await call_api(path, params, step=step + place * STEPS_EACH, retry=retry)
+
+    return later
+
+
+def _together(route: Route, parts: Mapping[str, Grounding], failed: Mapping[str, str]) -> Grounding:
+    routed = tuple(
+        RoutedPart(
+            grounder=name,
+            first_step=STEPS_EACH * [*route.grounders, *route.instead].index(name),
+            belief=part.belief,
+            evidence=part.evidence,
+        )
+        for name, part in parts.items()
+    )
+    evidence = RoutedEvidence(route=route, parts=routed, failed=dict(failed))
+    trace = {
+        name: sum(part.trace.get(name, 0) for part in parts.values()) for name in ("steps", "failed_cells")
+    }
+    return Grounding(belief=pooled_belief(routed, route), evidence=evidence, trace=trace)
+
+
+def _series(task: LeafTask) -> str:
+    try:
+        leaf, _ = leaf_of(task)
+    except ClaimRefused:
+        return ""
+    # A claim of two years ahead, or past the end of the embedded data, is read and not decided: its grounder says so, and the
+    # route has another to go to.
+    return " and ".join(map(str, leaf.refs))
+
+
+def _market(task: LeafTask) -> str:
+    try:
+        return str(market_of(task))
+    except ClaimRefused:
+        return ""
+
+
+def _names(value: Any, installed: tuple[str, ...]) -> tuple[str, ...]:
+    names = (
+        tuple(value.split("+")) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
+    )
+    if not names:
+        raise BadSetting(f"{value!r:.60} names no grounder: write one, or several joined by +")
+    if unknown := [name for name in names if name not in installed]:
+        raise BadSetting(f"no grounder is called {unknown[0]!s:.40}: one of {', '.join(installed)}")
+    return tuple(dict.fromkeys(names))
+
+
+def _chosen(value: Any, installed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, Mapping):
+        raise BadSetting('ground_with is a mapping from leaf to grounder, for example {"P3": "statistical"}')
+    return {str(node): _names(names, installed) for node, names in value.items()}
+
+
+def _records(value: Any) -> dict[str, GrounderRecord]:
+    try:
+        return {str(name): GrounderRecord(**record) for name, record in dict(value).items()}
+    except (TypeError, ValueError) as error:
+        raise BadSetting(f"record holds n, brier and cost_usd of grounders ({error})") from None

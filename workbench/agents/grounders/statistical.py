@@ -1,0 +1,124 @@
+"""The statistical grounder: a leaf that one dated series decides, from the series' own past; no model is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from proxies.errors import Refused
+from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.agents.errors import BadSetting
+from workbench.agents.evidence.series import SeriesCall, SeriesEvidence
+from workbench.agents.registry import no_options
+from workbench.propositions import Belief
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series_estimate import METHODS, SeriesEstimate, estimate_leaf
+from workbench.questions.series_leaf import SeriesLeaf, read_series_leaf
+
+if TYPE_CHECKING:
+    from workbench.agents.base import LeafTask
+
+
+class StatisticalGrounder:
+    """Reads the leaf, asks for its series as of the cutoff, and takes the mean of the models that fit it.
+
+    Parameters
+    ----------
+    settings : AgentSettings
+        Unused; every grounder is made with it.
+    options : dict
+        ``method``: ``house`` (the default) or ``paper`` (BLF, App. I).
+    """
+
+    def __init__(self, settings: AgentSettings, options: dict[str, Any]) -> None:
+        method = options.pop("method", "house")
+        no_options("the statistical grounder", options)
+        known = [name for name in METHODS if name == method]
+        if not known:
+            raise BadSetting(f"method is one of {', '.join(METHODS)}, not {method!r}")
+        self._method = known[0]
+
+    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
+        """Return the leaf's belief, or in one line why no series decides it."""
+        try:
+            leaf, hints = leaf_of(task)
+            answers = []
+            for step, ref in enumerate(leaf.refs):
+                path, params = ref.call(task.cutoff.instant)
+                answers.append((step, path, await task.call_api(path, params, step=step)))
+            rows = [ref.rows(answer.data) for ref, (_, _, answer) in zip(leaf.refs, answers, strict=True)]
+            # In a thread: fitting and simulating takes up to a second, and other leaves wait for the loop.
+            numbers = await asyncio.to_thread(
+                estimate_leaf,
+                leaf,
+                task.node.statement,
+                rows,
+                task.cutoff.last_visible_day,
+                self._method,
+            )
+        except (ClaimRefused, Refused) as problem:
+            return GroundingFailure(reason=f"the statistical grounder: {problem}"[:500], retryable=False)
+        evidence = SeriesEvidence(
+            reading=leaf.to_json(),
+            hints=hints,
+            method=self._method,
+            last_visible=task.cutoff.last_visible_day.isoformat(),
+            calls=tuple(
+                SeriesCall(step=step, path=path, hash=str(answer.meta["content_hash"]))
+                for step, path, answer in answers
+            ),
+            numbers=numbers.to_json(),
+        )
+        belief = Belief(
+            p=numbers.p, key_factor=_key_factor(numbers), report=_report(leaf, numbers, task.node.statement)
+        )
+        return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
+
+
+def leaf_of(task: LeafTask) -> tuple[SeriesLeaf, str]:
+    """Return how a leaf is read, and the text beside its statement that this took ("" where the statement is enough).
+
+    Raises ``ClaimRefused``.
+    """
+    try:
+        return read_series_leaf(task.node.statement), ""
+    except ClaimRefused:
+        hints = task.resolves_by[:1000]
+        if not hints:
+            raise
+        return read_series_leaf(task.node.statement, hints), hints
+
+
+def _key_factor(numbers: SeriesEstimate) -> str:
+    models = numbers.models.values()
+    spread = (
+        f"{len(models)} models between {min(models):.2f} and {max(models):.2f}"
+        if len(models) > 1
+        else "one model"
+    )
+    base = "" if numbers.base_rate is None else f"it came true in {numbers.base_rate:.0%} of like windows; "
+    return f"{base}{spread} give {numbers.p:.2f}."
+
+
+def _report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str) -> str:
+    names = " and ".join(map(str, leaf.refs))
+    listed = ", ".join(f"{name} {value:.3f}" for name, value in numbers.models.items())
+    beside = ", ".join(f"{name} {value:.3f}" for name, value in numbers.comparators.items())
+    kind = f", a {numbers.series_class} by its last 500 values" if numbers.series_class else ""
+    parts = [
+        f"**{statement}**",
+        f"Decided by {names}{kind}. The last value visible is of {numbers.last_day}; the claim is measured from "
+        f"{numbers.reference:.10g} on {numbers.reference_day}.",
+        f"The estimate is the plain mean of {listed}: p = {numbers.p:.4f}.",
+    ]
+    if beside:
+        parts.append(f"Shown for comparison, with weight 0: {beside}.")
+    weak = "only the past of the series is used: no news, no positions, no events that are already announced"
+    if numbers.windows is not None and numbers.windows < 12:
+        weak = f"only {numbers.windows:.1f} separate windows lie behind it; {weak}"
+    parts.append(f"What is weak: {weak}.")
+    if numbers.record:
+        line = json.dumps(numbers.record, ensure_ascii=False, allow_nan=False)
+        parts.append(f"The outcome of every past week's window (1 true, 0 false, x unknown):\n\n{line}")
+    return "\n\n".join(parts)

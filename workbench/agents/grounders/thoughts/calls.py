@@ -1,0 +1,178 @@
+"""The model calls that thinking grounders are made of, each with an address of its own, and the trace they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workbench.agents.base import Grounding, LeafTask
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.replies import Conclusion, parse_conclusion
+from workbench.agents.reply_json import first_line, read_json
+from workbench.agents.reply_schemas import CONCLUSION
+from workbench.prompts import render
+from workbench.propositions import Belief
+
+if TYPE_CHECKING:
+    from workbench.models.base import ReplySchema
+
+T = TypeVar("T")
+_LONGEST_THOUGHT = 2000  # characters of one thought that later calls read again
+
+
+class ThoughtCalls:
+    """One grounding's calls; every call is a dialogue of its own, so that branches of thought do not see each other.
+
+    Stages are numbered in the order of the calls, so that a resumed grounding finds each reply at its address.
+    """
+
+    def __init__(self, task: LeafTask) -> None:
+        self.task = task
+        self.steps: list[TraceStep] = []
+        self.count = 0
+        self.background = f"{task.context.strip()}\n\n" if task.context.strip() else ""
+        self._proposition = f"{task.node.id}: {task.node.statement}"
+
+    async def propose(self, path: Sequence[str], count: int) -> list[str]:
+        """Return ``count`` thoughts that go on from a path: one call."""
+        reply_format = render("thoughts_reply").text
+        prompt = render(
+            "thought_propose",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            path=_path(path),
+            count=count,
+            reply_format=reply_format,
+        )
+        thoughts = await self._ask("propose", prompt.text, lambda text: _thoughts(text, count), reply_format)
+        listing = "\n".join(f"- {thought}" for thought in thoughts)
+        self.steps.append(TraceStep(title=f"Propose {len(thoughts)} thoughts", text=listing))
+        return thoughts
+
+    async def value(self, path: Sequence[str]) -> float:
+        """Return how useful a line of thought is, 0 to 10: one call."""
+        reply_format = render("value_reply").text
+        prompt = render(
+            "thought_value",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            path=_path(path),
+            reply_format=reply_format,
+        )
+        value = await self._ask("value", prompt.text, _value, reply_format)
+        self.steps.append(TraceStep(title="Value a line of thought", text=f"{value:g} of 10: {path[-1]}"))
+        return value
+
+    async def merge(self, thoughts: Sequence[str], task: str, *, stage: str) -> str:
+        """Return one thought made of several, or of one: one call."""
+        reply_format = render("thoughts_reply").text
+        prompt = render(
+            "thought_merge",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            path=_path(thoughts),
+            task=task,
+            reply_format=reply_format,
+        )
+        merged = (await self._ask(stage, prompt.text, lambda text: _thoughts(text, 1), reply_format))[0]
+        self.steps.append(TraceStep(title=stage.capitalize(), text=merged))
+        return merged
+
+    async def conclude(self, path: Sequence[str], *, prompt: str = "thought_conclude") -> Conclusion:
+        """Return the probability after a path: one call."""
+        reply_format = render("conclusion_reply").text
+        inputs: dict[str, str] = {
+            "proposition": self._proposition,
+            "cutoff": self.task.cutoff.text,
+            "background": self.background,
+            "reply_format": reply_format,
+        }
+        if prompt == "thought_conclude":
+            inputs["path"] = _path(path)
+        text = render(prompt, **inputs).text
+        conclusion = await self._ask("answer", text, parse_conclusion, reply_format, schema=CONCLUSION)
+        self.steps.append(
+            TraceStep(title="Conclude", text=conclusion.report or conclusion.key_factor, p=conclusion.p)
+        )
+        return conclusion
+
+    def grounding(self, p: float, key_factor: str, report: str) -> Grounding:
+        """Return the finished grounding; the last step of its trace states this probability."""
+        if not self.steps or self.steps[-1].p != p:
+            self.steps.append(TraceStep(title="Combine", text=report, p=p))
+        return Grounding(
+            belief=Belief(p=p, key_factor=key_factor, report=report),
+            evidence=TraceEvidence(steps=tuple(self.steps)),
+            trace={"steps": self.count},
+        )
+
+    async def _ask(
+        self,
+        stage: str,
+        prompt: str,
+        parse: Callable[[str], T],
+        reply_format: str,
+        *,
+        schema: ReplySchema | None = None,
+    ) -> T:
+        self.count += 1
+        dialogue = Dialogue(
+            system=render("thought_system").text,
+            nodes=(self.task.node,),
+            cutoff=self.task.cutoff,
+            ask=self.task.ask,
+            settings=self.task.settings,
+            extra_share=self.task.settings.extra_ask_share,
+        )
+        return await dialogue.exchange(
+            f"{stage}-{self.count}",
+            prompt,
+            parse,
+            propositions=self._proposition,
+            reply_format=reply_format,
+            schema=schema,
+            final=True,
+        )
+
+
+def _path(thoughts: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {thought}" for number, thought in enumerate(thoughts, 1)) or "(nothing yet)"
+
+
+def _thoughts(text: str, count: int) -> list[str]:
+    def read(data: Any) -> list[str]:
+        thoughts = data.get("thoughts") if isinstance(data, dict) else None
+        if not isinstance(thoughts, list) or not all(
+            isinstance(each, str) and each.strip() for each in thoughts
+        ):
+            raise MalformedReply('the JSON must hold a list of texts under "thoughts"')
+        if len(thoughts) < count:
+            raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
+        return [each.strip()[:_LONGEST_THOUGHT] for each in thoughts[:count]]
+
+    return read_json(text, read, what="a `json` block")[0]
+
+
+def _value(text: str) -> float:
+    def read(data: Any) -> float:
+        value = data.get("value") if isinstance(data, dict) else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10:
+            raise MalformedReply(f'"value" must be a number from 0 to 10, not {first_line(str(value), 40)}')
+        return float(value)
+
+    return read_json(text, read, what="a `json` block")[0]
+
+
+def whole_numbers(options: Mapping[str, Any], defaults: Mapping[str, int], *, agent: str) -> dict[str, int]:
+    """Settings that are whole numbers of at least 1, with their defaults; raises `BadSetting`."""
+    unknown = sorted(set(options) - set(defaults))
+    if unknown:
+        raise BadSetting(f"{agent} has no setting {unknown[0]!r}; it has: {', '.join(defaults)}")
+    values = {**defaults, **options}
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 50:
+            raise BadSetting(f"{name} of {agent} must be a whole number from 1 to 50, not {value!r:.40}")
+    return values

@@ -1,0 +1,179 @@
+"""Zero-shot, tree, graph and forest of thoughts as grounders (paper A, section 5.2: baselines; each by its own paper's definition).
+
+Calls of one grounding, where every reply can be read:
+
+=================  =======================================================================  ===================
+grounder           what it does                                                             calls by default
+=================  =======================================================================  ===================
+zero-shot          concludes                                                                1
+tree-of-thoughts   ``depth`` times: each kept line proposes ``branching`` thoughts in one    2 x (lines) + values
+                   call, each candidate is valued in one, the best ``beam`` are kept; then   + 1: 1 + 3, 2 + 6,
+                   concludes from the best (Yao et al. 2023, breadth first)                 + 1 = 13
+graph-of-thoughts  ``branching`` thoughts, one call each, each valued; the best half are      3 + 3 + 1 + 1 + 1 = 9
+                   merged in one call; ``refine`` refinements; concludes (Besta et al. 2024)
+forest-of-thoughts ``trees`` trees of thoughts; ends early when two agree within 0.05, else   2 x 13 if they agree,
+                   all trees and one call that decides between them (Bi et al. 2024)          else 3 x 13 + 1 = 40
+=================  =======================================================================  ===================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
+from workbench.agents.errors import AgentGaveUp, BadSetting
+from workbench.agents.grounders.thoughts.calls import ThoughtCalls, whole_numbers
+from workbench.agents.replies import Conclusion
+
+#: Two trees of a forest agree within this.
+AGREEMENT = 0.05
+_FORMS = {"plain": "thought_conclude", "brief": "zero_shot_brief", "recall": "zero_shot_recall"}
+
+
+class _Thinker:
+    """What the four share: calls of one leaf, and a failure as a value."""
+
+    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
+        """Return the leaf's belief with the trace of its thoughts, or why there is none."""
+        calls = ThoughtCalls(task)
+        try:
+            return await self._think(calls)
+        except AgentGaveUp as error:
+            return GroundingFailure(reason=str(error), retryable=True)
+
+    @property
+    def expected_calls(self) -> int:
+        """Calls of one grounding where every reply can be read; the most, where they depend on the replies."""
+        raise NotImplementedError
+
+    async def _think(self, calls: ThoughtCalls) -> Grounding:
+        raise NotImplementedError
+
+
+def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
+    return calls.grounding(conclusion.p, conclusion.key_factor, conclusion.report)
+
+
+class ZeroShotGrounder(_Thinker):
+    """One call. ``form``: ``plain``, ``brief`` (paper P's task), ``recall`` (does the model know the outcome, paper P, D.8)."""
+
+    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        form = dict(options).pop("form", "plain")
+        if set(options) - {"form"}:
+            raise BadSetting(f"zero-shot has no setting {sorted(set(options) - {'form'})[0]!r}; it has: form")
+        if form not in _FORMS:
+            raise BadSetting(f"form of zero-shot is one of {', '.join(_FORMS)}, not {form!r:.40}")
+        self.prompt = _FORMS[form]
+
+    @property
+    def expected_calls(self) -> int:
+        """One."""
+        return 1
+
+    async def _think(self, calls: ThoughtCalls) -> Grounding:
+        return _grounding(calls, await calls.conclude((), prompt=self.prompt))
+
+
+class TreeOfThoughtsGrounder(_Thinker):
+    """Breadth-first search over lines of thought: settings ``depth``, ``branching``, ``beam``."""
+
+    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        self.bounds = whole_numbers(
+            options, {"depth": 2, "branching": 3, "beam": 2}, agent="tree-of-thoughts"
+        )
+
+    @property
+    def expected_calls(self) -> int:
+        """A proposal per line, a value per candidate, the conclusion."""
+        return tree_calls(**self.bounds)
+
+    async def _think(self, calls: ThoughtCalls) -> Grounding:
+        return _grounding(calls, await search_tree(calls, **self.bounds))
+
+
+class GraphOfThoughtsGrounder(_Thinker):
+    """Thoughts generated apart, valued, merged and refined: settings ``branching``, ``refine``."""
+
+    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        self.bounds = whole_numbers(options, {"branching": 3, "refine": 1}, agent="graph-of-thoughts")
+
+    @property
+    def expected_calls(self) -> int:
+        """Thoughts and their values, the merge, refinements, the conclusion."""
+        return 2 * self.bounds["branching"] + 1 + self.bounds["refine"] + 1
+
+    async def _think(self, calls: ThoughtCalls) -> Grounding:
+        branching = self.bounds["branching"]
+        thoughts = [(await calls.propose((), 1))[0] for _ in range(branching)]
+        values = [await calls.value((thought,)) for thought in thoughts]
+        ranked = sorted(range(branching), key=lambda place: (-values[place], place))
+        best = [thoughts[place] for place in ranked[: max(1, (branching + 1) // 2)]]
+        merged = await calls.merge(
+            best,
+            "Join them into one thought that keeps what each has right, says where they contradict each other, and which side is"
+            " the stronger.",
+            stage="merge",
+        )
+        for _ in range(self.bounds["refine"]):
+            merged = await calls.merge(
+                (merged,),
+                "Improve this thought: correct what does not hold as of the cutoff, add the strongest consideration that it misses.",
+                stage="refine",
+            )
+        return _grounding(calls, await calls.conclude((merged,)))
+
+
+class ForestOfThoughtsGrounder(_Thinker):
+    """Several trees of thoughts and a decision between them: settings ``trees`` and those of a tree."""
+
+    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        bounds = whole_numbers(
+            options, {"trees": 3, "depth": 2, "branching": 3, "beam": 2}, agent="forest-of-thoughts"
+        )
+        self.trees = bounds.pop("trees")
+        self.bounds = bounds
+
+    @property
+    def expected_calls(self) -> int:
+        """All trees and the decision between them."""
+        return self.trees * tree_calls(**self.bounds) + (self.trees > 1)
+
+    async def _think(self, calls: ThoughtCalls) -> Grounding:
+        conclusions: list[Conclusion] = []
+        for _ in range(self.trees):
+            conclusion = await search_tree(calls, **self.bounds)
+            near = [each for each in conclusions if abs(each.p - conclusion.p) <= AGREEMENT]
+            conclusions.append(conclusion)
+            if near:  # consensus: the trees that are left out could not change it
+                p = (near[0].p + conclusion.p) / 2
+                text = f"Trees of thoughts agree: {near[0].p:g} and {conclusion.p:g}.\n\n{conclusion.report}"
+                return calls.grounding(p, conclusion.key_factor, text)
+        if self.trees == 1:
+            return _grounding(calls, conclusions[0])
+        views = [f"One tree of thoughts gives {each.p:g}: {each.key_factor}" for each in conclusions]
+        return _grounding(calls, await calls.conclude(views))
+
+
+def tree_calls(*, depth: int, branching: int, beam: int) -> int:
+    """Calls of one tree of thoughts.
+
+    >>> tree_calls(depth=2, branching=3, beam=2)
+    13
+    """
+    calls, lines = 1, 1
+    for _ in range(depth):
+        calls += lines + lines * branching
+        lines = min(beam, lines * branching)
+    return calls
+
+
+async def search_tree(calls: ThoughtCalls, *, depth: int, branching: int, beam: int) -> Conclusion:
+    """Search a tree of thoughts breadth first and conclude from its best line."""
+    lines: list[tuple[str, ...]] = [()]
+    for _ in range(depth):
+        candidates = [(*line, thought) for line in lines for thought in await calls.propose(line, branching)]
+        values = [await calls.value(line) for line in candidates]
+        ranked = sorted(range(len(candidates)), key=lambda place: (-values[place], place))
+        lines = [candidates[place] for place in ranked[:beam]]
+    return await calls.conclude(lines[0])

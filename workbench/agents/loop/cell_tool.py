@@ -1,0 +1,85 @@
+"""``cell``: code in the leaf's sealed notebook, which starts with the first cell and with none before it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.grounders.proof_log import ProofLog
+from workbench.agents.loop.quoting import quote
+from workbench.agents.loop.tools import Observation, Place, Source
+from workbench.models.base import ToolSpec
+
+if TYPE_CHECKING:
+    from sandbox.types import CellResult
+    from workbench.agents.base import ProofSession
+
+
+class CellTool:
+    """Runs cells one after another; a failed one stays on record, and the next may say that it corrects it."""
+
+    independent = False
+    spec = ToolSpec(
+        name="cell",
+        description=(
+            "Run one Python cell in a notebook without network; variables stay from cell to cell. CALL_API(path, params) and"
+            " CALL_API.frame(path, params) read data. Only what it prints comes back."
+        ),
+        parameters={
+            "type": "object",
+            "properties": {
+                "source": {"type": "string", "maxLength": 20_000},
+                "corrects_last": {
+                    "type": "boolean",
+                    "description": "Whether it replaces the last cell, which failed.",
+                },
+            },
+            "required": ["source"],
+            "additionalProperties": False,
+        },
+    )
+
+    def __init__(
+        self, open_notebook: Callable[[], Awaitable[ProofSession]], *, characters: int = 6000
+    ) -> None:
+        self._open_notebook = open_notebook
+        self._characters = characters
+        self._log: ProofLog | None = None
+        self._failed: str | None = None
+        self.cells = 0
+        self.failed_cells = 0
+
+    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+        """Run the cell, or take its result from the journal where an earlier sitting ran it.
+
+        Raises
+        ------
+        workbench.agents.grounders.proof_log.ProofLogMismatch
+            The journal holds another cell at this place.
+        sandbox.errors.SandboxError
+            No kernel can be started, or it died for good.
+        """
+        if self._log is None:
+            self._log = ProofLog(await self._open_notebook())
+        fixes = self._failed if arguments.get("corrects_last") else None
+        result = await self._log.execute(str(arguments["source"]), fixes=fixes)
+        self.cells += 1
+        ok = result.status == "ok"
+        self._failed = None if ok else result.cell_id
+        self.failed_cells += not ok
+        return self._observed(result, place)
+
+    def _observed(self, result: CellResult, place: Place) -> Observation:
+        identity = place.id("C")
+        shown = quote(result.text(self._characters).strip("\n") or "(no output)", self._characters)
+        ok = result.status == "ok"
+        state = "" if ok else f", {result.status}: mend it in a new cell with corrects_last"
+        return Observation(
+            text=f"[{identity}] cell {self.cells}{state}\n{shown.text}",
+            # Its data answers are compared with the journal when the cells are run again.
+            sources=(Source(id=identity, title=f"cell {self.cells}", origin=result.cell_id),) if ok else (),
+            marks=shown.marks,
+            failed=not ok,
+            cell=result.cell_id,
+            seconds=result.duration_s,
+        )

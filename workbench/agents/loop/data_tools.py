@@ -1,0 +1,286 @@
+"""``call_api``, ``api_docs``, ``series`` and ``market_history``: the broker's data as tools, every answer dated and on the ledger.
+
+What the model reads of an answer follows from the answer alone, so that `verify` can write it again from the ledger (`text_again`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.grounders.documentation import DocumentationTool
+from workbench.agents.loop.quoting import one_line, quote
+from workbench.agents.loop.tools import Observation, Place, Source
+from workbench.models.base import ToolCall, ToolSpec
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from proxies.ledger import Answer
+    from workbench.agents.base import DataCaller, DataGuide
+
+#: Where a series of a source is read: path, the parameter that names it, where its rows lie, and the names of date and value.
+SERIES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
+    "embedded": ("embedded/series/observations", "series_id", (), "date", "value"),
+    "fred": ("fred/series/series/observations", "series_id", ("observations",), "date", "value"),
+}
+#: Days of a market's past that are shown (BLF, App. C.5).
+MARKET_DAYS = 60
+#: Characters of one answer that a model reads.
+CHARACTERS = 6000
+_SHOWN = 60
+
+
+def _spec(
+    name: str, description: str, required: tuple[str, ...], properties: dict[str, dict[str, Any]]
+) -> ToolSpec:
+    return ToolSpec(
+        name=name,
+        description=description,
+        parameters={
+            "type": "object",
+            "properties": properties,
+            "required": list(required),
+            "additionalProperties": False,
+        },
+    )
+
+
+class CallApiTool:
+    """One data call by path and parameters."""
+
+    independent = True
+    spec = _spec(
+        "call_api",
+        "Read data as known before the cutoff: a full path and its parameters, as api_docs documents them.",
+        ("path",),
+        {"path": {"type": "string", "maxLength": 200}, "params": {"type": "object"}},
+    )
+
+    def __init__(self, call_api: DataCaller) -> None:
+        self._call_api = call_api
+
+    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+        """Make one call; raises ``ProxyError`` where it is refused."""
+        path = str(arguments["path"])
+        answer = await self._call_api(path, dict(arguments.get("params") or {}), step=place.address)
+        return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS))
+
+
+class ApiDocsTool:
+    """Documentation by words and by paths."""
+
+    independent = True
+    spec = _spec(
+        "api_docs",
+        "Find data by words, or read the documentation of full paths (up to 25). Read it before the first call_api of a path.",
+        (),
+        {
+            "search": {"type": "string", "maxLength": 200},
+            "full_paths": {"type": "array", "items": {"type": "string"}},
+        },
+    )
+
+    def __init__(self, data: DataGuide) -> None:
+        self._documentation = DocumentationTool(data)
+
+    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+        """Look documentation up."""
+        wanted = ToolCall(id="", name="retrieve_api_doc", arguments=dict(arguments))
+        text = self._documentation.answer(wanted).replace("retrieve_api_doc", "api_docs")
+        failed = text.startswith(("Nothing found:", "No documentation:", "api_docs takes"))
+        return Observation(text=text, failed=failed)
+
+
+class SeriesTool:
+    """A series' past: its last values and a few plain figures of all of them (BLF's history-fetch)."""
+
+    independent = True
+    spec = _spec(
+        "series",
+        "The past of one series up to the cutoff: its last values, and of all values count, range, spread of changes and share"
+        " of rises. Series ids as api_docs finds them.",
+        ("source", "series_id"),
+        {
+            "source": {"type": "string", "enum": sorted(SERIES)},
+            "series_id": {"type": "string", "maxLength": 100},
+            "last": {"type": "integer", "description": f"How many of the last values to show; {_SHOWN}."},
+        },
+    )
+
+    def __init__(self, call_api: DataCaller) -> None:
+        self._call_api = call_api
+
+    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+        """Read the series; raises ``ProxyError`` where it is refused."""
+        source = str(arguments["source"])
+        path, name, _, _, _ = SERIES[source]
+        answer = await self._call_api(path, {name: arguments["series_id"]}, step=place.address)
+        return answered(path, answer, place, text_of_series(answer.data, source, _last(arguments)))
+
+
+class MarketHistoryTool:
+    """The price path of a market's outcome over its last sixty days before the cutoff (BLF, App. C.5)."""
+
+    independent = True
+    spec = _spec(
+        "market_history",
+        f"Prices of one market outcome over the last {MARKET_DAYS} days before the cutoff: on kalshi by series and market"
+        " ticker, on polymarket by the token id of the outcome.",
+        ("venue", "market"),
+        {
+            "venue": {"type": "string", "enum": ["kalshi", "polymarket"]},
+            "market": {
+                "type": "string",
+                "maxLength": 200,
+                "description": "Ticker of the market, or token id.",
+            },
+            "series": {
+                "type": "string",
+                "maxLength": 100,
+                "description": "kalshi only: ticker of the series.",
+            },
+        },
+    )
+
+    def __init__(self, call_api: DataCaller, cutoff: Cutoff) -> None:
+        self._call_api = call_api
+        self._last = cutoff.last_visible_day
+
+    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+        """Read the prices; raises ``ProxyError`` where they are refused."""
+        path, params = market_request(arguments, self._last)
+        if not path:
+            return Observation(
+                text="On kalshi a market is read with its series: give both tickers.", failed=True
+            )
+        answer = await self._call_api(path, params, step=place.address)
+        return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS))
+
+
+def text_again(
+    tool: str, arguments: Mapping[str, Any], path: str, answer: Answer, place: Place
+) -> str | None:
+    """Return what the model was shown of a data answer, made again from the ledger's; None for tools that show no data."""
+    if tool == SeriesTool.spec.name:
+        return answered(
+            path, answer, place, text_of_series(answer.data, str(arguments["source"]), _last(arguments))
+        ).text
+    if tool in (CallApiTool.spec.name, MarketHistoryTool.spec.name):
+        return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS)).text
+    return None
+
+
+def _last(arguments: Mapping[str, Any]) -> int:
+    return min(max(int(arguments.get("last") or _SHOWN), 1), 500)
+
+
+def market_request(arguments: Mapping[str, Any], last: date) -> tuple[str, dict[str, Any]]:
+    """Return path and parameters of a market's prices in the window that ends with ``last``; "" if something is missing."""
+    first = last - timedelta(days=MARKET_DAYS)
+    # Seconds of the two days' beginnings, in UTC; the broker clamps the end to the cutoff.
+    start, end = (
+        round((day - date(1970, 1, 1)).total_seconds()) for day in (first, last + timedelta(days=1))
+    )
+    if arguments["venue"] == "polymarket":
+        return "polymarket/prices-history", {
+            "market": arguments["market"],
+            "startTs": start,
+            "endTs": end,
+            "fidelity": 1440,
+        }
+    if not arguments.get("series"):
+        return "", {}
+    return "kalshi/candlesticks", {
+        "series_ticker": arguments["series"],
+        "ticker": arguments["market"],
+        "start_ts": start,
+        "end_ts": end,
+        "period_interval": 1440,
+    }
+
+
+def answered(path: str, answer: Answer, place: Place, text: str) -> Observation:
+    """Return the observation of one data answer."""
+    identity = place.id("D")
+    meta = answer.meta
+    notes = [one_line(str(note), 200) for note in meta.get("notes") or ()][:3]
+    heading = f"[{identity}] {one_line(path, 120)}, as known at {one_line(str(meta.get('as_of', '?')), 40)}"
+    shown = quote(text, 20_000)
+    source = Source(
+        id=identity,
+        title=one_line(path, 120),
+        origin=one_line(str(meta.get("content_hash", "")), 80),
+        published=one_line(str(meta.get("as_of", "")), 40),
+    )
+    content = meta.get("content_hash")
+    return Observation(
+        text="\n".join([heading, shown.text, *(f"({note})" for note in notes)]),
+        answers=(content,) if isinstance(content, str) else (),
+        sources=(source,),
+        marks=shown.marks,
+    )
+
+
+def text_of_answer(data: Any, characters: int) -> str:
+    """Return an answer's data as JSON lines of at most so many characters: of a long list its first and its last rows."""
+    if not isinstance(data, list):
+        text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+        return text if len(text) <= characters else f"{text[:characters]}… ({len(text)} characters)"
+    rows = [json.dumps(row, ensure_ascii=False, sort_keys=True) for row in data]
+    if sum(map(len, rows)) <= characters:
+        return "\n".join(rows) or "(no rows)"
+    first: list[str] = []
+    last: list[str] = []
+    room = characters
+    # The newest rows matter most: two of them for each old one.
+    for turn in range(len(rows)):
+        row = rows[len(first)] if turn % 3 == 0 else rows[-1 - len(last)]
+        room -= len(row)
+        if room < 0 or len(first) + len(last) >= len(rows):
+            break
+        (first if turn % 3 == 0 else last).append(row)
+    left = len(rows) - len(first) - len(last)
+    return "\n".join([*first, f"({left} rows in between are left out)", *reversed(last)])
+
+
+def text_of_series(data: Any, source: str, last: int) -> str:
+    """Return a series' last values and figures of all of them; values that are no number are counted."""
+    _, _, place, day, value = SERIES[source]
+    for key in place:
+        data = data.get(key, []) if isinstance(data, dict) else []
+    points: list[tuple[str, float]] = []
+    unread = 0
+    for row in data if isinstance(data, list) else []:
+        number = _number(row.get(value)) if isinstance(row, dict) else None
+        if number is None:
+            unread += 1
+        else:
+            points.append((str(row.get(day, "")), number))
+    if not points:
+        return "no values"
+    values = [number for _, number in points]
+    changes = [after - before for before, after in pairwise(values)]
+    lines = [
+        f"values {len(values)} from {points[0][0]} to {points[-1][0]}; least {min(values):g}, greatest {max(values):g},"
+        f" last {values[-1]:g}"
+    ]
+    if len(changes) > 1:
+        mean = sum(changes) / len(changes)
+        spread = math.sqrt(sum((change - mean) ** 2 for change in changes) / (len(changes) - 1))
+        rises = sum(change > 0 for change in changes) / len(changes)
+        lines.append(f"changes: mean {mean:.6g}, standard deviation {spread:.6g}, share of rises {rises:.4f}")
+    if unread:
+        lines.append(f"{unread} rows without a number")
+    return "\n".join([*lines, "date,value", *(f"{day},{number:g}" for day, number in points[-last:])])
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,119 @@
+"""``submit``: how a loop ends, read in one place; the raw value is kept beside what counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.loop.belief_state import read_probability
+from workbench.agents.loop.quoting import visible
+from workbench.models.base import ToolSpec
+
+SUBMIT = "submit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What a loop submitted.
+
+    Parameters
+    ----------
+    raw : tuple of float
+        The probabilities as stated, one for each date that was asked about (one where none was named).
+    p : float
+        What counts: the last of ``raw``, clamped.
+    reasoning, key_factor : str
+    forced : str
+        Why nobody submitted it and it was taken from the belief; "" for a submission.
+    stated_belief : float or None
+        ``updated_belief.probability`` of the submitting call; None without a belief.
+    """
+
+    raw: tuple[float, ...]
+    p: float
+    reasoning: str = ""
+    key_factor: str = ""
+    forced: str = ""
+    stated_belief: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Distance of what was submitted from the belief beside it (BLF, App. E: there should be none)."""
+        return None if self.stated_belief is None else abs(self.raw[-1] - self.stated_belief)
+
+
+def check_clamp(clamp: Sequence[float]) -> tuple[float, float]:
+    """Return the bounds of a clamp; raises `BadSetting` unless they are two numbers 0 <= low < high <= 1."""
+    if len(clamp) != 2 or not 0 <= clamp[0] < clamp[1] <= 1:
+        raise BadSetting(f"clamp must be two numbers, 0 <= low < high <= 1, not {list(clamp)}")
+    return float(clamp[0]), float(clamp[1])
+
+
+def clamped(p: float, clamp: Sequence[float]) -> float:
+    """Return p within the bounds of a clamp; the one place where a submitted value is changed (BLF, section 3).
+
+    >>> clamped(0.99, (0.05, 0.95)), clamped(0.3, (0.0, 1.0))
+    (0.95, 0.3)
+    """
+    low, high = clamp
+    return min(max(p, low), high)
+
+
+def submit_spec(dates: Sequence[str]) -> ToolSpec:
+    """Return the tool that ends a loop, for one probability or one for each of these dates (BLF, App. J.3)."""
+    if dates:
+        wanted: dict[str, Any] = {
+            "probabilities": {
+                "type": "array",
+                "items": {"type": "number"},
+                "minItems": len(dates),
+                "maxItems": len(dates),
+                "description": f"That the proposition is true on each of {', '.join(dates)}, in this order.",
+            }
+        }
+    else:
+        wanted = {
+            "probability": {"type": "number", "description": "That the proposition is true, from 0 to 1."}
+        }
+    return ToolSpec(
+        name=SUBMIT,
+        description="End the work with your answer. Nothing can be looked up after it.",
+        parameters={
+            "type": "object",
+            "properties": {
+                **wanted,
+                "reasoning": {
+                    "type": "string",
+                    "description": "A report for a reader who saw none of this; cite ids.",
+                },
+                "key_factor": {
+                    "type": "string",
+                    "description": "What decides it, in one or two sentences.",
+                },
+            },
+            "required": [*wanted, "reasoning", "key_factor"],
+            "additionalProperties": False,
+        },
+    )
+
+
+def read_submission(
+    arguments: Mapping[str, Any], *, dates: Sequence[str], clamp: Sequence[float], stated_belief: float | None
+) -> Submission:
+    """Return what a call of ``submit`` says; raises `MalformedReply` where that is no probability, or not one a date."""
+    if dates:
+        values = arguments.get("probabilities")
+        if not isinstance(values, list) or len(values) != len(dates):
+            raise MalformedReply(f'"probabilities" must be a list of {len(dates)} numbers, one for each date')
+        raw = tuple(read_probability(value, "probabilities") for value in values)
+    else:
+        raw = (read_probability(arguments.get("probability", arguments.get("p_true")), "probability"),)
+    return Submission(
+        raw=raw,
+        p=clamped(raw[-1], clamp),
+        reasoning=visible(str(arguments.get("reasoning") or arguments.get("report") or ""))[:20_000].strip(),
+        key_factor=" ".join(visible(str(arguments.get("key_factor") or "")).split())[:600],
+        stated_belief=stated_belief,
+    )

@@ -1,0 +1,141 @@
+"""``search`` and ``open_page``: the web of a leaf as tools; snippets first, pages on demand (BLF, App. C.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.loop.quoting import one_line, quote
+from workbench.agents.loop.tools import Observation, Place, Source
+from workbench.models.base import ToolSpec
+
+if TYPE_CHECKING:
+    from workbench.search.base import FoundPage, Web
+
+#: Characters of one snippet in the dialogue; the whole text is a page away.
+SNIPPET = 700
+
+_SEARCH = ToolSpec(
+    name="search",
+    description=(
+        "Search the web as it was known before the cutoff. Gives dated results with ids (S3.1) and snippets. Ask in a few words"
+        " of the matter; several different searches find more than one long one."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "words": {"type": "string", "maxLength": 400, "description": "What to look for."},
+        },
+        "required": ["words"],
+        "additionalProperties": False,
+    },
+)
+_OPEN = ToolSpec(
+    name="open_page",
+    description=(
+        "Read a page as it stood before the cutoff: the id of a search result, or a full address. A page without a dated copy,"
+        " or one that settles questions, is refused."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "page": {
+                "type": "string",
+                "maxLength": 2000,
+                "description": "Id of a result, such as S3.1, or an address.",
+            },
+        },
+        "required": ["page"],
+        "additionalProperties": False,
+    },
+)
+
+
+class SearchTool:
+    """Searches; keeps the addresses of what it gave, so that a page can be opened by its id."""
+
+    spec = _SEARCH
+    independent = True
+
+    def __init__(self, web: Web, *, results: int = 10) -> None:
+        self._web = web
+        self._results = results
+        self.addresses: dict[str, str] = {}
+
+    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+        """Search once."""
+        words = str(arguments["words"]).strip()
+        if not words:
+            return Observation(text="search needs words.", failed=True)
+        answer = await self._web.search(words, step=place.address, k=self._results)
+        lines: list[str] = []
+        marks: set[str] = set()
+        sources = []
+        for number, page in enumerate(answer.results[: self._results], 1):
+            identity = place.id("S", number)
+            snippet = quote(page.text, SNIPPET)
+            heading = quote(page.title, SNIPPET)
+            marks.update((*snippet.marks, *heading.marks))
+            self.addresses[identity] = page.url
+            source = _source(identity, page)
+            sources.append(source)
+            about = [source.published or "undated", page.quality, *page.engines]
+            lines.append(
+                f"[{identity}] {', '.join(about)}\n| {source.title}\n| {source.origin}\n{snippet.text}"
+            )
+        absent = "".join(
+            f"\n(not asked: {one_line(name, 40)}, {one_line(why, 160)})" for name, why in answer.failed
+        )
+        if not lines:
+            return Observation(
+                text=f"No dated result for these words before the cutoff. Try other words.{absent}",
+                answers=answer.answers,
+                failed=True,
+            )
+        return Observation(
+            text="\n\n".join(lines) + absent,
+            answers=answer.answers,
+            sources=tuple(sources),
+            marks=tuple(sorted(marks)),
+        )
+
+
+class OpenPageTool:
+    """Opens a page by the id of a result or by its address."""
+
+    spec = _OPEN
+    independent = True
+
+    def __init__(self, web: Web, search: SearchTool, *, characters: int = 6000) -> None:
+        self._web = web
+        self._search = search
+        self._characters = characters
+
+    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+        """Open one page."""
+        wanted = str(arguments["page"]).strip().strip("[]")
+        url = self._search.addresses.get(wanted, wanted)
+        if not url.startswith(("http://", "https://")):
+            return Observation(
+                text=f"{one_line(wanted, 60)!r} is neither the id of a search result nor an address.",
+                failed=True,
+            )
+        page = await self._web.open_page(url, step=place.address)
+        identity = wanted if wanted in self._search.addresses else place.id("W")
+        body = quote(page.text, self._characters)
+        title = one_line(page.title)
+        text = (
+            f"[{identity}] {page.published or 'undated'}, copy: {one_line(page.source, 40)}\n| {title}\n| {one_line(page.url)}\n"
+            f"{body.text}"
+        )
+        source = Source(id=identity, title=title, origin=one_line(page.url), published=page.published)
+        return Observation(text=text, answers=page.answers, sources=(source,), marks=body.marks)
+
+
+def _source(identity: str, page: FoundPage) -> Source:
+    return Source(
+        id=identity,
+        title=one_line(page.title),
+        origin=one_line(page.url),
+        published=one_line(page.published, 40),
+    )

@@ -1,0 +1,159 @@
+"""The red team: an agent that writes the strongest case against a finished answer, and says which leaves it would move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import MalformedReply
+from workbench.agents.placeholders import refuse_placeholder
+from workbench.agents.reply_json import first_line, number_of, read_json
+from workbench.agents.thoughts import without_thoughts
+from workbench.models.base import NodeRef
+from workbench.prompts import render
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from proxies.asof.clock import Cutoff
+    from workbench.agents.base import AgentSettings, Asker
+    from workbench.models.base import ModelReply, ModelRequest
+    from workbench.propositions import NodeId, Tree
+
+STAGE = "redteam"
+#: Characters of one leaf's report that are shown, and of all of them.
+_LONGEST_REPORT, _LONGEST_REPORTS = 6_000, 120_000
+_LONGEST_CASE = 15_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterCase:
+    """A case against an answer: its text, the argument that carries it, and the probability in [0, 1] that leaves would have."""
+
+    text: str
+    key_point: str
+    leaves: Mapping[NodeId, float]
+
+
+def argued_side(tree: Tree) -> str:
+    """Return how the case says that the claim turns out: ``false`` where the answer is 0.5 or above, else ``true``."""
+    return "false" if (tree.root.p or 0.0) >= 0.5 else "true"
+
+
+async def counter_case(
+    tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings, context: str = ""
+) -> CounterCase:
+    """Ask the critic's model for the strongest case against the root's probability.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of a finished run: the root and its leaves have probabilities.
+    context : str
+        Background of the claim, as lines; "" if there is none.
+
+    Raises
+    ------
+    workbench.agents.errors.AgentGaveUp
+        No usable reply in the asks that are allowed.
+    workbench.models.errors.ModelError
+        From the asker.
+    """
+
+    async def as_critic(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        return await ask(replace(request, role="critic"), stage=stage, step=step, retry=retry)
+
+    side, root = argued_side(tree), tree.root
+    claim = "\n".join(part for part in (f"{root.id}: {root.statement}", context) if part)
+    reply_format = render("red_team_reply").text
+    dialogue = Dialogue(
+        system=render("red_team_system", side=side).text,
+        nodes=[NodeRef(id=root.id, statement=root.statement)],
+        cutoff=cutoff,
+        ask=as_critic,
+        settings=settings,
+    )
+    prompt = render(
+        "red_team",
+        claim=claim,
+        p=f"{root.p:.3f}",
+        side=side,
+        rules=_rules(tree),
+        leaves=_leaves(tree),
+        cutoff=cutoff.text,
+        reply_format=reply_format,
+    )
+    return await dialogue.exchange(
+        STAGE,
+        prompt.text,
+        partial(parse_counter_case, leaves=tree.leaves()),
+        propositions=claim,
+        reply_format=reply_format,
+        final=True,
+    )
+
+
+def parse_counter_case(text: str, leaves: Collection[NodeId]) -> CounterCase:
+    """Read a red team's reply.
+
+    Raises
+    ------
+    MalformedReply
+        No case in prose, no ``json`` object with a key point, or a probability that is none or of no leaf.
+    """
+    known = set(leaves)
+
+    def read(data: Any) -> CounterCase:
+        if not isinstance(data, dict) or not isinstance(data.get("leaves"), dict):
+            raise MalformedReply('the JSON must be an object with "key_point" and "leaves", an object itself')
+        point = data.get("key_point")
+        if not isinstance(point, str) or not point.strip():
+            raise MalformedReply('"key_point" must be a sentence')
+        refuse_placeholder(point)
+        values: dict[NodeId, float] = {}
+        for node, raw in data["leaves"].items():
+            value = number_of(raw)
+            if node not in known:
+                raise MalformedReply(
+                    f"{first_line(str(node), 40)!r} is no proposition at the end of the tree: {', '.join(sorted(known)[:20])}"
+                )
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+                raise MalformedReply(f"the probability of {node} must be a number from 0 to 1")
+            values[node] = float(value)
+        if not values:
+            raise MalformedReply(
+                '"leaves" is empty: name at least one, with its probability as it is if nothing moves'
+            )
+        return CounterCase(text="", key_point=first_line(point, 500), leaves=values)
+
+    case, prose = read_json(without_thoughts(text), read, what="```json block")
+    if not prose.strip():
+        raise MalformedReply("the case itself is missing: write it as prose before the block")
+    return replace(case, text=prose.strip()[:_LONGEST_CASE])
+
+
+def _rules(tree: Tree) -> str:
+    lines = []
+    for node in tree.inner():
+        rule = tree[node].rule
+        equation = rule.equation() if rule is not None and rule.numeric else "by judgement, no formula"
+        lines.append(f"{node}: {tree[node].statement}\n  p({node}) = {equation}")
+    return "\n".join(lines) or "(the claim was examined as a whole)"
+
+
+def _leaves(tree: Tree) -> str:
+    nodes = [tree[leaf] for leaf in tree.leaves()]
+    most = min(_LONGEST_REPORT, _LONGEST_REPORTS // max(1, len(nodes)))
+    blocks = []
+    for node in nodes:
+        belief = node.belief
+        report = "(no report)" if belief is None or not belief.report else belief.report
+        # Its own closing tag inside a report would let the rest of it pass for words of ours.
+        report = report.replace("</report>", "(/report)")
+        cut = f"{report[:most]}\n({len(report) - most} more characters)" if len(report) > most else report
+        p = "unknown" if node.p is None else f"{node.p:.3f}"
+        blocks.append(f'{node.id}: {node.statement}\np = {p}\n<report of="{node.id}">\n{cut}\n</report>')
+    return "\n\n".join(blocks)

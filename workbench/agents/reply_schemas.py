@@ -1,0 +1,114 @@
+"""The answers of each stage as JSON schemas, for models that take one; ``replies`` reads both these and the text shapes.
+
+The schemas keep to what strict modes allow: every property required, nothing additional, no free keys. Cells have none: source
+code inside a JSON string is escaped twice, and models write worse code so; their tags are read from text always.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.models.base import ReplySchema
+
+_NOTE = (
+    "This reply is taken as one JSON object instead of prose and a block; it holds nothing that the format above does not"
+    " ask for. {fields}"
+)
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "number"}
+# strict modes want every property, so what may be absent is null
+_MAYBE = {"anyOf": [_NUMBER, {"type": "null"}]}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+#: An analyzer's round: the engine allots the ids, the polarity is a field.
+ANALYSIS = ReplySchema(
+    name="analysis",
+    schema=_object(
+        expansions=_list(
+            _object(
+                parent=_TEXT,
+                children=_list(
+                    _object(
+                        statement=_TEXT,
+                        polarity={"type": "string", "enum": ["Positive", "Negative"]},
+                        resolves_by=_TEXT,
+                        reference_class=_TEXT,
+                    )
+                ),
+                causality=_TEXT,
+            )
+        ),
+        end={"type": "boolean"},
+    ),
+    note=_NOTE.format(
+        fields='"expansions" has one entry per proposition that you expand, its "children" in order and without ids;'
+        ' "end" is true, with no expansions, where nothing is left to expand.'
+    ),
+)
+
+#: A leaf's conclusion, and a vanilla synthesis.
+CONCLUSION = ReplySchema(
+    name="conclusion",
+    schema=_object(
+        report=_TEXT,
+        base_rate=_MAYBE,
+        n=_MAYBE,
+        inside_view=_MAYBE,
+        adjustments=_TEXT,
+        p_true=_NUMBER,
+        low=_MAYBE,
+        high=_MAYBE,
+        key_factor=_TEXT,
+        would_change_my_mind=_TEXT,
+    ),
+    note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+)
+
+LOGIC = ReplySchema(
+    name="logic",
+    schema=_object(
+        report=_TEXT,
+        formula=_TEXT,
+        assumption={"anyOf": [_object(detail=_TEXT, probability=_NUMBER), {"type": "null"}]},
+        key_factor=_TEXT,
+    ),
+    note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+)
+
+
+def linear(children: Sequence[str]) -> ReplySchema:
+    """Return the answer of a linear synthesis over these children."""
+    beta = _object(beta_0=_NUMBER, **dict.fromkeys(children, _NUMBER))
+    return ReplySchema(
+        name="linear",
+        schema=_object(report=_TEXT, beta=beta, p_true=_NUMBER, key_factor=_TEXT),
+        note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+    )
+
+
+def noisy_or(causes: Sequence[str], inhibitors: Sequence[str]) -> ReplySchema:
+    """Return the answer of a noisy-or synthesis over these children."""
+    return ReplySchema(
+        name="noisy_or",
+        schema=_object(
+            report=_TEXT,
+            leak=_NUMBER,
+            weights=_object(**dict.fromkeys(causes, _NUMBER)),
+            inhibitors=_object(**dict.fromkeys(inhibitors, _NUMBER)),
+            p_true=_NUMBER,
+            key_factor=_TEXT,
+        ),
+        note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+    )
