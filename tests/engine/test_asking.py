@@ -1,19 +1,33 @@
-"""A run asks its model through the ledger and under its budget: nothing twice, and nothing after the limit."""
+"""A run asks its model through the ledger and under its budget: nothing twice, and nothing past a limit."""
 
-from collections.abc import Iterator
+import asyncio
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.models import ScriptedModel
-from workbench.engine.run.asking import Budget, ModelGateway
-from workbench.errors import BudgetStop
-from workbench.models.base import Message, ModelReply, ModelRequest
+from workbench.engine.run.asking import ModelGateway, spending
+from workbench.engine.run.budget import FLOORS, Budget, LeafBudgetSpent, Limits
+from workbench.errors import BudgetStop, UsageError
+from workbench.models.base import Message, ModelReply, ModelRequest, Usage
+from workbench.models.errors import ModelRefused, ModelUnavailable
+from workbench.models.usage import (
+    CACHED_IN_FULL,
+    ESTIMATED,
+    Price,
+    price_of,
+    with_sound_usage,
+    worst_input_tokens,
+)
 from workbench.store import ModelLedger, Store
 
 RUN = "20180630-120000-a1b2"
+PRICES = {"scripted": [1.0, 10.0]}  # US dollars per million tokens
 
 
 @pytest.fixture
@@ -23,62 +37,237 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def priced(cost: float | None) -> ModelReply:
-    return ModelReply(text="yes", model="m", cost_usd=cost)
-
-
-def request(step: int) -> ModelRequest:
-    return ModelRequest(
-        messages=(Message(role="user", content=f"{step}"),), stage="step", cutoff="2018-06-30"
+def reply(tokens_in: int = 100, tokens_out: int = 50, **more: Any) -> ModelReply:
+    return ModelReply(
+        text="yes", model="m", usage=Usage(input_tokens=tokens_in, output_tokens=tokens_out), **more
     )
 
 
-def gateway(store: Store, model: ScriptedModel, budget: Budget) -> ModelGateway:
-    return ModelGateway(model=model, ledger=ModelLedger(store), budget=budget)
+def request(step: int, **more: Any) -> ModelRequest:
+    return ModelRequest(
+        messages=(Message(role="user", content=f"{step}"),), stage="step", cutoff="2018-06-30", **more
+    )
 
 
-@given(cents=st.lists(st.integers(0, 100), min_size=1, max_size=30), limit=st.integers(1, 300))
-def test_the_call_after_the_limit_is_reached_is_not_made(cents: list[int], limit: int) -> None:
-    """In quarters of a cent, which are exact as floats: reaching the limit is the end, a hair below it is not."""
-    budget = Budget(limit=limit / 4)
-    spent = 0
-    for cent in cents:
-        if spent >= limit:
-            with pytest.raises(BudgetStop, match="used up"):
-                budget.check()
-            return
-        budget.check()
-        budget.add(priced(cent / 4))
-        spent += cent
+def gateway(store: Store, model: ScriptedModel, budget: Budget, **more: Any) -> ModelGateway:
+    return ModelGateway(
+        model=model, ledger=ModelLedger(store), budget=budget, prices=PRICES, announce=store, **more
+    )
 
 
-async def test_a_known_price_stops_a_run_at_its_limit_and_keeps_what_was_paid(store: Store) -> None:
-    model = ScriptedModel([priced(0.25), priced(0.25)])
-    ask = gateway(store, model, Budget(limit=0.5)).asker(run=RUN, node="P1", trial=1, attempt=1)
+def place(step: int) -> dict[str, Any]:
+    return {"stage": "step", "step": step, "retry": 0}
+
+
+class Provider(ScriptedModel):
+    """Answers after some turns of the loop with as many tokens as it is allowed to, or fewer; keeps count."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.draw = random.Random(seed)
+        self.tokens = self.calls = 0
+        self.usd = 0.0
+        self.limits_sent: list[int] = []
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        assert request.max_tokens is not None
+        self.limits_sent.append(request.max_tokens)
+        for _ in range(self.draw.randrange(5)):
+            await asyncio.sleep(0)
+        share = self.draw.choice([0.02, 0.1, 0.5, 1.0])
+        usage = Usage(
+            input_tokens=self.draw.randrange(1, worst_input_tokens(request) + 1),
+            output_tokens=max(1, int(share * request.max_tokens)),
+        )
+        assert usage.input_tokens is not None and usage.output_tokens is not None
+        self.calls += 1
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.usd += usage.input_tokens * 1e-6 + usage.output_tokens * 1e-5
+        return ModelReply(text="yes", model="m", usage=usage)
+
+
+LIMITS: list[Callable[[int], Limits]] = [
+    lambda size: Limits(usd=size * 0.004),
+    lambda size: Limits(tokens=size * 400),
+    lambda size: Limits(calls=size),
+    lambda size: Limits(usd=size * 0.004, tokens=size * 400, calls=size),
+]
+
+
+@settings(max_examples=50)  # a store and up to 120 calls each
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 60), kind=st.integers(0, 3), side=st.integers(1, 20))
+def test_no_limit_is_passed_by_calls_side_by_side(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, size: int, kind: int, side: int
+) -> None:
+    limits = LIMITS[kind](size)
+    store = Store(tmp_path_factory.mktemp("budget"), durable=False)
+    provider = Provider(seed)
+
+    async def leaf(number: int, asking: ModelGateway) -> None:
+        ask = asking.asker(run=RUN, node=f"P{number}", trial=1, attempt=1)
+        for step in range(6):
+            await ask(request(step), **place(step))
+
+    async def run() -> None:
+        asking = gateway(store, provider, Budget(limits))
+        ended = await asyncio.gather(*(leaf(n, asking) for n in range(1, side + 1)), return_exceptions=True)
+        assert all(end is None or isinstance(end, BudgetStop) for end in ended)
+
+    try:
+        asyncio.run(run())
+    finally:
+        store.close()
+    assert provider.usd <= (limits.usd or provider.usd) + 1e-9
+    assert provider.tokens <= (limits.tokens or provider.tokens)
+    assert provider.calls <= (limits.calls or provider.calls)
+    assert all(sent >= FLOORS["step"] for sent in provider.limits_sent)
+
+
+async def test_a_budget_that_is_large_enough_changes_nothing(store: Store) -> None:
+    model = ScriptedModel([reply(), reply()])
+    asking = gateway(store, model, Budget(Limits(usd=100.0, tokens=10**7, calls=100)))
+    ask = asking.asker(run=RUN, node="P1", trial=1, attempt=1)
     for step in range(2):
-        await ask(request(step), stage="step", step=step, retry=0)
-    with pytest.raises(BudgetStop, match=r"the budget of \$0.5 is used up \(\$0.5000 spent\)"):
-        await ask(request(2), stage="step", step=2, retry=0)
-    assert len(model.requests) == ModelLedger(store).count(RUN) == 2
-    assert ModelLedger(store).cost(RUN) == 0.5
+        await ask(request(step, max_tokens=700), **place(step))
+    assert [sent.max_tokens for sent in model.requests] == [700, 700]
+    assert asking.budget.run.usd == pytest.approx(2 * (100e-6 + 50e-5))
+
+
+async def test_a_reply_is_shortened_to_what_fits_and_found_again_with_more_to_spend(store: Store) -> None:
+    """The shortened limit is no part of the address: a resumed run must not buy the reply again."""
+    model = ScriptedModel([reply()])
+    tight = gateway(store, model, Budget(Limits(tokens=2000)))
+    first = await tight.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
+    (sent,) = model.requests
+    assert sent.max_tokens is not None and FLOORS["step"] <= sent.max_tokens < 2000
+    rich = gateway(store, ScriptedModel(), Budget(Limits(tokens=10**6)))
+    assert await rich.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0)) == first
+
+
+async def test_below_the_floor_the_run_stops_and_the_message_names_the_option(store: Store) -> None:
+    model = ScriptedModel()
+    asking = gateway(store, model, Budget(Limits(tokens=FLOORS["step"] - 1)))
+    with pytest.raises(BudgetStop, match="--budget-tokens"):
+        await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
+    assert not model.requests
+
+
+async def test_the_limit_of_a_leaf_stops_that_leaf_alone(store: Store) -> None:
+    model = ScriptedModel([reply(), reply()])
+    asking = gateway(store, model, Budget(leaf_limits=Limits(calls=1)))
+    for node in ("P1", "P2"):
+        await asking.asker(run=RUN, node=node, trial=1, attempt=1)(request(0), **place(0))
+    with pytest.raises(LeafBudgetSpent, match="leaf P1"):
+        await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(1), **place(1))
 
 
 async def test_a_reply_of_the_ledger_costs_nothing_also_when_the_budget_is_used_up(store: Store) -> None:
-    first = gateway(store, ScriptedModel([priced(0.5)]), Budget(limit=0.5))
-    place = {"stage": "step", "step": 0, "retry": 0}
-    reply = await first.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place)  # type: ignore[arg-type]
+    first = gateway(store, ScriptedModel([reply()]), Budget(Limits(calls=1)))
+    answer = await first.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     model = ScriptedModel()
-    later = gateway(store, model, Budget(limit=0.5, spent=0.5))
-    again = await later.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place)  # type: ignore[arg-type]
-    assert again == reply and not model.requests and later.calls == 0
+    later = gateway(store, model, Budget(Limits(calls=1), calls=1))
+    again = await later.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
+    assert again == answer and not model.requests and later.calls == 0
 
 
-async def test_an_unknown_price_stops_a_run_under_a_budget_and_no_other(store: Store) -> None:
-    place = {"stage": "step", "step": 0, "retry": 0}
-    bounded = gateway(store, ScriptedModel([priced(None)]), Budget(limit=5.0))
-    with pytest.raises(BudgetStop, match="unknown"):
-        await bounded.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place)  # type: ignore[arg-type]
-    assert ModelLedger(store).count(RUN) == 1  # it is paid for, so it is on the record
-    free = gateway(store, ScriptedModel([priced(None)]), Budget(limit=None))
-    await free.asker(run=RUN, node="P2", trial=1, attempt=1)(request(0), **place)  # type: ignore[arg-type]
-    assert ModelLedger(store).count(RUN) == 2
+async def test_another_model_keeps_what_the_first_was_paid_for(store: Store) -> None:
+    first = gateway(store, ScriptedModel([reply()]), Budget())
+    answer = await first.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
+    other = ScriptedModel(name="other")
+    later = gateway(store, other, Budget(), names=("scripted",))
+    assert await later.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0)) == answer
+    assert not other.requests
+
+
+def test_an_unknown_price_is_refused_before_the_first_call_and_a_stated_one_is_taken(store: Store) -> None:
+    model = ScriptedModel()
+    unknown = ModelGateway(model, ModelLedger(store), Budget(Limits(usd=5.0)))
+    with pytest.raises(UsageError, match=r"--price scripted=IN,OUT"):
+        unknown.require_price()
+    gateway(store, model, Budget(Limits(usd=5.0))).require_price()
+    ModelGateway(model, ModelLedger(store), Budget(Limits(tokens=5))).require_price()
+
+
+async def test_a_call_that_was_cut_off_is_charged_at_its_worst_in_the_next_sitting(store: Store) -> None:
+    hang = asyncio.Event()
+
+    class Silent(ScriptedModel):
+        async def complete(self, request: ModelRequest) -> ModelReply:
+            self.requests.append(request)
+            hang.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    asking = gateway(store, Silent(), Budget(Limits(usd=1.0)))
+    task = asyncio.ensure_future(asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0)))
+    await hang.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    lost = spending(store, RUN)
+    assert lost.unanswered == lost.calls == 1 and lost.tokens > 0
+    assert lost.usd == lost.unanswered_usd == pytest.approx(asking.budget.run.usd) and lost.usd > 0
+    # Asked again and answered, the first is still lost: the provider may have billed both.
+    again = gateway(store, ScriptedModel([reply()]), Budget(Limits(usd=1.0), usd=lost.usd))
+    await again.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
+    after = spending(store, RUN)
+    assert (after.unanswered, after.calls) == (1, 2)
+    assert after.usd == pytest.approx(lost.usd + 100e-6 + 50e-5)
+
+
+@pytest.mark.parametrize(
+    ("error", "unanswered"),
+    [
+        (ModelRefused("no"), 0),
+        (ModelUnavailable("busy", rate_limited=True), 0),
+        (ModelUnavailable("silent", billed=True), 1),
+    ],
+)
+async def test_what_was_refused_costs_nothing_and_what_was_lost_its_worst(
+    store: Store, error: Exception, unanswered: int
+) -> None:
+    asking = gateway(store, ScriptedModel([error]), Budget(Limits(usd=1.0)))
+    with pytest.raises(type(error)):
+        await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
+    spent = spending(store, RUN)
+    assert (spent.unanswered, spent.calls) == (unanswered, unanswered)
+    assert (spent.usd > 0) == (unanswered > 0) and not asking.budget.run.held
+    assert asking.budget.run.usd == pytest.approx(spent.usd)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        Usage(),
+        Usage(input_tokens=0, output_tokens=0),
+        Usage(input_tokens=-5, output_tokens=-7),
+        Usage(input_tokens=10),
+    ],
+)
+def test_usage_that_cannot_be_is_estimated_and_flagged(usage: Usage) -> None:
+    """A limit that believed it would never be reached."""
+    raw = ModelReply(text="the quick brown fox " * 20, model="m", usage=usage, cost_usd=0.0)
+    sound = with_sound_usage(raw, request(0), Price(1e-6, 1e-5))
+    assert ESTIMATED in sound.notes
+    assert (sound.usage.input_tokens or 0) > 0 and 40 <= (sound.usage.output_tokens or 0) <= 200
+    assert sound.cost_usd is not None and sound.cost_usd > 0
+
+
+def test_usage_that_can_be_stays_as_it_was_reported() -> None:
+    raw = ModelReply(text="yes", model="m", usage=Usage(input_tokens=3, output_tokens=1), cost_usd=0.25)
+    assert with_sound_usage(raw, request(0), Price(1.0, 1.0)) == raw
+    silent = ModelReply(text="", model="m", usage=Usage(input_tokens=3, output_tokens=0), cost_usd=0.1)
+    assert with_sound_usage(silent, request(0), None) == silent
+    own = with_sound_usage(raw, request(0), Price(2.0, 1.0), own_price=True)
+    assert own.cost_usd == 7.0
+
+
+def test_cached_input_has_a_price_of_its_own_or_is_priced_in_full_and_that_is_said() -> None:
+    usage = Usage(input_tokens=1000, output_tokens=10, cached_tokens=800)
+    raw = ModelReply(text="yes", model="m", usage=usage, cost_usd=None)
+    stated = price_of("openai/mine", {"openai/mine": [2.0, 10.0, 0.5]})
+    # 200 x 2 + 800 x 0.5 + 10 x 10 = 900 millionths of a dollar
+    assert with_sound_usage(raw, request(0), stated).cost_usd == pytest.approx(900e-6)
+    assert with_sound_usage(raw, request(0), stated).notes == ()
+    full = with_sound_usage(raw, request(0), price_of("openai/mine", {"openai/mine": [2.0, 10.0]}))
+    assert full.cost_usd == pytest.approx(2100e-6)
+    assert full.notes == (CACHED_IN_FULL,)

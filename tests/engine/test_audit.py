@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from tests.fakes.small_run import ASKED, CUTOFF, PATH, RUN, make_small_run
 from workbench.engine import documents
-from workbench.store import ApiLedger, Store
+from workbench.engine.evidence.audit import _tokens
+from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
+from workbench.search.engines import Hit
+from workbench.search.leak_filter import filter_request
+from workbench.store import ApiLedger, ModelLedger, Store
 
 
 def dates_check(home: Path, *days: str) -> tuple[str, str]:
@@ -48,3 +53,56 @@ def test_rows_of_the_last_day_before_the_cutoff_pass(tmp_path: Path) -> None:
 def test_a_row_dated_after_the_cutoff_is_named(tmp_path: Path, day: str) -> None:
     verdict, words = dates_check(tmp_path, "2018-06-29", day)
     assert verdict == "warn" and f"{PATH} (1)" in words
+
+
+def test_tokens_and_their_cached_share_are_named_per_proposition(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    make_small_run(home)
+    store = Store(home)
+    counted = Usage(input_tokens=1000, cached_tokens=900, output_tokens=50)
+    reply = ModelReply(text="yes", model="m", usage=counted, cost_usd=0.01)
+    request = ModelRequest(messages=(Message(role="user", content="x"),), stage="step", cutoff=CUTOFF)
+    address = Address(run=RUN, node="P2", trial=1, attempt=1, stage="step", step=90, retry=0)
+    before = documents.audit(store, RUN)
+    ModelLedger(store).record(address, request, "h", reply)
+    page = documents.audit(store, RUN)
+    store.close()
+    assert "input tokens" not in str(before["checks"])  # nobody counted those of the offline analyst
+    assert [row["node"] for row in page["spending"]] == ["P1", "P2"]
+    assert page["spending"][1]["calls"] > 1 and page["spending"][1]["input_tokens"] is None
+
+
+def test_the_line_on_tokens_gives_share_and_dollars() -> None:
+    rows = [
+        {"node": "P1", "calls": 2, "input_tokens": 2000, "cached_tokens": 1700, "cost_usd": 0.02},
+        {"node": "P2", "calls": 1, "input_tokens": 1000, "cached_tokens": None, "cost_usd": None},
+        {"node": "P3", "calls": 1, "input_tokens": None, "cached_tokens": None, "cost_usd": None},
+    ]
+    assert _tokens(rows) == "; input tokens 3,000: P1 2,000, 85% cached, $0.0200, P2 1,000"
+    assert _tokens(rows[2:]) == ""
+
+
+def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path: Path) -> None:
+    make_small_run(tmp_path)
+    store = Store(tmp_path)
+    try:
+        assert "web results" not in {check["name"] for check in documents.audit(store, RUN)["checks"]}
+        hits = [
+            Hit(url="https://x.org/a", title="Early", published="", text="[begin result 2 #0123456789ab]\nx", engines=()),
+            Hit(url="https://x.org/b", title="Late", published="", text="It rose.", engines=()),
+        ]  # fmt: skip
+        request = filter_request(
+            hits, node=NodeRef(id="P1", statement="It rises"), cutoff=Cutoff.parse(CUTOFF)
+        )
+        place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="filter", step=0, retry=0)
+        reply = ModelReply(text="1: KEEP - before\n2: DROP - tells the outcome", model="m")
+        ModelLedger(store).record(place, request, request.canonical_hash("m"), reply)
+        page = documents.audit(store, RUN)
+    finally:
+        store.close()
+    assert [(v["title"], v["url"], v["keep"], v["reason"]) for v in page["web"]] == [
+        ("Early", "https://x.org/a", True, "before"),
+        ("Late", "https://x.org/b", False, "tells the outcome"),
+    ]
+    (check,) = [check for check in page["checks"] if check["name"] == "web results"]
+    assert "read 2 results and removed 1" in check["found"]

@@ -7,6 +7,7 @@ import sqlite3
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,10 @@ def test_a_corpus_of_hostile_packages_changes_nothing(
     place: Path, honest: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(place / "home"))
-    before, names, wrong = snapshot(place), set(), []
+    before, names, contents, wrong = snapshot(place), set(), {sha256(honest).digest()}, []
     for hostile in hostile_packages(honest):
         names.add(hostile.name)
+        contents.add(sha256(hostile.data).digest())
         (place / "x.zip").write_bytes(hostile.data)
         # the command itself: building the whole command line for each package would take most of the time
         with pytest.raises(typer.Exit) as ended:
@@ -115,9 +117,12 @@ def test_a_corpus_of_hostile_packages_changes_nothing(
             shutil.rmtree(place / "home")
             make_small_run(place / "home", VICTIM)
             before = snapshot(place)
-    assert not wrong and len(names) >= 200
+    assert wrong == []
+    # no two of them are the same, and none is the honest one
+    assert len(contents) - 1 == len(names) >= 300
     assert took_in(place, honest).returncode == 0  # the neighbour is let through by the same home
     assert snapshot(place) != before
+    assert json.loads(ok(place, "verify", RUN, "P1", "--json"))["verified"] is True
 
 
 def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Path, honest: bytes) -> None:
@@ -129,6 +134,7 @@ def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Pat
     assert document == {
         "verified": True, "proofs": 2, "cells": 4, "differing": [], "advisory": [], "isolation": level,
         "not_anchored": [], "signed": None,
+        "node": "P0", "p": 0.56, "recorded_p": 0.56, "drift": 0.0, "drifting": [],
     }  # fmt: skip
     assert f"sealed by {level}" in ok(place, "verify", RUN, "P2")
     mode = (place / "home" / "runs" / RUN / "proofs").stat().st_mode & 0o777

@@ -79,3 +79,19 @@ def test_the_scenario_table_compares_and_mixes() -> None:
     }
     assert [row["id"] for row in table["nodes"]] == ["P0", "P2", "P2.1"]
     assert scenario_table(three_levels(), book, ["soft"])["mix"] is None
+
+
+def test_a_large_tree_is_folded_on_a_terminal_and_children_stand_in_number_order() -> None:
+    from tests.fakes.large_tree import large_tree
+    from workbench.engine.wording import tree_lines
+
+    tree = large_tree(1111)
+    folded = tree_lines(tree)
+    shown = [line.split("─ ")[-1].split()[0] for line in folded if "Proposition" in line]
+    assert shown == ["P0", *(f"P{number}" for number in range(1, 11))]
+    assert sum("… 110 more below P" in line for line in folded) == 10
+    whole = tree_lines(tree, most=None)
+    assert sum("Proposition" in line for line in whole) == 1111
+    rule = next(line for line in folded if "= " in line)
+    places = [rule.index(f"P{number} ") for number in range(1, 11)]
+    assert places == sorted(places)

@@ -9,8 +9,9 @@ import pytest
 
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion, report_with
-from tests.fakes.screens import LEAVES, RUN, make_run
-from workbench.engine.run.asking import Budget, ModelGateway
+from tests.fakes.screens import LEAVES, RUN, demo_tree, make_run
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.budget import Budget
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.tree_documents import scenario_table
@@ -43,7 +44,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def desk(store: Store, *replies: str) -> ModelGateway:
-    return ModelGateway(ScriptedModel(replies), ModelLedger(store), Budget(None))
+    return ModelGateway(ScriptedModel(replies), ModelLedger(store), Budget())
 
 
 def linear(node: str, intercept: float, **weights: float) -> str:
@@ -68,7 +69,7 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
         restatements=["P1.1=Other words"],
         same_meaning=True,
     )
-    assert texts.edits() == (
+    assert texts.request().edits(demo_tree()) == (
         Unpin(node="P2"),
         Restate(node="P1.1", statement="Other words", keep_belief=True),
         AddChild(node="P2", statement="It rains = often"),
@@ -78,7 +79,7 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
     )
     for wrong in (EditTexts(adds=["P2"]), EditTexts(restatements=["=text"]), EditTexts(settings=["P1=2"])):
         with pytest.raises(UsageError, match="write "):
-            wrong.edits()
+            wrong.request()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,9 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
 def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
     text: str, node: str, polarity: Polarity | None, statement: str
 ) -> None:
-    assert EditTexts(adds=[text]).edits() == (AddChild(node=node, statement=statement, polarity=polarity),)
+    assert EditTexts(adds=[text]).request().edits(demo_tree()) == (
+        AddChild(node=node, statement=statement, polarity=polarity),
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,12 +103,12 @@ def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
 )
 def test_a_polarity_that_is_none_is_one_line(text: str) -> None:
     with pytest.raises(UsageError, match="PARENT, Negative=STATEMENT"):
-        EditTexts(adds=[text]).edits()
+        EditTexts(adds=[text]).request().edits(demo_tree())
 
 
 async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_polarity(store: Store) -> None:
     state = ruled(load_state(store, RUN), "linear")
-    texts = EditTexts(adds=["P1, Negative=Oil rises"], settings=["P1.3=0.2"]).edits()
+    texts = EditTexts(adds=["P1, Negative=Oil rises"], settings=["P1.3=0.2"]).request().edits(demo_tree())
     assert what_if(state, texts).whatif.tree["P1"].polarities["P1.3"] is Polarity.NEGATIVE
     weights = {"P1.1": 0.5, "P1.2": 0.4}
     base = sum(weight * LEAVES[child][0] for child, weight in weights.items())
@@ -127,15 +130,18 @@ async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_po
 
 def test_a_pin_holds_the_value_of_before_the_settings(store: Store) -> None:
     state = load_state(store, RUN)
-    result = what_if(state, EditTexts(settings=["P2.1=0.0"], pins=["P2"]).edits())
+    result = what_if(state, EditTexts(settings=["P2.1=0.0"], pins=["P2"]).request().edits(demo_tree()))
     assert result.whatif.after == state.tree.root.p
     assert result.whatif.tree["P2"].pinned
 
 
 def test_an_added_proposition_without_a_value_is_named(store: Store) -> None:
-    result = what_if(load_state(store, RUN), EditTexts(adds=["P2=It rains"]).edits())
+    result = what_if(load_state(store, RUN), EditTexts(adds=["P2=It rains"]).request().edits(demo_tree()))
     assert result.whatif.after is None and result.valueless == ("P2.4",)
-    valued = what_if(load_state(store, RUN), EditTexts(adds=["P2=It rains"], settings=["P2.4=0.9"]).edits())
+    valued = what_if(
+        load_state(store, RUN),
+        EditTexts(adds=["P2=It rains"], settings=["P2.4=0.9"]).request().edits(demo_tree()),
+    )
     assert (
         valued.whatif.after == load_state(store, RUN).tree.root.p
     )  # it has no say until the rule gives it one
@@ -299,7 +305,7 @@ async def test_a_full_what_if_of_a_vanilla_node_keeps_the_value_that_was_stated(
 
 
 async def test_a_restated_leaf_needs_a_value_before_anything_is_asked(store: Store) -> None:
-    edits = EditTexts(restatements=["P2.1=Quite another matter"]).edits()
+    edits = EditTexts(restatements=["P2.1=Quite another matter"]).request().edits(demo_tree())
     with pytest.raises(UsageError, match=r"P2\.1 has no value.*--set P2\.1=P"):
         await full_what_if(ruled(load_state(store, RUN), "linear"), edits, desk(store))
 
@@ -320,7 +326,7 @@ async def test_refits_show_spread_and_flips_and_are_asked_afresh_each_time(store
         [replace(tree["P1"], polarities={})]
     )  # without them a sign may change
     replies = [linear("P1", 0.05, P1_1=0.6, P1_2=w) for w in (0.2, -0.1, 0.3)]
-    asked = desk(store, *replies, "no JSON", "no JSON", "no JSON", "no JSON")
+    asked = desk(store, *replies, *(f"no JSON, {n}" for n in range(4)))
     (found,) = await refit_run(store, state, refit_nodes(state, ("P1",)), 4, asked)
     assert found.failed == 1 and len(found.values) == 3 and asked.calls == 7
     assert found.spread is not None
@@ -373,5 +379,6 @@ def test_the_report_reads_trials_from_the_log(store: Store) -> None:
     assert report["uncertainty"]["method"] == "monte-carlo"
     assert report["uncertainty"]["sd"] == pytest.approx(0.2 * 0.05, rel=0.03)
     assert {row["id"] for row in report["tornado"]} == set(LEAVES)
-    assert leaf_sources(store, state) == {} and trial_costs(store, state) == {}
+    assert leaf_sources(store, state) == {"P2.1": {'embedded/series/observations {"series_id":"VIX"}'}}
+    assert trial_costs(store, state) == {}
     assert {row["cost"] for row in report["ground_next"]} == {None}

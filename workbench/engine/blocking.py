@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from workbench.errors import UsageError
@@ -32,7 +33,8 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         except BaseException as error:  # whatever it is, it is raised again below, in the caller's own thread
             outcome.set_exception(error)
 
-    thread = threading.Thread(target=target, name="workbench")
+    # In the caller's context: a kernel finds there which cell an output belongs to.
+    thread = threading.Thread(target=copy_context().run, args=(target,), name="workbench")
     thread.start()
     try:
         return outcome.result()

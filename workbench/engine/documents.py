@@ -8,34 +8,85 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view
 from workbench.engine.whatif.edits import require_grounded
+from workbench.errors import UsageError, WorkbenchError
 from workbench.store import ApiLedger, Store, utc_now
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from proxies.asof.clock import Cutoff
+    from proxies.broker import Broker
     from workbench.engine.run.asking import ModelGateway
-    from workbench.propositions import NodeId
+    from workbench.propositions import NodeId, Tree
 
 
-def runs(store: Store) -> list[dict[str, Any]]:
-    """Return the runs of a home, the newest last: ``workbench runs``."""
-    return [_run_row(load_state(store, run_id)) for run_id in store.run_ids()]
+def runs(
+    store: Store,
+    *,
+    tags: Sequence[str] = (),
+    search: str = "",
+    limit: int | None = None,
+    texts: bool = False,
+) -> list[dict[str, Any]]:
+    """Return the runs of a home, the newest last: ``workbench runs``.
+
+    With ``tags`` those that have all of them, with ``search`` those in which every word occurs (claim, propositions, model,
+    notes, comments, tags), with ``limit`` the newest so many of them. A run whose records cannot be read has null for its facts, status ``unreadable``, and says why under ``unreadable``;
+    the others are listed all the same. ``texts`` adds what a search looks into, as ``text``. Raises ``StoreCorrupt`` if the database itself cannot be read.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"a limit is 1 or more, not {limit}")
+    wanted = {tag.casefold() for tag in tags}
+    words = search.casefold().split()
+    rows: list[dict[str, Any]] = []
+    for run_id in reversed(store.run_ids()):  # the newest first, so that a limit reads no more than it needs
+        if limit is not None and len(rows) == limit:
+            break
+        try:
+            state = load_state(store, run_id)
+            text = searched_text(state) if words or texts else ""
+            if wanted <= set(state.annotations.tags) and all(word in text for word in words):
+                rows.append({**run_row(state), **({"text": text} if texts else {})})
+        except WorkbenchError as error:  # also a newer workbench's event, or a tree that is none
+            rows.append(_unreadable_row(run_id, error))
+    return rows[::-1]
 
 
-def _run_row(state: RunState) -> dict[str, Any]:
-    belief = state.tree.root.belief
+def searched_text(state: RunState) -> str:
+    """Return all that a search for runs looks at, in lower case: claim, propositions, model, and what people said."""
+    statements = [node.statement for node in state.tree.propositions()]
+    parts = (state.run_id, state.statement, state.settings.model, *statements)
+    return "\n".join([*parts, state.annotations.words()]).casefold()
+
+
+def _unreadable_row(run_id: str, error: WorkbenchError) -> dict[str, Any]:
+    names = ("statement", "cutoff", "p", "status", "state", "model", "started_utc", "imported", "outcome")
+    facts: dict[str, Any] = {**dict.fromkeys(names), "tags": []}
+    reason = " ".join(str(error).split())
+    return {"run_id": run_id, **facts, "status": "unreadable", "unreadable": reason}
+
+
+def run_row(state: RunState) -> dict[str, Any]:
+    """Return the facts of one run as ``runs`` lists them."""
+    belief, outcome = state.tree.root.belief, state.annotations.outcome
     return {
         "run_id": state.run_id,
         "statement": state.statement,
         "cutoff": state.cutoff,
         "p": belief.p if belief else None,
         "status": state.status,
+        "state": state.phase,
         "model": state.settings.model,
         "started_utc": state.started_utc,
         "imported": state.imported.to_json() if state.imported else None,
+        "outcome": outcome.to_json(belief.p if belief else None) if outcome is not None else None,
+        "tags": list(state.annotations.tags),
         **({"not_installed": absent} if (absent := state.not_installed()) else {}),
     }
 
@@ -45,12 +96,33 @@ def show(store: Store, run_id: str) -> dict[str, Any]:
     return view(store, run_id).document()
 
 
-def sensitivity(state: RunState) -> list[dict[str, Any]]:
-    """Return the effect of each leaf on the root, the widest swing first: ``workbench sensitivity``."""
+def sensitivity(state: RunState, reference: str = "zero") -> list[dict[str, Any]]:
+    """Return the effect of each leaf on the root, the widest swing first: ``workbench sensitivity``.
+
+    ``low`` and ``high`` are the root's least and greatest p over all values of the leaf; ``contribution`` is counted from
+    the ``reference``: zero, half, base-rate, market, or a probability.
+    """
     from workbench.engine.tree_documents import sensitivity_rows
+    from workbench.engine.whatif.typed_values import reference_of
 
     require_grounded(state)
-    return sensitivity_rows(state.tree)
+    return sensitivity_rows(state.tree, reference_of(state, reference))
+
+
+def two_way_sensitivity(state: RunState, leaves: str) -> dict[str, Any]:
+    """Return the root over a grid of two leaves, ``"P1,P2.1"``: ``workbench sensitivity --two``."""
+    from workbench.engine.tree_documents import two_way_grid
+
+    require_grounded(state)
+    return two_way_grid(state.tree, leaves)
+
+
+def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
+    """Return what it would take for the root of a tree to be at a probability: ``workbench whatif --reach``."""
+    from workbench.engine.whatif.typed_values import parse_probability
+    from workbench.synthesis.sensitivity.reaching import ways_to_reach
+
+    return ways_to_reach(tree, parse_probability(target)).to_json()
 
 
 def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
@@ -107,7 +179,10 @@ def decision(states: Sequence[RunState], threshold: float | None = None) -> dict
 def noise(
     state: RunState, kind: str = "normal", level: float = 0.1, *, seed: int = 0, draws: int = 200
 ) -> dict[str, Any]:
-    """Return the root's distribution when the leaves are disturbed: ``workbench noise``."""
+    """Return the root's distribution when the leaves are disturbed: ``workbench noise`` (paper A, section 5.3).
+
+    ``kind`` is normal, uncertain or reverse, ``level`` in [0, 1], ``values`` the root's p of each draw, ``sd`` with ddof 1.
+    """
     from workbench.synthesis.sensitivity.noise import noise_study
 
     require_grounded(state)
@@ -118,7 +193,7 @@ def noise(
 async def refits(
     store: Store, state: RunState, nodes: Sequence[NodeId], k: int, gateway: ModelGateway
 ) -> dict[str, Any]:
-    """Ask the synthesizer ``k`` times per node and return how far its weights spread: ``workbench refit``."""
+    """Ask the synthesizer ``k`` times per node, at least 2, and return how far its weights spread: ``workbench refit``."""
     from workbench.engine.whatif.refits import refit_run
 
     rows = await refit_run(store, state, tuple(nodes), k, gateway)
@@ -128,6 +203,98 @@ async def refits(
         "nodes": [row.to_json() for row in rows],
         "model_calls": gateway.calls,
     }
+
+
+def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[str, Any]:
+    """Return what a leaf rests on: ``workbench evidence``.
+
+    ``numbers`` are those of the report that a cell printed, each with that cell; ``cells`` name their data calls; ``calls`` say
+    what was asked and sent, what the cutoff did to it, and the hash of the answer, which ``--call`` prints.
+    """
+    from workbench.engine.evidence.trail import evidence_trail
+    from workbench.engine.run.files import manifest_id
+
+    state = load_state(store, run_id)
+    trail = evidence_trail(store, state, node, trial)
+    proposition = state.tree[node]
+    return {
+        "run_id": run_id,
+        "manifest_id": manifest_id(store, run_id),
+        "statement": proposition.statement,
+        "p": state.trial(node, trial).belief.p,  # type: ignore[union-attr]  # a trail is of a concluded trial
+        **trail.to_json(),
+        "earlier": [row.to_json() for row in state.earlier.get(node, [])],
+    }
+
+
+async def judge(
+    store: Store,
+    state: RunState,
+    gateway: ModelGateway,
+    *,
+    model: str,
+    nodes: Sequence[NodeId] = (),
+    people: Mapping[NodeId, Mapping[str, float]] | None = None,
+) -> dict[str, Any]:
+    """Return the judge's scores of a run's reports, and with ``people`` how far they lie from theirs: ``workbench judge``."""
+    from workbench.engine.evidence.second_reading import compare_to_people, judge_run
+
+    rows = await judge_run(store, state, gateway, nodes)
+    return {
+        "run_id": state.run_id,
+        "model": model,
+        "reports": rows,
+        "against": None if people is None else compare_to_people(rows, people),
+        "model_calls": gateway.calls,
+    }
+
+
+async def recall(store: Store, state: RunState, gateway: ModelGateway) -> dict[str, Any]:
+    """Return what the run's own model remembers of the claim and its leaves: ``workbench judge --recall``."""
+    from workbench.engine.evidence.second_reading import recall_run
+
+    return {
+        "run_id": state.run_id,
+        "model": state.settings.model,
+        **await recall_run(store, state, gateway),
+        "model_calls": gateway.calls,
+    }
+
+
+def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
+    """Return what models of another family found in the kept texts of runs: counts, rates, intervals: ``workbench leaks``.
+
+    Raises ``UsageError`` for a run without such an audit on record.
+    """
+    from workbench.engine.evidence.second_reading import both_late, leak_rates, leak_table, stored_findings
+
+    by_run: dict[str, list[dict[str, Any]]] = {}
+    models: dict[str, str] = {}
+    for run_id in dict.fromkeys(run_ids):
+        stored = stored_findings(store, load_state(store, run_id))
+        if stored is None:
+            raise UsageError(
+                f"no model has read run {run_id} for leaks: `workbench leaks {run_id} --model M`"
+            )
+        models[run_id], by_run[run_id] = stored
+    every = [{**row, "run_id": run_id} for run_id, rows in by_run.items() for row in rows]
+    return {
+        "runs": models,
+        "table": leak_table(every),
+        "results": leak_rates(by_run, "result"),
+        "reasoning": leak_rates(by_run, "reasoning"),
+        "suspects": [row for row in every if row["model"] != "no leak"],
+        "late_by_both": [row["id"] for row in both_late(every)],
+    }
+
+
+def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
+    """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
+    from workbench.engine.run.own_record import records_of, resolved_leaves, routes_of
+
+    if run_id is None:
+        return {"record": records_of(list(resolved_leaves(store)))}
+    return {"run_id": run_id, "leaves": routes_of(store, load_state(store, run_id))}
 
 
 def audit(store: Store, run_id: str) -> dict[str, Any]:
@@ -142,10 +309,14 @@ async def verification(
 ) -> dict[str, Any]:
     """Compare proofs with their records and a re-run, and return what differs: ``workbench verify``.
 
-    ``isolation`` is the level of the re-run's kernels, null if nothing was re-run because the records differ already.
+    ``isolation`` is the level of the re-run's kernels, null if nothing was re-run: the records
+    differ already, or no proof has a notebook.
+    ``p`` is what the proofs conclude as they were checked now, by the stored rules, ``drift`` its distance to ``recorded_p``
+    (both of ``node``, the claim unless a leaf was named), ``drifting`` the leaves that conclude otherwise.
     ``not_anchored`` lists leaf and trial of proofs whose journal's head is not in the log, ``signed`` says who signed the
     package that the run came in.
     """
+    from workbench.engine.evidence.drift import drift
     from workbench.engine.evidence.verification import verify_run
     from workbench.engine.keys import signer_json
     from workbench.engine.run.settings import check_level
@@ -154,6 +325,8 @@ async def verification(
         check_level(isolation)
     result = await verify_run(store, run_id, node, isolation=isolation)
     differing = result.differing
+    # Where records differ nothing was re-run; evidence without a notebook is verified by itself.
+    rerun = result.isolation is not None or not differing
     return {
         "verified": not differing,
         "proofs": len(result.proofs),
@@ -163,18 +336,29 @@ async def verification(
         "isolation": result.isolation,
         "not_anchored": [[check.node, check.trial] for check in result.proofs if check.anchored is False],
         "signed": signer_json(result.signer),
+        **drift(load_state(store, run_id), result.proofs, rerun=rerun),
     }
 
 
 def apis(pattern: str | None = None, *, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the endpoints of the catalogue, all or those that match some words: ``workbench apis``."""
-    from workbench.settings import catalogue_of, home_from
+    """Return what the broker can be asked, all of it or what answers some words, best first: ``workbench apis``.
 
-    catalogue = catalogue_of(home_from(environ))
-    entries = catalogue.search(pattern) if pattern else map(catalogue.resolve, catalogue.paths())
+    ``params`` name a series or entity, {} for an endpoint as such; ``obstacle`` says why it cannot be used with the keys at hand
+    and a cutoff in the past, "" if it can.
+    """
+    from proxies.catalogue import Availability, api_matches
+    from workbench.settings import home_from, proxy_settings
+
+    settings = proxy_settings(environ, home_from(environ))
     return [
-        {"path": entry.path, "description": entry.description, "policy": entry.as_of.policy}
-        for entry in entries
+        {
+            "path": match.endpoint.path,
+            "description": match.about,
+            "policy": match.endpoint.as_of.policy,
+            "params": dict(match.params),
+            "obstacle": match.obstacle,
+        }
+        for match in api_matches(settings.catalogue(), pattern or "", Availability.of(settings.keys, None))
     ]
 
 
@@ -185,6 +369,7 @@ async def call(
     cutoff: str = "now",
     *,
     strict: bool = False,
+    max_residual: Any = None,
     environ: Mapping[str, str],
 ) -> dict[str, Any]:
     """Make one call through the broker and return its data and meta: ``workbench call``.
@@ -193,25 +378,105 @@ async def call(
     """
     from proxies.asof.clock import Cutoff
     from proxies.broker import open_broker
-    from proxies.ledger import Address
     from workbench.settings import proxy_settings
 
     instant = Cutoff.parse(cutoff)
     broker = open_broker(proxy_settings(environ, store.home))
+    try:
+        return await call_through(
+            broker, store, path, params, instant, strict=strict, max_residual=max_residual
+        )
+    finally:
+        await broker.aclose()
+
+
+async def call_through(
+    broker: Broker,
+    store: Store,
+    path: str,
+    params: Mapping[str, Any],
+    cutoff: Cutoff,
+    *,
+    strict: bool = False,
+    max_residual: Any = None,
+) -> dict[str, Any]:
+    """Make a person's call through a broker that is open already, and return its data and meta."""
+    from proxies.catalogue.schema import RESIDUALS
+    from proxies.ledger import Address
+
+    if max_residual not in (None, *RESIDUALS):
+        raise UsageError(f"max-residual is one of {', '.join(RESIDUALS)}, not {max_residual!r}")
     ledger = ApiLedger(store)
     # A new step for each call, so a person always gets a fresh answer and never one from the ledger.
     address = Address(
         run="call", node="-", trial=0, attempt=0, stage="call", step=ledger.count("call"), retry=0
     )
-    try:
-        answer = await broker.session(instant, ledger, strict=strict).call(path, dict(params), address)
-    finally:
-        await broker.aclose()
+    session = broker.session(cutoff, ledger, strict=strict, max_residual=max_residual)
+    answer = await session.call(path, dict(params), address)
     return {"data": answer.data, "meta": answer.meta}
 
 
-async def doctor(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return what works on this machine, what does not, and why: ``workbench doctor``. No key, only names of keys."""
+async def search(
+    store: Store,
+    words: str,
+    cutoff: str,
+    *,
+    k: int = 10,
+    audit: bool = False,
+    **web: Any,
+) -> dict[str, Any]:
+    """Return what the web has on some words as of a cutoff: ``workbench search``.
+
+    ``audit`` adds ``records``: every result with what became of it and why, which is for a person, never for an agent.
+    ``web`` is passed on to ``engine.web.open_own_web``; its ``question`` is the words where there is none.
+    """
+    from proxies.asof.clock import Cutoff
+    from workbench.engine.web import open_own_web
+
+    instant = Cutoff.parse(cutoff)
+    if k < 1:
+        raise UsageError(f"-k is 1 or more, not {k}")
+    web["question"] = web.get("question") or words
+    async with open_own_web(store, instant, **web) as desk:
+        answer = await desk.search(words, step=0, k=k)
+    return {
+        "words": answer.words,
+        "cutoff": instant.text,
+        "results": [asdict(result) | {"engines": list(result.engines)} for result in answer.results],
+        "asked": len(desk.engines),
+        "failed": [{"engine": name, "reason": reason} for name, reason in answer.failed],
+        "read_by": web.get("model") or "rules",
+        **({"records": [record.to_json() for record in desk.records]} if audit else {}),
+    }
+
+
+async def page(store: Store, url: str, cutoff: str, *, audit: bool = False, **web: Any) -> dict[str, Any]:
+    """Return a page as it stood before a cutoff: ``workbench page``; parameters as for ``search``.
+
+    Raises ``ProxyError`` where there is no dated copy, or the page is blocked: the same words for both.
+    """
+    from proxies.asof.clock import Cutoff
+    from workbench.engine.web import open_own_web
+
+    instant = Cutoff.parse(cutoff)
+    # not the address: those in a question are blocked
+    web["question"] = web.get("question") or "What does the page say?"
+    async with open_own_web(store, instant, **web) as desk:
+        copy = await desk.open_page(url, step=0)
+    return {
+        **asdict(copy),
+        "answers": list(copy.answers),
+        "cutoff": instant.text,
+        **({"records": [record.to_json() for record in desk.records]} if audit else {}),
+    }
+
+
+async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str, Any]:
+    """Return what works on this machine, what does not, and why: ``workbench doctor``. No key, only names of keys.
+
+    With ``live`` every source is asked for one example: ``sources`` holds the path, and whether it ``answers``, has
+    ``no rows``, ``no key``, or ``fails`` and with which line.
+    """
     from jupyter_client.kernelspec import KernelSpecManager
 
     from sandbox import Sandbox
@@ -240,4 +505,22 @@ async def doctor(environ: Mapping[str, str]) -> dict[str, Any]:
         .get("analyst", "not installed: reinstall the package"),
         "cache_bytes": cache.stat().st_size if cache.is_file() else 0,
         "packages": packages(),
+        **({"sources": await _live_sources(environ, home)} if live else {}),
+    }
+
+
+async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dict[str, Any]]:
+    from dataclasses import asdict, replace
+
+    from proxies.broker import open_broker
+    from proxies.live_check import check_sources
+    from workbench.settings import proxy_settings
+
+    broker = open_broker(replace(proxy_settings(environ, home), cache_path=None))
+    try:
+        checks = await check_sources(broker)
+    finally:
+        await broker.aclose()
+    return {
+        check.source: {name: v for name, v in asdict(check).items() if name != "source"} for check in checks
     }

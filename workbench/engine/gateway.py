@@ -1,14 +1,26 @@
 """A model for questions about a stored run: full what-ifs and refits ask it through the run's ledger and budget."""
 
-from workbench.engine.run.asking import Budget, ModelGateway
+import os
+
+from workbench.engine.run.asking import ModelGateway, run_gateway
 from workbench.engine.run.state import RunState
-from workbench.models.registry import open_model
-from workbench.store import ModelLedger, Store
+from workbench.models.roles import open_models
+from workbench.store import Store
 
 
-def open_gateway(store: Store, state: RunState) -> ModelGateway:
-    """Return the gateway to the run's own model; raises ``UsageError`` if an imported run names a server of its sender's."""
+def open_gateway(store: Store, state: RunState, *, judge: str | None = None) -> ModelGateway:
+    """Return the gateway to the run's own model; with ``judge`` requests of the role judge go to that one.
+
+    Raises ``UsageError`` for a run made of a tree file, which has none, and if an imported run names a server of its
+    sender's.
+    """
+    state.require_model()
     state.require_own_server()
-    model = open_model(state.settings.model, api_base=state.settings.api_base)
-    ledger = ModelLedger(store)
-    return ModelGateway(model, ledger, Budget(state.settings.budget_usd, ledger.cost(state.run_id) or 0.0))
+    settings = state.settings
+    options = settings.model_options(os.environ)
+    if judge is not None:
+        options["roles"] = {**options["roles"], "judge": judge}
+    model = open_models(settings.model, **options)
+    gateway = run_gateway(store, state, model)
+    gateway.require_price()
+    return gateway

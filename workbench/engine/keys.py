@@ -5,15 +5,17 @@ signature a name on the screens and does nothing else: a package of a trusted se
 """
 
 import base64
+import fcntl
 import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxies.atomic import replace_file
+from proxies.atomic import private_folder, replace_file
 from workbench.errors import UsageError
 from workbench.settings import config_folder
 
@@ -38,13 +40,17 @@ def new_key() -> str:
     key = Ed25519PrivateKey.generate()
     secret = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.OpenSSH, form.NoEncryption())
     path = key_path()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        private_folder(path.parent)
         # O_EXCL never replaces a key, not even one that another process makes at this moment; and the mode is set as the
         # file is created, so there is no instant at which others can open it.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
+        if not os.path.lexists(path):  # a file, or a link to nothing, where a folder should be
+            raise _unusable(path.parent, "it is no folder") from None
         raise UsageError(f"there is a signing key already: {path}; move it away to make another") from None
+    except OSError as error:
+        raise _unusable(path.parent, error.strerror) from None
     with open(descriptor, "wb") as file:
         file.write(secret)
         file.flush()
@@ -52,6 +58,12 @@ def new_key() -> str:
     public = public_key_of(key)
     replace_file(path.with_name(_PUBLIC), f"{public}\n".encode())
     return public
+
+
+def _unusable(folder: Path, why: str | None) -> UsageError:
+    return UsageError(
+        f"{str(folder)[:200]} cannot be the folder of your keys ({why}): mend that, or set XDG_CONFIG_HOME"
+    )
 
 
 def key_path() -> Path:
@@ -96,6 +108,9 @@ def own_public_key() -> str | None:
     """Return the public half of this person's key, or None if they have none."""
     try:
         text = (config_folder() / _PUBLIC).read_text(encoding="ascii", errors="replace")
+    except FileNotFoundError:
+        # `keys new` was ended between its two files
+        return public_key_of(signing_key()) if key_path().is_file() else None
     except OSError:
         return None
     return check_public_key(text)
@@ -133,16 +148,33 @@ def trust(name: str, public_key: str) -> None:
     key = check_public_key(public_key)
     if _NAME.fullmatch(name) is None:
         raise UsageError(f"{name!r:.80} is no name for a key: letters, digits and . _ @ + -, at most 80")
-    names = trusted_names()
-    if names.get(key) == name:
-        return
-    if key in names or name in names.values():
-        raise UsageError(
-            f"{name} or this key is on the list already, with another partner: take the line out of {_trusted_path()} first"
-        )
-    lines = [f"{named} {known}\n" for known, named in {**names, key: name}.items()]
-    _trusted_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    replace_file(_trusted_path(), "".join(lines).encode())
+    with _alone():
+        names = trusted_names()
+        if names.get(key) == name:
+            return
+        # Names that differ in their capitals alone would be taken for each other on a screen.
+        if key in names or name.casefold() in map(str.casefold, names.values()):
+            raise UsageError(
+                f"{name} or this key is on the list already, with another partner: take the line out of {_trusted_path()} first"
+            )
+        lines = [f"{named} {known}\n" for known, named in {**names, key: name}.items()]
+        replace_file(_trusted_path(), "".join(lines).encode())
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Make the folder of the keys and hold its lock: of two lists written at once, one would be lost."""
+    folder = config_folder()
+    try:
+        private_folder(folder)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _unusable(folder, error.strerror) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def trusted_names() -> dict[str, str]:

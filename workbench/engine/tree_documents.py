@@ -5,18 +5,37 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenario_book import ScenarioBook
+from workbench.synthesis.sensitivity.assumptions import assumption_rows
 from workbench.synthesis.sensitivity.information import ground_next, value_of_information
-from workbench.synthesis.sensitivity.paths import tornado
+from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado
 from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
 from workbench.synthesis.whatif.compare_scenarios import compare, mix
 from workbench.synthesis.whatif.ranges import reachable_ranges
 
 
-def sensitivity_rows(tree: Tree) -> list[dict[str, Any]]:
-    """Document of ``workbench sensitivity --json``: one row per leaf, the widest swing first."""
-    return [row.to_json() for row in tornado(tree)]
+def sensitivity_rows(tree: Tree, reference: float = 0.0) -> list[dict[str, Any]]:
+    """Document of ``workbench sensitivity --json``: one row per leaf and assumption, the widest swing first.
+
+    Contributions are path weight times (p - reference). For linear rules that are not held at a bound those of the leaves
+    sum to the root's distance from where it would be with every leaf at the reference.
+    """
+    return [{**row.to_json(), "contribution": contribution(row, reference)} for row in driver_rows(tree)]
+
+
+def contribution(row: TornadoRow, reference: float) -> float | None:
+    """A leaf's path weight times (p - reference); None where no function leads from it to the root."""
+    return None if row.path_weight is None or row.p is None else row.path_weight * (row.p - reference)
+
+
+def driver_rows(tree: Tree) -> list[TornadoRow]:
+    """What the root can be moved by, the widest swing first: the leaves, and the assumptions of logic rules."""
+    assumed = assumption_rows(tree)
+    if not assumed:
+        return tornado(tree)
+    return sorted([*tornado(tree), *assumed], key=swing_order)
 
 
 def sensitivity_report(
@@ -64,6 +83,17 @@ def sensitivity_report(
         "uncertainty": spread,
         "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
     }
+
+
+def two_way_grid(tree: Tree, leaves: str) -> dict[str, Any]:
+    """Document of ``workbench sensitivity --two A,B --json``; raises ``UsageError`` unless two leaves are named."""
+    from workbench.synthesis.sensitivity.two_way import two_way
+
+    named = [part.strip() for part in leaves.split(",") if part.strip()]
+    if len(named) != 2:
+        raise UsageError(f"{leaves!r}: name two leaves, such as P1,P2.1")
+    first, second = named
+    return two_way(tree, first, second).to_json()
 
 
 def scenario_table(

@@ -1,24 +1,36 @@
 """A run as people and programs look at it: read-only, and always what the log says."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from workbench.engine.annotating import sign_off_rows
+from workbench.engine.hindsight import hindsight
+from workbench.engine.run.files import manifest_id
 from workbench.engine.run.state import RunState, load_state, notebook_name
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
 
+if TYPE_CHECKING:
+    from workbench.engine.band import Band
+    from workbench.engine.evidence.badges import Badge
+
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One run, as of the moment it was loaded."""
+    """One run, as of the moment it was loaded; ``spending`` has the tokens and dollars of each node (``ModelLedger``)."""
 
     state: RunState
     folder: Path
     model_calls: int
     api_calls: int
     cost_usd: float | None
+    spending: Mapping[NodeId, Mapping[str, Any]] = field(default_factory=dict)
+    manifest_id: str | None = None
+    sign_offs: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def run_id(self) -> str:
@@ -52,14 +64,43 @@ class RunView:
         path = self.folder / "proofs" / notebook_name(node, 1)
         return path if path.is_file() else None
 
+    @property
+    def hindsight(self) -> list[str]:
+        """Warnings that a model of the run may know how its claim turned out; every screen prints them."""
+        late = self.state.late_line()
+        return [*hindsight(self.state.settings, self.state.parsed_cutoff()), *([late] if late else [])]
+
+    def time_and_money(self) -> dict[str, Any]:
+        """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
+        from workbench.engine.evidence.time_and_money import time_and_money
+
+        with closing(Store(self.folder.parent.parent)) as store:
+            return time_and_money(store, self.state)
+
+    def band(self) -> "Band | None":
+        """Return the interval around the root with where it comes from; it reads the run's data calls."""
+        from workbench.engine.band import run_band
+
+        with closing(Store(self.folder.parent.parent)) as store:
+            return run_band(store, self.state)
+
+    def badges(self) -> "list[Badge]":
+        """Return how sure one can be of the run, by the checks of its audit; it reads ledgers and stored bodies."""
+        from workbench.engine.evidence.badges import run_badges
+
+        with closing(Store(self.folder.parent.parent)) as store:
+            return run_badges(store, self.state)
+
     def document(self) -> dict[str, Any]:
         """Return the JSON document of ``analyze --json`` and ``show --json``."""
-        tree, root = self.tree, self.tree.root
+        tree, root, said = self.tree, self.tree.root, self.state.annotations
         leaves = set(tree.leaves())
+        earlier = self.state.earlier
         nodes = []
         for node in tree.ids():
             proposition = tree[node]
             notebook = self.notebook(node)
+            rule = proposition.rule
             nodes.append(
                 {
                     "id": node,
@@ -68,10 +109,13 @@ class RunView:
                     "p": proposition.belief.p if proposition.belief else None,
                     "key_factor": proposition.belief.key_factor if proposition.belief else None,
                     "kind": "root" if node == root.id else "leaf" if node in leaves else "inner",
-                    "rule": proposition.rule.to_json() if proposition.rule else None,
+                    "rule": rule.to_json() if rule else None,
+                    "reaches": list(rule.reachable()) if rule and rule.numeric else None,
+                    "warnings": rule.warnings() if rule and rule.numeric else [],
                     "notebook": str(notebook) if notebook else None,
                     "status": self.state.node_status(node),
                     "verified": self.state.verified(node),
+                    **({"earlier": [row.to_json() for row in rows]} if (rows := earlier.get(node)) else {}),
                 }
             )
         return {
@@ -79,6 +123,7 @@ class RunView:
             "statement": self.statement,
             "cutoff": self.cutoff,
             "model": self.state.settings.model,
+            "hindsight": self.hindsight,
             "root": {
                 "id": root.id,
                 "p": root.belief.p if root.belief else None,
@@ -94,7 +139,16 @@ class RunView:
             "isolation": self.state.isolation,
             "imported": self.state.imported.to_json() if self.state.imported else None,
             "status": self.state.status,
+            "state": self.state.phase,
+            "reason": self.state.reason,
+            "not_verified": self.state.unverified_line(),
             "folder": str(self.folder),
+            "manifest_id": self.manifest_id,
+            "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,
+            "tags": list(said.tags),
+            "notes": [each.to_json() for each in said.notes],
+            "comments": [each.to_json() for each in said.comments],
+            "sign_offs": self.sign_offs,
             **({"not_installed": absent} if (absent := self.state.not_installed()) else {}),
         }
 
@@ -110,13 +164,21 @@ def load_run(home: Path, run_id: str) -> RunView:
 
 def view(store: Store, run_id: str) -> RunView:
     """Return the view of a run from a store that is open already."""
-    models = ModelLedger(store)
+    return view_of(store, load_state(store, run_id))
+
+
+def view_of(store: Store, state: RunState) -> RunView:
+    """Return the view of a run whose state is at hand: who follows a run's log need not fold it anew."""
+    models, run_id = ModelLedger(store), state.run_id
     return RunView(
-        state=load_state(store, run_id),
+        state=state,
         folder=store.folder(run_id),
         model_calls=models.count(run_id),
         api_calls=ApiLedger(store).count(run_id),
         cost_usd=models.cost(run_id),
+        spending={row["node"]: row for row in models.spending(run_id)},
+        manifest_id=manifest_id(store, run_id),
+        sign_offs=sign_off_rows(store, state),
     )
 
 

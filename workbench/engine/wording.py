@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from workbench.propositions import NodeId, Tree
+from workbench.propositions import NodeId, Tree, depth_of
+from workbench.propositions.edits import (
+    AddChild,
+    Edit,
+    Pin,
+    RemoveNode,
+    Restate,
+    SetReport,
+    SetRule,
+    SetValue,
+    Unpin,
+)
+from workbench.terminal import printable
 
 if TYPE_CHECKING:
+    from workbench.engine.run.annotations import Outcome, Remark
     from workbench.engine.view import RunView
 
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
+
+#: Propositions that a terminal shows of a tree without being asked for all.
+MOST_LINES = 100
 
 NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
 
@@ -22,6 +40,39 @@ def percent(p: float | None) -> str:
     ('48.0%', '100.0%', '–')
     """
     return NO_VALUE if p is None else f"{100 * p:.1f}%"
+
+
+def point_change(before: float | None, after: float | None) -> str:
+    """Return the change between two probabilities in percentage points, with its sign.
+
+    It is the difference of the two figures as they are shown, so that a reader who subtracts them finds the same.
+
+    >>> point_change(0.6692, 0.6888), point_change(0.5, 0.40), point_change(0.1, 0.10001), point_change(None, 0.3)
+    ('+2.0 pp', '−10.0 pp', '0.0 pp', '–')
+    """
+    if before is None or after is None:
+        return NO_VALUE
+    before_tenths, after_tenths = (round(10 * float(f"{100 * p:.1f}")) for p in (before, after))
+    tenths = after_tenths - before_tenths
+    sign = "" if not tenths else "+" if tenths > 0 else "\N{MINUS SIGN}"
+    return f"{sign}{abs(tenths) / 10:.1f} pp"
+
+
+def sent_tokens(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the input tokens of some nodes' calls (``ModelLedger.spending``), their share out of a cache, and the dollars.
+
+    What a provider did not report for all of them is left out.
+
+    >>> sent_tokens([{"input_tokens": 12000, "cached_tokens": 9000, "cost_usd": 0.03}])
+    '12,000, 75% cached, $0.0300'
+    """
+    sent = sum(row["input_tokens"] for row in rows)
+    cached = [row["cached_tokens"] for row in rows]
+    cost = [row["cost_usd"] for row in rows]
+    said = f"{sent:,}"
+    if sent and None not in cached:
+        said += f", {sum(cached) / sent:.0%} cached"
+    return said if None in cost else f"{said}, ${sum(cost):.4f}"
 
 
 def equation_with_values(tree: Tree, node: NodeId) -> str | None:
@@ -45,9 +96,26 @@ def equation_with_values(tree: Tree, node: NodeId) -> str | None:
     return _ID.sub(with_value, rule.equation())
 
 
-def tree_lines(tree: Tree, *, equations: bool = True) -> list[str]:
-    """Return the tree as lines: id, probability, statement, and under an inner node its rule."""
+def rule_remarks(tree: Tree, node: NodeId) -> list[str]:
+    """Return what every screen says beside an inner node's rule: the range that a sum can reach, and the rule's warnings."""
+    rule = tree[node].rule
+    if rule is None or not rule.numeric:
+        return []
+    warnings = rule.warnings()
+    if not rule.affine:
+        return warnings
+    low, high = (min(1.0, max(0.0, end)) for end in rule.reachable())
+    return [f"reaches {percent(low)} to {percent(high)}", *warnings]
+
+
+def tree_lines(tree: Tree, *, equations: bool = True, most: int | None = MOST_LINES) -> list[str]:
+    """Return the tree as lines: id, probability, statement, and under an inner node its rule with the range it reaches.
+
+    A tree of more than ``most`` propositions is folded at the deepest level down to which no more than that many lie; a line
+    says what is below. None folds nothing.
+    """
     lines: list[str] = []
+    deepest = _levels_shown(tree, most)
     # (node, prefix before its branch mark, is the last of its siblings)
     stack: list[tuple[NodeId, str, bool | None]] = [(tree.root.id, "", None)]
     while stack:
@@ -56,22 +124,42 @@ def tree_lines(tree: Tree, *, equations: bool = True) -> list[str]:
         mark = "" if last is None else ("└─ " if last else "├─ ")
         belief = proposition.belief
         lines.append(
-            f"{prefix}{mark}{node}  {percent(belief.p if belief else None)}  {proposition.statement}"
+            # a line end in a statement would begin a line that passes for ours
+            f"{prefix}{mark}{node}  {percent(belief.p if belief else None)}  {printable(proposition.statement, keep='')}"
         )
         below = prefix + ("" if last is None else ("   " if last else "│  "))
+        children = proposition.children
+        if children and depth_of(node) >= deepest:
+            count = len(tree.below(node))
+            lines.append(f"{below}└─ … {count} more below {node}")
+            continue
         rule = equation_with_values(tree, node) if equations else None
         if rule:
             lines.append(f"{below}│    = {rule}")
-        children = proposition.children
+            lines.extend(f"{below}│      {remark}" for remark in rule_remarks(tree, node))
         stack.extend(
             (child, below, index == len(children) - 1) for index, child in reversed(list(enumerate(children)))
         )
     return lines
 
 
-def run_lines(view: RunView) -> list[str]:
-    """Return a run as lines: the tree, then what it rests on."""
-    lines = [*tree_lines(view.tree), ""]
+def _levels_shown(tree: Tree, most: int | None) -> int:
+    """The deepest level that is shown: the children of the root are always, all where the tree is small enough."""
+    if most is None or len(tree) <= most:
+        return tree.depth
+    at_level = Counter(depth_of(node) for node in tree.ids())
+    level, seen = 1, at_level[0] + at_level[1]
+    while seen + at_level[level + 1] <= most:
+        level += 1
+        seen += at_level[level]
+    return level
+
+
+def run_lines(view: RunView, *, whole: bool = False) -> list[str]:
+    """Return a run as lines: the tree, folded where it is large unless ``whole``, then what it rests on."""
+    lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES), ""]
+    if not whole and len(view.tree) > MOST_LINES:
+        lines[-1:] = [f"({len(view.tree):,} propositions, folded: `workbench show {view.run_id} --all`)", ""]
     facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
     if view.state.isolation:
         facts.append(
@@ -80,12 +168,92 @@ def run_lines(view: RunView) -> list[str]:
             else "KERNELS NOT SEALED"
         )
     lines.append(" · ".join(facts))
+    lines += view.hindsight
     if view.state.imported is not None:
         lines.append(view.state.imported.line())
     if (absent := view.state.not_installed()) is not None:
         lines.append(absent)
+    if (unverified := view.state.unverified_line()) is not None:
+        lines.append(unverified)
     cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
     lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
     if view.base_rate is not None:
-        lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}")
-    return lines
+        root = view.tree.root.p
+        gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"
+        lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}{gap}")
+    return [*lines, *annotation_lines(view)]
+
+
+def annotation_lines(view: RunView) -> list[str]:
+    """Return what people said of a run: outcome, tags, notes, comments, sign-offs, one line each."""
+    said = view.state.annotations
+    lines = [outcome_line(said.outcome, view.tree.root.p)] if said.outcome is not None else []
+    lines += [f"tags: {', '.join(said.tags)}"] if said.tags else []
+    lines += [f"note on {remark_line(each)}" for each in said.notes]
+    lines += [f"comment on {remark_line(each)}" for each in said.comments]
+    lines += [sign_off_line(row) for row in view.sign_offs]
+    # a line end in a name or a tag would begin a line that passes for ours
+    return [printable(line, keep="") for line in lines]
+
+
+def outcome_words(p: float) -> str:
+    """Return an outcome in [0, 1] as a word, or as the share it is."""
+    return {1.0: "yes", 0.0: "no"}.get(p, percent(p))
+
+
+def outcome_line(outcome: Outcome, p: float | None) -> str:
+    """Return how the claim turned out, who says so, and the Brier score of the forecast, as every screen prints it."""
+    said = "its series" if outcome.source == "series" else outcome.author or "a person"
+    score = (
+        "" if p is None else f"; Brier score {outcome.brier(p):.3f} (0 is perfect, always 50% scores 0.250)"
+    )
+    times = "once" if outcome.revised == 1 else f"{outcome.revised} times"
+    revised = f", revised {times}" if outcome.revised else ""
+    return f"outcome: {outcome_words(outcome.p)} on {outcome.day}, says {said}{revised}{score}"
+
+
+def remark_line(remark: Remark) -> str:
+    """Return a comment or a note on one line: place, author, day, text."""
+    who = ", ".join(part for part in (remark.author, remark.at_utc[:10]) if part)
+    return f"{remark.node or 'run'} ({who}): {printable(remark.text, keep='')}"
+
+
+def sign_off_line(row: Mapping[str, Any]) -> str:
+    """Return a row of ``annotating.sign_off_rows`` as the sentence of the screens."""
+    verb = "ACCEPTED" if row["verdict"] == "accept" else "RETURNED"
+    left = [key for key, is_done in row["checklist"].items() if not is_done]
+    parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
+    parts += [f"open: {', '.join(left)}"] if left else []
+    parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
+    # "scenario.recorded": people know the thing, not the event
+    later = dict.fromkeys(kind.partition(".")[0] for kind in row["later"])
+    parts += [f"added since, not covered: {', '.join(later)}"] if later else []
+    return "; ".join(parts)
+
+
+def edit_words(tree: Tree, edit: Edit) -> str:
+    """Return an edit as words, with the value it replaces and, where somebody said so, who holds it and why."""
+    place = edit.node
+    match edit:
+        case SetValue():
+            before = tree[place].p if place in tree else None
+            by = edit.override
+            who = "" if by is None else f" ({', '.join(filter(None, (by.author, by.reason)))})"
+            until = f", until {by.expires}" if by is not None and by.expires else ""
+            return f"{place} set to {percent(edit.p)} (was {percent(before)}){who}{until}"
+        case Pin():
+            return f"{place} held at its value"
+        case Unpin():
+            return f"{place} given back to the model"
+        case AddChild():
+            side = f", {edit.polarity.value.lower()}" if edit.polarity is not None else ""
+            value = f" at {percent(edit.p)}" if edit.p is not None else ""
+            return f"under {place} added{side}: {edit.statement}{value}"
+        case RemoveNode():
+            return f"{place} left out"
+        case Restate():
+            return f"{place} restated: {edit.statement}"
+        case SetReport():
+            return f"{place} has another report"
+        case SetRule():
+            return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"

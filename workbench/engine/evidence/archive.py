@@ -5,13 +5,17 @@ counted while unpacking, and a path is made of the parts that a pattern matched.
 """
 
 import hashlib
+import io
+import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from pathlib import Path
 from typing import IO
 
+from proxies.atomic import open_private, private_folder
 from workbench.store.errors import PackageRefused
 
 #: Largest package that is taken in, packed and unpacked; a run of a thousand leaves is far below.
@@ -27,6 +31,8 @@ DATABASE = "run.db"
 REPORT = "report.html"
 SIGNATURE = "signature.json"
 _LARGEST_SIGNATURE = 4096
+#: 46 bytes and the name for each member; what our own names and those of other zip programs need, twice over.
+_LARGEST_DIRECTORY = MAX_MEMBERS * 256
 _NODE = r"P(?:0|[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5}){0,40})"
 _NUMBER = r"[1-9][0-9]{0,3}"
 NOTEBOOK_NAME = re.compile(rf"({_NODE})(?:\.t({_NUMBER}))?\.ipynb")
@@ -37,6 +43,10 @@ _FILES = re.compile(
 _FOLDERS = ("run/", "run/proofs/", "run/sessions/")
 #: Each but the database is read whole, and a value in memory takes several times its text.
 _LARGEST = {"json": 50_000_000, "html": 500_000_000, "ipynb": 200_000_000, "jsonl": 500_000_000}
+#: The last bytes of an archive; export never writes so much that it would need the longer form for 65,535 members.
+_END = struct.Struct("<4s4H2LH")
+#: An extra field with another name for a member, which some programs take for the name.
+_OTHER_NAME = 0x7075
 #: What zipfile raises for an archive that is none, or that says one thing and holds another.
 _BROKEN = (
     # RuntimeError is zipfile's for an encrypted member, NotImplementedError for a way of packing it does not know.
@@ -62,8 +72,9 @@ def unpack(path: Path, into: Path, run_folder: str) -> tuple[dict[str, str], byt
         The archive is broken, or a member is not one of ours.
     """
     try:
-        with zipfile.ZipFile(path) as package:
+        with _BoundedFile(io.FileIO(path)) as file, zipfile.ZipFile(file) as package:
             members = package.infolist()
+            _check_frame(path, members)
             _check_members(members)
             into.mkdir(parents=True, exist_ok=True)
             hashes: dict[str, str] = {}
@@ -83,6 +94,39 @@ def unpack(path: Path, into: Path, run_folder: str) -> tuple[dict[str, str], byt
         raise PackageRefused(f"{path.name} is a broken zip archive ({error!s:.120})") from error
 
 
+class _BoundedFile(io.BufferedReader):
+    """A file of which no more than a directory of `MAX_MEMBERS` is read at once.
+
+    zipfile reads an archive's directory whole, as long as the archive says it is, and makes an object for each entry before
+    anybody can count them: 2 GB of entries would take 20 GB of memory.
+    """
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read, or raise ``BadZipFile`` for more than a directory can be."""
+        rest = os.fstat(self.fileno()).st_size - self.tell()
+        if (rest if size is None or size < 0 else min(size, rest)) > _LARGEST_DIRECTORY:
+            raise zipfile.BadZipFile("its directory is larger than one of all members that are taken")
+        return super().read(size)
+
+
+def _check_frame(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Raise unless the file is one archive from its first byte to its last, and says truly how many members it has.
+
+    Programs disagree on which of two directories counts, and on what stands before, behind or between; a reviewer who looks
+    into the package with another one shall see the run that is taken in.
+    """
+    with open(path, "rb") as file:
+        file.seek(-_END.size, os.SEEK_END)
+        mark, disk, first_disk, entries, count, _, _, comment = _END.unpack(file.read())
+    if mark != b"PK\5\6" or comment:
+        raise PackageRefused("the package has something behind its archive")
+    if disk or first_disk or (entries, count) != (len(members), len(members)):
+        raise PackageRefused("the package does not have the number of members that it says")
+    begins = min((member.header_offset for member in members), default=0)
+    if begins:
+        raise PackageRefused("the package has something before its archive")
+
+
 def _check_members(members: list[zipfile.ZipInfo]) -> None:
     if len(members) > MAX_MEMBERS:
         raise PackageRefused(f"the package has {len(members)} members, at most {MAX_MEMBERS} are taken")
@@ -95,6 +139,8 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
             raise PackageRefused(f"the package has a member whose name is cut short: {shown}")
         if name in seen:
             raise PackageRefused(f"the package holds {shown} twice")
+        if _OTHER_NAME in _extra_fields(member.extra):
+            raise PackageRefused(f"the package has another name for {shown} beside it")
         seen.add(name)
         if name not in (DATABASE, REPORT, SIGNATURE, *_FOLDERS) and not (
             name.startswith("run/") and is_member(name.removeprefix("run/"))
@@ -128,6 +174,16 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
         end = member.header_offset + 30 + member.compress_size
 
 
+def _extra_fields(extra: bytes) -> set[int]:
+    """Return the kinds of a member's extra fields; a length beyond the end ends the list, as it does for zipfile."""
+    kinds = set()
+    while len(extra) >= 4:
+        kind, length = struct.unpack_from("<HH", extra)
+        kinds.add(kind)
+        extra = extra[4 + length :]
+    return kinds
+
+
 def _largest(name: str) -> int:
     if name == SIGNATURE:
         return _LARGEST_SIGNATURE
@@ -135,9 +191,9 @@ def _largest(name: str) -> int:
 
 
 def _extract(package: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> str:
-    place.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(place.parent)
     # x: a file that is there already is never written over, and a link never followed.
-    with open(place, "xb") as target:
+    with open(place, "xb", opener=open_private) as target:
         return _digest(package, member, target)
 
 

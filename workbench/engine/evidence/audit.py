@@ -12,16 +12,22 @@ from typing import Any, Literal
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
+from workbench.engine.evidence.combined import combined_faults, rule_faults
+from workbench.engine.evidence.time_and_money import time_and_money
+from workbench.engine.evidence.web_audit import web_verdicts
+from workbench.engine.hindsight import hindsight
 from workbench.engine.run.files import run_manifest
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState, journal_name, load_state
+from workbench.engine.wording import sent_tokens
+from workbench.propositions import natural_order
+from workbench.search.engines import ENGINES
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
-from workbench.synthesis import evaluate
 from workbench.synthesis.coherence.findings import check_tree
 
 Verdict = Literal["ok", "warn", "bad"]
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-#: How far a stored p may be from the one its rule gives: the last bits of a sum.
-TOLERANCE = 1e-9
+_ENGINE_PATHS = frozenset(engine.path for engine in ENGINES.values())
+_SPENDERS = 12  # propositions that the line on cost names; the document has all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,37 +39,92 @@ class Check:
     found: str
 
 
-def audit_run(store: Store, run_id: str) -> dict[str, Any]:
-    """Return the audit: the checks, whether all hold, and the manifest."""
-    state = load_state(store, run_id)
+def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[str, Any]:
+    """Return the audit: the checks, whether all hold, where time and money went, and the manifest.
+
+    ``state`` where the caller has folded the run's log as it stands now.
+    """
+    state = state or load_state(store, run_id)
     bodies = _bodies(store, run_id)
-    if bodies.verdict == "bad":  # what the other checks would read is not what was written
-        return _page(state, [bodies], None)
-    rows = ApiLedger(store).rows(run_id)
-    checks = [
+    if bodies.verdict == "bad":
+        return _page(state, [bodies], [], None)
+    web = web_verdicts(store, run_id)
+    return _page(
+        state,
+        _checks(store, state, bodies, web),
+        _spending(store, state),
+        run_manifest(store, state),
+        time_and_money(store, state),
+        web,
+    )
+
+
+def audit_checks(store: Store, state: RunState) -> list[Check]:
+    """Return the checks, that of the stored bodies first, and alone where it fails: the others read what it is about."""
+    bodies = _bodies(store, state.run_id)
+    if bodies.verdict == "bad":
+        return [bodies]
+    return _checks(store, state, bodies, web_verdicts(store, state.run_id))
+
+
+def _checks(store: Store, state: RunState, bodies: Check, web: list[dict[str, Any]]) -> list[Check]:
+    rows = ApiLedger(store).rows(state.run_id)
+    return [
         bodies,
         _cutoffs(state, rows),
         _dates(state, rows),
         _residual(rows),
         _recomputed(state),
+        *_pooled(store, state),
         *_coherence(state),
+        *_web(web, rows),
         _isolation(state),
+        *_hindsight(state),
+        *_second_reading(store, state),
         *_origin(state),
         _proofs(store, state),
+        _verified(state),
+        *_anchors(store, state),
         _cost(store, state),
     ]
-    return _page(state, checks, run_manifest(store, state))
 
 
-def _page(state: RunState, checks: list[Check], manifest: dict[str, Any] | None) -> dict[str, Any]:
+def _page(
+    state: RunState,
+    checks: list[Check],
+    spending: list[dict[str, Any]],
+    manifest: dict[str, Any] | None,
+    spent: dict[str, Any] | None = None,
+    web: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
     return {
         "run_id": state.run_id,
         "statement": state.statement,
         "cutoff": state.cutoff,
         "passed": all(check.verdict != "bad" for check in checks),
         "checks": [asdict(check) for check in checks],
+        "spending": spending,
+        "time_and_money": spent,
+        "web": web or [],
         "manifest": manifest,
     }
+
+
+def _web(verdicts: list[dict[str, Any]], rows: list[LedgerRow]) -> list[Check]:
+    """What layers 1 and 2 took out of searches; nothing where nobody searched. The document lists every verdict under ``web``."""
+    searches = [row for row in rows if row.path in _ENGINE_PATHS]
+    if not searches and not verdicts:
+        return []
+    dropped = sum(not verdict["keep"] for verdict in verdicts)
+    late = sum(row.rows_dropped for row in searches)
+    return [
+        Check(
+            name="web results",
+            verdict="ok",
+            found=f"{len(searches)} calls of search engines, {late} rows left out by date or words; the filter read "
+            f"{len(verdicts)} results and removed {dropped}",
+        )
+    ]
 
 
 def _bodies(store: Store, run_id: str) -> Check:
@@ -157,13 +218,7 @@ def _recomputed(state: RunState) -> Check:
     tree = state.tree
     if tree.root.p is None:
         return Check(name="root recomputed", verdict="warn", found="the root has no probability yet")
-    result = evaluate(tree)
-    off = [
-        node
-        for node in tree.inner()
-        if (computed := result.values.get(node)) is not None
-        and abs(computed - (tree[node].p or 0.0)) > TOLERANCE
-    ]
+    off = rule_faults(state)
     if off:
         return Check(
             name="root recomputed",
@@ -175,6 +230,23 @@ def _recomputed(state: RunState) -> Check:
         verdict="ok",
         found=f"all {len(tree.inner())} inner nodes follow from their children by their stored rules",
     )
+
+
+def _pooled(store: Store, state: RunState) -> list[Check]:
+    """What leaves count as, against their trials; nothing where no leaf was grounded."""
+    if not state.trials:
+        return []
+    off = [item for item in combined_faults(store, state) if item.check != "rule"]
+    if off:
+        line = "; ".join(f"{item.node}: {item.what}" for item in off[:5])
+        return [Check(name="trials pooled", verdict="bad", found=line)]
+    return [
+        Check(
+            name="trials pooled",
+            verdict="ok",
+            found=f"all {len(state.pooled)} leaves count as their trials say",
+        )
+    ]
 
 
 def _coherence(state: RunState) -> list[Check]:
@@ -202,6 +274,16 @@ def _isolation(state: RunState) -> Check:
     return Check(name="isolation", verdict=verdict, found=level)
 
 
+def _hindsight(state: RunState) -> list[Check]:
+    """A warning per model that may know the outcome; one line where none does."""
+    lines = hindsight(state.settings, state.parsed_cutoff())
+    if not lines:
+        return [
+            Check(name="hindsight", verdict="ok", found="no model of the run was trained after the cutoff")
+        ]
+    return [Check(name="hindsight", verdict="warn", found=line) for line in lines]
+
+
 def _origin(state: RunState) -> list[Check]:
     """Nothing for a run of this home; a warning for one that came out of a package."""
     if state.imported is None:
@@ -224,6 +306,68 @@ def _proofs(store: Store, state: RunState) -> Check:
     )
 
 
+def _anchors(store: Store, state: RunState) -> list[Check]:
+    """A warning that names the leaves whose journals the log holds no head of; nothing where no leaf has a journal."""
+    sessions = store.folder(state.run_id) / "sessions"
+    heads = {
+        (node, trial): held.journal_head
+        for (node, trial), held in state.trials.items()
+        if held.belief is not None and (sessions / journal_name(node, trial, held.concluded)).is_file()
+    }
+    loose = natural_order({node for (node, _), head in heads.items() if head is None})
+    if loose:
+        return [
+            Check(
+                name="anchored journals",
+                verdict="warn",
+                found=f"not anchored, one written anew whole would pass: {', '.join(loose)}",
+            )
+        ]
+    found = f"the log holds the head of all {len(heads)} journals"
+    return [Check(name="anchored journals", verdict="ok", found=found)] if heads else []
+
+
+def _verified(state: RunState) -> Check:
+    """Whether the check of every concluded proof is on record, and none says that the proof differs."""
+    concluded = {key: trial for key, trial in state.trials.items() if trial.belief}
+    differing = [f"{node} (trial {trial})" for node, trial in state.unverified()]
+    unchecked = [f"{node} (trial {n})" for (node, n), trial in concluded.items() if trial.verified is None]
+    if differing:
+        verdict: Verdict = "bad"
+        line = f"NOT VERIFIED: {', '.join(differing)} differ from their records"
+    elif unchecked:
+        verdict = "warn"
+        line = f"not checked yet: {', '.join(unchecked)}; `workbench verify` does it"
+    else:
+        verdict, line = "ok", f"{len(concluded)} proofs were checked when they were concluded"
+    return Check(name="proofs verified", verdict=verdict, found=line)
+
+
+def _second_reading(store: Store, state: RunState) -> list[Check]:
+    """What a model of another family found in the kept texts; nothing where none was asked (``workbench leaks``)."""
+    from workbench.engine.evidence.second_reading import both_late, leak_table, stored_findings
+
+    stored = stored_findings(store, state)
+    if stored is None:
+        return []
+    model, findings = stored
+    table = leak_table(findings)
+    counted = ", ".join(f"{sum(table[verdict].values())} {verdict}" for verdict in table)
+    line = f"{model} read {len(findings)} kept texts: {counted}"
+    late = both_late(findings)
+    if late:
+        places = ", ".join(dict.fromkeys(f"{row['where']} ({row['node']})" for row in late[:5]))
+        return [
+            Check(
+                name="second reading",
+                verdict="bad",
+                found=f"{line}; {len(late)} late by the date rules too: {places}",
+            )
+        ]
+    doubtful = len(findings) - sum(table["no leak"].values())
+    return [Check(name="second reading", verdict="warn" if doubtful else "ok", found=line)]
+
+
 def _cost(store: Store, state: RunState) -> Check:
     models = ModelLedger(store)
     cost = models.cost(state.run_id)
@@ -231,8 +375,25 @@ def _cost(store: Store, state: RunState) -> Check:
     return Check(
         name="cost",
         verdict="ok",
-        found=f"{models.count(state.run_id)} replies of {state.settings.model}, {text}",
+        found=f"{models.count(state.run_id)} replies of {state.settings.model}, {text}{_tokens(_spending(store, state))}",
     )
+
+
+def _spending(store: Store, state: RunState) -> list[dict[str, Any]]:
+    """What each proposition's calls took, in the tree's order; calls for nodes that are gone come last."""
+    place = {node: number for number, node in enumerate(state.tree.ids())}
+    rows = ModelLedger(store).spending(state.run_id)
+    return sorted(rows, key=lambda row: place.get(row["node"], len(place)))
+
+
+def _tokens(spending: list[dict[str, Any]]) -> str:
+    """Input tokens with the share that came from a cache, in all and per node, as far as the provider counted them."""
+    counted = [row for row in spending if row["input_tokens"]]
+    if not counted:
+        return ""
+    each = ", ".join(f"{row['node']} {sent_tokens([row])}" for row in counted[:_SPENDERS])
+    more = f" and {len(counted) - _SPENDERS} more" if len(counted) > _SPENDERS else ""
+    return f"; input tokens {sent_tokens(counted)}: {each}{more}"
 
 
 def _instant(text: str) -> datetime | None:

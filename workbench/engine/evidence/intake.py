@@ -18,7 +18,9 @@ from pydantic import ValidationError
 
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal, read_lines
+from sandbox.record.passive import active_place
 from workbench.engine.evidence.archive import JOURNAL_NAME, NOTEBOOK_NAME
+from workbench.engine.evidence.combined import combined_faults
 from workbench.engine.evidence.verification import compare_trial
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import MAX_NUMBER, RunState, load_state
@@ -31,6 +33,7 @@ from workbench.store import events as ev
 from workbench.store.migrations import upcast
 from workbench.store.transfer import copy_foreign_run
 from workbench.synthesis import tree_from_json
+from workbench.terminal import printable
 
 #: Nesting of any JSON in a package; a recursive reader (``json``, nbformat) gives up at about a thousand.
 _MAX_DEPTH = 200
@@ -53,8 +56,7 @@ class Finding:
     def line(self) -> str:
         """Return it on one line; what a stranger wrote in it cannot steer a terminal."""
         text = f"{self.node or '-'} {self.check} {self.cell or ''}: {self.what}"
-        # isprintable() is false of control characters and of invisible ones that turn the direction of writing around.
-        return "".join(char if char.isprintable() else "?" for char in text)[:300]
+        return printable(text, keep="")[:300]
 
 
 def copy_run(source: Path, store: Store) -> tuple[str, list[Finding]]:
@@ -87,6 +89,10 @@ def _check_row(table: str, values: dict[str, Any]) -> None:
 
 def _event(values: dict[str, Any]) -> None:
     data = _json(values["data"], "an event")
+    # Our writer's text to the letter: with a key in it twice, or a number of more digits than are read, programs that look
+    # into the package would not agree on what it says.
+    if orjson.dumps(data) != values["data"].encode():
+        raise PackageRefused("an event is not written as export writes it")
     # The log keeps these in columns of their own, and the columns win when an event is read: a second value inside the
     # text would be looked at by nobody.
     if {"kind", "node", "trial"} & data.keys():
@@ -104,12 +110,23 @@ def _event(values: dict[str, Any]) -> None:
     attempt = getattr(event, "attempt", None)
     if (attempt or 1) > MAX_NUMBER:
         raise PackageRefused(f"an event names attempt {attempt}, at most {MAX_NUMBER} are taken")
-    # what `audit` and `scenarios` print as it stands
+    # what `audit`, `scenarios` and `show` print as it stands
     shown: list[Any] = []
     if isinstance(event, ev.RunImported):
         shown = list(event.differing)
     elif isinstance(event, ev.ScenarioRecorded):
         shown = [event.record.get(name) for name in ("scenario", "author", "rationale")]
+    elif isinstance(event, ev.CommentAdded | ev.NoteAdded):
+        tags = (*event.tags, *event.untagged) if isinstance(event, ev.NoteAdded) else ()
+        shown = [event.text, event.author, *tags]
+    elif isinstance(event, ev.OutcomeRecorded):
+        shown = [event.author]
+    elif isinstance(event, ev.LeafReopened):
+        shown = [event.author, event.reason]
+    elif isinstance(event, ev.ReviewSigned):
+        shown = [event.author, *event.checklist]
+    elif isinstance(event, ev.LeaksAudited):
+        shown = [event.model]
     if not all(text.replace("\n", " ").isprintable() for text in shown if isinstance(text, str)):
         raise PackageRefused(f"an event {values['kind']} holds characters that steer a terminal")
     if isinstance(event, ev.RunStarted):
@@ -156,7 +173,7 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[Finding]]:
         state = load_state(store, run_id)
         if state.missing:
             # A run of this home opens read-only then. A stranger's cannot be checked without its rule, so it stays outside.
-            problems = "".join(char if char.isprintable() else "?" for char in "; ".join(state.missing))
+            problems = printable("; ".join(state.missing), keep="")
             raise PackageRefused(f"{problems:.200}; install it and import again")
         _check_texts(state)
         findings = [*_ledgers(store, run_id), *_files(store, state)]
@@ -167,6 +184,10 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[Finding]]:
                     Finding(node=node, trial=trial, check=item.check, cell=item.cell, what=item.what)
                     for item in outcome.differing
                 ]
+        findings += [
+            Finding(node=item.node, trial=None, check=item.check, cell=None, what=item.what)
+            for item in combined_faults(store, state)
+        ]
         _draw(store, state, findings)
     except PackageRefused:
         raise
@@ -256,10 +277,20 @@ def _journal(path: Path, state: RunState) -> list[Finding]:
     except JournalBroken as error:
         # a concluded proof's own journal is reported by the comparison
         concluded = (
-            state.trials[node, trial].belief is not None and attempt == state.trials[node, trial].attempt
+            state.trials[node, trial].belief is not None and attempt == state.trials[node, trial].concluded
         )
         return [] if concluded else [_altered(str(error), "chain", node, trial)]
-    del cells
+    active = [
+        Finding(
+            node=node,
+            trial=trial,
+            check="shown",
+            cell=cell.id,
+            what=f"{place} in the notebook would run, fetch or cover something in a viewer",
+        )
+        for cell in cells
+        if (place := active_place(cell)) is not None
+    ]
     for line in lines:
         _depth(line, path.name)
     name = f"{node}.{trial}.{attempt}"
@@ -270,7 +301,7 @@ def _journal(path: Path, state: RunState) -> list[Finding]:
     metadata = lines[0].get("metadata")
     if not isinstance(metadata, dict) or metadata.get("run") != state.run_id:
         return [_altered(f"{path.name}: it is another run's journal", "chain", node, trial)]
-    return []
+    return active
 
 
 def _trial_of(pattern: re.Pattern[str], path: Path, state: RunState) -> tuple[str, int, int]:

@@ -6,23 +6,32 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nbformat
 
+from proxies.atomic import private_folder
 from proxies.hashing import sha256_of_file
+from sandbox.record.passive import passive_markdown
 from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
 from workbench.engine.evidence.intake import Finding, copy_run, examine
 from workbench.engine.evidence.report import report_html, write_report
 from workbench.engine.evidence.signature import read_signature, sign_package, signature_fault
+from workbench.engine.evidence.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
 from workbench.engine.keys import signing_key
+from workbench.engine.note.content import Note, note_of
+from workbench.engine.note.page import note_html
+from workbench.engine.note.plain import note_markdown
+from workbench.engine.note.printing import print_pdf
+from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import RunState, load_state, notebook_name, put_tree
-from workbench.engine.wording import equation_with_values, percent
+from workbench.engine.run.state import IMPORTED_TREE, RunState, load_state, notebook_name, put_tree
+from workbench.engine.whatif.sensitivity import leaf_trials
+from workbench.engine.wording import equation_with_values, percent, rule_remarks
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import Tree
 from workbench.propositions.rule import Normaliser
@@ -31,11 +40,14 @@ from workbench.store import events as ev
 from workbench.store.transfer import copy_run_into, take_run
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
+from workbench.synthesis.sensitivity.uncertainty import trial_moments
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-FORMATS = ("html", "json", "csv", "bif", "problog", "ipynb", "zip")
+FORMATS = ("html", "pdf", "docx", "md", "json", "csv", "bif", "problog", "squiggle", "ipynb", "zip")
+#: Suffixes that name a format otherwise than by itself.
+_SUFFIXES = {"htm": "html", "markdown": "md", "pl": "problog"}
 _TEMPORARY = ".import-"
 
 
@@ -54,6 +66,23 @@ class PackageAltered(WorkbenchError):
         super().__init__(f"{path} was altered since its run wrote it ({count}): nothing was taken in; {way}")
 
 
+def format_of(path: Path | None, to: str | None) -> str:
+    """Return the format of an export: the one named, else that of the file's suffix.
+
+    Raises ``UsageError`` for an unknown format, or where neither names one.
+    """
+    if to is not None:
+        if to not in FORMATS:
+            raise UsageError(f"no export to {to!r:.40}: one of {', '.join(FORMATS)}")
+        return to
+    suffix = path.suffix.removeprefix(".").lower() if path is not None else ""
+    form = _SUFFIXES.get(suffix, suffix)
+    if form not in FORMATS:
+        known = f"no export to {suffix!r:.40}: " if suffix else ""
+        raise UsageError(f"{known}name the file .{', .'.join(FORMATS)}, or give --to (in Python to=)")
+    return form
+
+
 def export_run(
     store: Store,
     run_id: str,
@@ -62,27 +91,35 @@ def export_run(
     misfit: OnMisfit = "refuse",
     normalise: Normaliser = "scale",
     sign: bool = False,
+    environ: Mapping[str, str] | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return a run in a format, and one line per thing that had to be changed to fit it.
 
     ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
     nearest one, whose linear weights ``normalise`` makes sum to at most 1. ``sign`` puts this person's signature into a
-    package; never without being asked, since it says who they are.
+    package; never without being asked, since it says who they are. ``environ`` is where ``pdf`` looks for a browser.
 
-    Raises ``UsageError`` for an unknown format, or without a key to sign with, ``NotRepresentable`` where the tree does not fit it.
+    Raises ``UsageError`` for an unknown format, without a key to sign with, or a browser to print with, ``NotRepresentable``
+    where the tree does not fit it.
     """
     if sign and to != "zip":
         raise UsageError("only a package is signed: export it with `--to zip --sign`")
     state = load_state(store, run_id)
-    if to == "html":
-        return report_html(store, state).encode(), ()
+    if to in ("html", "pdf", "docx", "md"):
+        return _note(note_of(store, state), to, environ or {}), ()
     if to == "ipynb":
         return _notebook(store, state).encode(), ()
     if to == "zip":
         return _zip(store, state, signing_key() if sign else None), ()
-    if to not in FORMATS:
-        raise UsageError(f"no export to {to!r}: one of {', '.join(FORMATS)}")
-    export: Export = export_tree(state.tree, to, misfit, normalise)
+    format_of(None, to)
+    export: Export = export_tree(
+        state.tree,
+        to,
+        misfit,
+        normalise,
+        manifest=manifest_id(store, run_id),
+        variances=trial_moments(leaf_trials(state)),
+    )
     absent = state.not_installed()
     return export.text.encode(), (*export.notes, *((absent,) if absent else ()))
 
@@ -98,8 +135,12 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: b
     UsageError
         The file is missing, is no package and no tree, or the run is here already.
     """
-    if not path.is_file():
-        raise UsageError(f"no file {path}")
+    try:
+        there = path.is_file()
+    except OSError:  # a name too long for any file
+        there = False
+    if not there:
+        raise UsageError(f"no file {str(path)[:200]}")
     if path.stat().st_size > MAX_BYTES:
         raise UsageError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} are taken")
     if zipfile.is_zipfile(path):
@@ -121,11 +162,15 @@ def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
     """
     from proxies.asof.clock import Cutoff
 
-    run_id = new_run(store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model="import"))
+    run_id = new_run(
+        store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model=IMPORTED_TREE)
+    )
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
     store.append(run_id, ev.RunImported(package=package))
     if tree.root.p is not None:
         store.append(run_id, ev.RunFinished(p=tree.root.p))
+    # Such a run has no engine that would write it, and its exports name it by the hash of this file.
+    write_atomically(store.folder(run_id) / "manifest.json", run_manifest(store, load_state(store, run_id)))
     return run_id
 
 
@@ -140,13 +185,25 @@ def _cutoff_in(text: str) -> str | None:
     return cutoff if isinstance(cutoff, str) else None
 
 
+def _note(note: Note, to: str, environ: Mapping[str, str]) -> bytes:
+    if to == "docx":
+        from workbench.engine.note.word import note_docx  # python-docx loads for it alone
+
+        return note_docx(note)
+    if to == "md":
+        return note_markdown(note).encode("utf-8", "replace")
+    page = note_html(note)
+    return print_pdf(page, environ) if to == "pdf" else page.encode()
+
+
 def _notebook(store: Store, state: RunState) -> str:
     """Return one notebook: the tree and its rules, then every leaf's proof under its heading."""
     book = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
     head = [
         f"# {state.statement}",
         "",
-        f"Knowledge cutoff {state.cutoff} · run {state.run_id} · {state.settings.model}",
+        f"Knowledge cutoff {state.cutoff} · run {state.run_id} · {state.settings.model}"
+        f" · manifest {manifest_id(store, state.run_id) or 'none'}",
         "",
     ]
     for node in state.tree.ids():
@@ -155,14 +212,20 @@ def _notebook(store: Store, state: RunState) -> str:
         rule = equation_with_values(state.tree, node)
         if rule:
             head.append(f"{indent}  `{node} = {rule}`")
-    book.cells.append(nbformat.v4.new_markdown_cell("\n".join(head)))  # type: ignore[no-untyped-call]
+            head.extend(f"{indent}  {remark}" for remark in rule_remarks(state.tree, node))
+    book.cells.append(nbformat.v4.new_markdown_cell(passive_markdown("\n".join(head))))  # type: ignore[no-untyped-call]
     for leaf in state.tree.leaves():
         path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
         if not path.is_file():
             continue
-        title = f"## {leaf}: {state.tree[leaf].statement}"
-        book.cells.append(nbformat.v4.new_markdown_cell(title))  # type: ignore[no-untyped-call]
+        title = passive_markdown(f"## {leaf}: {state.tree[leaf].statement}")
+        trail = evidence_trail(store, state, leaf) if state.trial(leaf, 1).belief is not None else None
+        numbers = "" if trail is None else markdown_numbers(trail)
+        book.cells.append(nbformat.v4.new_markdown_cell(f"{title}\n\n{numbers}".strip()))  # type: ignore[no-untyped-call]
+        places = {} if trail is None else markdown_places(trail)
         for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
+            if (place := places.get(cell_anchor(cell.id))) is not None:
+                book.cells.append(nbformat.v4.new_markdown_cell(place))  # type: ignore[no-untyped-call]
             # Ids must differ within a notebook, and cells of two proofs may share theirs. nbformat takes 1 to 64
             # letters, digits, - and _, so the dots of a proposition's id are replaced.
             cell.id = f"{leaf.replace('.', '-')}-{cell.id}"[:64]
@@ -239,9 +302,9 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
                     " there; move it away and import again"
                 )
             folder = own.folder(run_id)
-            folder.parent.mkdir()
+            private_folder(folder.parent)
             files = temporary / "files"
-            files.mkdir(exist_ok=True)
+            private_folder(files)
             files.rename(folder)
             try:
                 state, more = examine(own, run_id)
@@ -273,7 +336,7 @@ def _move_in(own: Store, store: Store, run_id: str) -> None:
     source, target = own.folder(run_id), store.folder(run_id)
     with ExitStack() as undo:
         if not target.parent.exists():
-            target.parent.mkdir()
+            target.parent.mkdir(mode=0o700)
             undo.callback(target.parent.rmdir)
         with store.transaction():
             if run_id in store.run_ids():  # another process took it in meanwhile

@@ -1,7 +1,7 @@
 """Does a run's evidence still stand? Each proof is compared with its records and checked by its own evidence, offline."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,16 @@ from sandbox import Limits, Sandbox
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at
 from sandbox.record.verify import Difference, Verification, verify_proof
-from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, read_evidence
+from workbench.agents.evidence.base import (
+    Evidence,
+    EvidenceBroken,
+    MissingEvidence,
+    ProofContext,
+    RecordedReply,
+    package_errors,
+    read_evidence,
+)
+from workbench.engine.evidence.combined import Combined, combined_faults
 from workbench.engine.evidence.signature import signature_fault
 from workbench.engine.run.manifest import packages
 from workbench.engine.run.state import RunState, journal_name, load_state, notebook_name
@@ -52,38 +61,37 @@ class ProofCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCheck:
-    """The outcome for a run's proofs, and the level of the kernels they were re-run in; None if nothing was re-run.
+    """The outcome for a run's proofs, and the level of the kernels they were re-run in; None if none was started.
 
     ``signer`` is the public key that signed the package the run came in; ``signature_fault`` says why its signature is
-    not one over the log as it is now.
+    not one over the log as it is now; ``combined`` are leaves and nodes that do not follow from the proofs below them.
     """
 
     proofs: list[ProofCheck]
     isolation: str | None
     signer: str | None = None
     signature_fault: str | None = None
+    combined: tuple[Combined, ...] = ()
 
     @property
     def differing(self) -> list[dict[str, Any]]:
         """All that differs, as JSON rows; those of no leaf have null for it."""
         rows = [row for check in self.proofs for row in check.rows(check.outcome.differing)]
+        rows += [_row(item.node, item.check, item.what) for item in self.combined]
         if self.signature_fault is not None:
-            rows.append(
-                {
-                    "node": None,
-                    "trial": None,
-                    "check": "signature",
-                    "cell": None,
-                    "what": self.signature_fault,
-                }
-            )
+            rows.append(_row(None, "signature", self.signature_fault))
         return rows
+
+
+def _row(node: NodeId | None, check: str, what: str) -> dict[str, Any]:
+    """A difference that is of no single trial, or of no leaf at all."""
+    return {"node": node, "trial": None, "check": check, "cell": None, "what": what}
 
 
 async def verify_run(
     store: Store, run_id: str, node: NodeId | None = None, *, isolation: str | None = None
 ) -> RunCheck:
-    """Verify every concluded proof of a run, or one leaf's.
+    """Verify every concluded proof of a run and what was made of them, or one leaf's.
 
     All records are compared first. If any differs, no cell of the run is executed: a run that was altered somewhere is not
     trusted elsewhere.
@@ -99,7 +107,7 @@ async def verify_run(
     UsageError
         The node has no concluded proof, or the run has none at all.
     IsolationUnavailable
-        A re-run is due and the level does not work here.
+        A re-run is due and the level does not work here. Without a notebook to re-run no level is tried.
     """
     state = load_state(store, run_id)
     if node is not None:
@@ -122,21 +130,29 @@ async def verify_run(
     fault = None
     if state.imported is not None and signature is not None:
         fault = signature_fault(store, run_id, signature, before=state.imported.seq)
-    if fault is not None or any(check.outcome.differing for check in recorded):
-        return RunCheck(proofs=recorded, isolation=None, signer=signer, signature_fault=fault)
+    combined = tuple(item for item in combined_faults(store, state) if node in (None, item.node))
+    if fault is not None or combined or any(check.outcome.differing for check in recorded):
+        return RunCheck(
+            proofs=recorded, isolation=None, signer=signer, signature_fault=fault, combined=combined
+        )
     sandbox = Sandbox(isolation=isolation)
+    used: list[str] = []
+
+    async def level() -> str:
+        used.append(await sandbox.level())
+        return used[-1]
+
     try:
-        level = await sandbox.level()
         checks = [
             replace(
                 check,
                 outcome=await verify_trial(
-                    store, state, check.node, check.trial, sandbox=sandbox, isolation=level
+                    store, state, check.node, check.trial, sandbox=sandbox, level=level
                 ),
             )
             for check in recorded
         ]
-        return RunCheck(proofs=checks, isolation=level, signer=signer)
+        return RunCheck(proofs=checks, isolation=used[0] if used else None, signer=signer)
     finally:
         await sandbox.aclose()
 
@@ -148,17 +164,22 @@ async def verify_trial(
     trial: int,
     *,
     sandbox: Sandbox,
-    isolation: str,
+    level: Callable[[], Awaitable[str]],
     limits: Limits | None = None,
 ) -> Verification:
-    """Verify one concluded trial of a leaf by its own evidence; kernels that it needs start at ``isolation``."""
+    """Verify one concluded trial of a leaf by its own evidence; kernels that it needs start at ``level()``.
+
+    The level is asked for when evidence re-runs a notebook, and not before.
+    """
     try:
         evidence = stored_evidence(store, state, node, trial)
-    except (StoreCorrupt, MissingEvidence) as error:
+    except (StoreCorrupt, MissingEvidence, EvidenceBroken) as error:
         return _unreadable(error)
     # whoever wrote the journal anew would choose what runs; in a thread, as a journal may be long
-    if await asyncio.to_thread(_anchor_faults, store, state, node, trial):
-        return compare_trial(store, state, node, trial)
+    if state.trial(node, trial).journal_head is not None:
+        faults = await asyncio.to_thread(_anchor_faults, store, state, node, trial)
+        if faults:
+            return compare_trial(store, state, node, trial)
 
     async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
         return await verify_proof(
@@ -167,7 +188,7 @@ async def verify_trial(
             notebook=proof.notebook,
             rows=proof.data_calls("cell"),
             conclusion=conclusion,
-            isolation=isolation,
+            isolation=await level(),
             limits=limits,
             # With other versions than the run had, what differs in the re-run is advisory. A run without a manifest cannot
             # claim that, so its differences count in full.
@@ -175,7 +196,10 @@ async def verify_trial(
         )
 
     try:
-        return await evidence.verify(proof_context(store, state, node, trial), replay)
+        with package_errors(evidence.kind, "while it was verified"):
+            return _outcome(await evidence.verify(proof_context(store, state, node, trial), replay))
+    except EvidenceBroken as error:
+        return _unreadable(error)
     except StoreCorrupt as error:
         return _corrupt(error)
 
@@ -185,13 +209,20 @@ def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Ve
     faults = _anchor_faults(store, state, node, trial)
     try:
         evidence = stored_evidence(store, state, node, trial)
-        outcome = evidence.compare(proof_context(store, state, node, trial))
+        with package_errors(evidence.kind, "while it was compared with the records"):
+            outcome = _outcome(evidence.compare(proof_context(store, state, node, trial)))
         # a broken chain is named by evidence that reads the journal in the same words
         return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
-    except MissingEvidence as error:
+    except (MissingEvidence, EvidenceBroken) as error:
         return _unreadable(error)
     except StoreCorrupt as error:
         return _corrupt(error)
+
+
+def _outcome(result: object) -> Verification:
+    if not isinstance(result, Verification):
+        raise TypeError(f"{type(result).__name__} in place of a Verification")
+    return result
 
 
 def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> tuple[Difference, ...]:
@@ -216,8 +247,8 @@ def _anchored(store: Store, state: RunState, node: NodeId, trial: int) -> bool |
 
 
 def _journal(store: Store, state: RunState, node: NodeId, trial: int) -> Path:
-    # Each attempt has a journal of its own; the newest attempt of a concluded trial is the one that concluded.
-    name = journal_name(node, trial, state.trial(node, trial).attempt)
+    # Each attempt has a journal of its own.
+    name = journal_name(node, trial, state.trial(node, trial).concluded)
     return store.folder(state.run_id) / "sessions" / name
 
 
@@ -225,7 +256,7 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
     """Return the records of one concluded trial, for its evidence."""
     concluded = state.trial(node, trial)
     assert concluded.belief is not None, "only a concluded trial has a proof"
-    attempt, folder = concluded.attempt, store.folder(state.run_id)
+    attempt, folder = concluded.concluded, store.folder(state.run_id)
 
     def data_calls(stage: str | None = None) -> list[LedgerRow]:
         return [
@@ -241,6 +272,15 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
         )
         return ModelLedger(store).last_reply(address)
 
+    def replies() -> list[RecordedReply]:
+        place = Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
+        return [
+            RecordedReply(
+                stage=where.stage, step=where.step, retry=where.retry, messages=messages, reply=reply
+            )
+            for where, messages, reply in ModelLedger(store).dialogue(place)
+        ]
+
     return ProofContext(
         node=NodeRef(id=node, statement=state.tree[node].statement),
         trial=trial,
@@ -251,6 +291,7 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
         notebook=folder / "proofs" / notebook_name(node, trial),
         data_calls=data_calls,
         last_reply=last_reply,
+        replies=replies,
     )
 
 

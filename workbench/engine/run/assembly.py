@@ -1,8 +1,9 @@
 """Putting a workbench together: store, broker, sandbox and model around one engine, and taking it down again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from workbench.engine.run.engine import Engine
 from workbench.engine.run.recorder import Listener
 from workbench.engine.run.settings import RunSettings
 from workbench.models.base import Model
-from workbench.models.registry import open_model
+from workbench.models.roles import open_models
 from workbench.settings import proxy_settings
 from workbench.store import Store
+
+_log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -27,6 +30,9 @@ async def open_engine(
     embedded_root: Path | None = None,
     model: Model | None = None,
     listener: Listener | None = None,
+    workers: str | None = None,
+    answered: bool = False,
+    say: Callable[[str], None] = _log.warning,
 ) -> AsyncIterator[Engine]:
     """Yield an engine for runs with these settings; kernels, connections and caches are closed at the end.
 
@@ -41,6 +47,17 @@ async def open_engine(
         Folder of the embedded series instead of the installed package's.
     model : Model, optional
         Instead of the one ``settings`` name.
+    workers : str, optional
+        Where leaves are grounded instead of in this process: ``dask://HOST:PORT``, or a number of processes of this machine.
+    answered : bool
+        Whether a person can answer what the run asks under ``--approve``.
+    say : callable
+        Called with what a person should know of the workers, such as that one is refused.
+
+    Raises
+    ------
+    UsageError
+        A part of the run or Dask is not installed, or no worker may work.
     """
     # Before anything is opened: a part that is missing leaves no broker and no kernels to close.
     settings.require_installed()
@@ -51,14 +68,24 @@ async def open_engine(
     broker = open_broker(settings_of_broker)
     sandbox = Sandbox(isolation=isolation)
     try:
-        yield Engine(
-            store,
-            broker=broker,
-            catalogue=broker.catalogue,
-            sandbox=sandbox,
-            model=model or open_model(settings.model, api_base=settings.api_base, broker=broker),
-            listener=listener,
-        )
+        async with AsyncExitStack() as stack:
+            pool = None
+            if workers is not None:
+                from workbench.engine.workers.opening import open_workers
+
+                pool = await stack.enter_async_context(
+                    open_workers(workers, settings, environ=environ, broker=broker, sandbox=sandbox, say=say)
+                )
+            yield Engine(
+                store,
+                broker=broker,
+                catalogue=broker.catalogue,
+                sandbox=sandbox,
+                model=model or open_models(settings.model, broker=broker, **settings.model_options(environ)),
+                listener=listener,
+                workers=pool,
+                answered=answered,
+            )
     finally:
         # Shielded: a second Ctrl-C must not leave kernels behind.
         await asyncio.shield(sandbox.aclose())

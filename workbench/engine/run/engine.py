@@ -6,26 +6,43 @@ its siblings go on. What stops a run for good (no isolation, no model, a used-up
 """
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+import gc
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from typing import Literal
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.catalogue import Catalogue
 from sandbox import Limits, Sandbox
+from sandbox.errors import AnotherWriter, IsolationUnavailable, SandboxError
+from workbench.agents.base import Brief
 from workbench.engine.evidence.report import write_report
-from workbench.engine.run.asking import Budget, ModelGateway
-from workbench.engine.run.grounding import LeafGrounding
+from workbench.engine.run.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
+from workbench.engine.run.asking import require_price, run_gateway
+from workbench.engine.run.grounding import CatalogueGuide, LeafGrounding
+from workbench.engine.run.job import Workers
+from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.opening import Agents, check_claim
+from workbench.engine.run.outage import ProviderDown, Timing
+from workbench.engine.run.ownership import RunInWork, own_run
 from workbench.engine.run.planning import Planning
 from workbench.engine.run.recorder import Listener, Recorder
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.run.tree_grounding import TreeGrounding
-from workbench.errors import BudgetStop, ProviderError, UsageError
+from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
-from workbench.store import ModelLedger, Store
+from workbench.models.roles import model_names
+from workbench.resources import ResourceStop, is_resource_error, resource_line
+from workbench.store import Store, StoreFull
 from workbench.store import events as ev
+from workbench.store.removal import sweep
+
+StopReason = Literal[
+    "interrupt", "budget", "failure", "plan-only", "refused", "outage", "resources", "other-writer"
+]
 
 
 class Engine:
@@ -45,6 +62,12 @@ class Engine:
         Called with the new state and the event, after the event is on disk.
     limits : Limits, optional
         Bounds of a kernel session.
+    timing : Timing, optional
+        How the run waits for its provider.
+    workers : Workers, optional
+        Who grounds the leaves; this process if there are none.
+    answered : bool
+        Whether a person can answer what a run asks under ``--approve``; without one such a run is refused.
     """
 
     def __init__(
@@ -57,7 +80,13 @@ class Engine:
         model: Model,
         listener: Listener | None = None,
         limits: Limits | None = None,
+        timing: Timing | None = None,
+        workers: Workers | None = None,
+        answered: bool = False,
     ) -> None:
+        self._answered = answered
+        self._timing = timing
+        self._workers = workers
         self._store = store
         self._broker = broker
         self._catalogue = catalogue
@@ -66,9 +95,17 @@ class Engine:
         self._listener = listener or (lambda state, event: None)
         self._limits = limits or Limits()
 
+    @property
+    def keyed(self) -> tuple[str, ...]:
+        """Names of the sources whose keys are set; on record when a run is opened (``RunSettings.keyed``)."""
+        return tuple(sorted(self._broker.settings.keys))
+
     async def check(self, statement: str, cutoff: Cutoff, settings: RunSettings) -> None:
         """Refuse a claim before a run is opened for it; raises ``UsageError``."""
+        check_answerable(settings, answered=self._answered, workers=self._workers is not None)
         await check_claim(statement, cutoff, settings, self._model)
+        for name in model_names(self._model):
+            require_price(settings, name)
 
     async def work(self, run_id: str, *, plan_only: bool = False) -> RunState:
         """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
@@ -83,22 +120,54 @@ class Engine:
             A part that the run needs is not installed, or a claim that the model refuses.
         IsolationUnavailable
             The sandbox cannot be made at the level the run asks for.
+        RunInWork
+            Another process works on the run.
+        ResourceStop
+            The disk is full, or no descriptors are left.
         """
-        recorder = Recorder(self._store, run_id, self._listener)
+        with own_run(self._store.folder(run_id)), _objects_at_rest():
+            sweep(self._store.folder(run_id))  # a kill in the middle of a write leaves half a file
+            return await self._sitting(run_id, plan_only=plan_only)
+
+    async def _sitting(self, run_id: str, *, plan_only: bool) -> RunState:
+        # Read only now: whoever owned the run before has written its last event.
+        async with Recorder(self._store, run_id, self._listener) as recorder:
+            return recorder.state if recorder.state.finished else await self._advance(recorder, plan_only)
+
+    async def _advance(self, recorder: Recorder, plan_only: bool) -> RunState:
         state = recorder.state
-        if state.finished:
-            return state
         state.require_installed()
+        state.require_sources()
         state.require_own_server()
+        check_answerable(state.settings, answered=self._answered, workers=self._workers is not None)
         agents = Agents(state.settings)
-        ledger = ModelLedger(self._store)
-        budget = Budget(state.settings.budget_usd, ledger.cost(run_id) or 0.0)
-        gateway = ModelGateway(self._model, ledger, budget)
-        if state.stopped is not None or state.planned:
+        gateway = run_gateway(
+            self._store,
+            state,
+            self._model,
+            on_outage=_outage_on_record(recorder, self._model.name),
+            timing=self._timing,
+            writer=recorder.writer,
+        )
+        gateway.require_price()
+        keyed = state.settings.keyed if state.settings.keyed is not None else self.keyed
+        guide = CatalogueGuide.for_run(
+            self._catalogue,
+            state.settings,
+            state.parsed_cutoff(),
+            keyed,
+            network=self._broker.settings.network,
+        )
+        brief = Brief(
+            context=state.settings.context,
+            overview=guide.overview,
+            asks_critic="critic" in state.settings.models,
+        )
+        if state.stopped is not None or state.seq > state.started_seq:
             recorder.record(ev.RunResumed())
-        with _stop_on_record(recorder):
+        async with _stop_on_record(recorder), _time_limit(recorder.state):
             if not recorder.state.planned:
-                await Planning(recorder, agents.analyzer, gateway).plan()
+                await Planning(recorder, agents.analyzer, gateway, brief).plan()
             if plan_only:
                 recorder.record(
                     ev.RunStopped(why="plan-only", detail="the tree stands; `workbench resume` grounds it")
@@ -107,50 +176,152 @@ class Engine:
             await asyncio.sleep(0)
             # The pauses around this let other tasks run between two stretches of synchronous work on the log: a run of a
             # thousand leaves must not hold the event loop for long (benchmarks/engine_scale.py measures it).
-            level = await self._seal(recorder)
+            seal = Seal(self._sandbox, recorder)
+            waiting = any(leaf not in recorder.state.pooled for leaf in recorder.state.tree.leaves())
+            if waiting and getattr(agents.grounder, "opens_notebook", False):
+                await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
             leaves = LeafGrounding(
                 recorder,
                 grounder=agents.grounder,
                 gateway=gateway,
                 broker=self._broker,
-                catalogue=self._catalogue,
+                guide=guide,
                 sandbox=self._sandbox,
-                isolation=level,
-                limits=self._limits,
+                level=seal.level,
+                limits=_limits_of(self._limits, recorder.state),
+                slots=KernelSlots(),
+                keyed=keyed,
+                workers=self._workers,
+                approvals=None if state.settings.approve == "none" else Approvals(recorder),
             )
             await TreeGrounding(recorder, leaves, agents.synthesizer, gateway).ground()
-        root = recorder.state.tree.root
-        assert root.belief is not None
-        recorder.record(ev.RunFinished(p=root.belief.p))
+            root = recorder.state.tree.root
+            assert root.belief is not None
+            recorder.record(ev.RunFinished(p=root.belief.p))
         await asyncio.to_thread(write_report, self._store, recorder.state)  # 0.2 s for a thousand leaves
         return recorder.state
 
-    async def _seal(self, recorder: Recorder) -> str:
-        """Find out, by trying, at which level kernels start in this sitting, and put it on record; fail closed.
 
-        The level is the sandbox's, which has it from this command line. What the run's own log says is only shown.
-        """
-        report = await self._sandbox.probe()
-        level: str = await self._sandbox.level()
-        recorder.record(ev.RunSealed(isolation=level, refused=tuple(report.refused)))
-        return level
+class Seal:
+    """The level at which kernels start in this sitting: found out by trying when the first is needed, and put on record.
+
+    A run whose grounder opens no notebook never tries, so it also runs where nothing can be sealed. The level is the
+    sandbox's, which has it from this command line; what the run's own log says is only shown.
+    """
+
+    def __init__(self, sandbox: Sandbox, recorder: Recorder) -> None:
+        self._sandbox = sandbox
+        self._recorder = recorder
+        self._level: str | None = None
+        self._lock = asyncio.Lock()
+
+    async def level(self) -> str:
+        """Return the level; raises ``IsolationUnavailable``."""
+        async with self._lock:  # leaves ask side by side: one record, not one each
+            if self._level is None:
+                report = await self._sandbox.probe()
+                level = await self._sandbox.level()
+                self._recorder.record(ev.RunSealed(isolation=level, refused=tuple(report.refused)))
+                self._level = level
+        return self._level
 
 
 @contextmanager
-def _stop_on_record(recorder: Recorder) -> Iterator[None]:
+def _objects_at_rest() -> Iterator[None]:
+    """Leave what exists already out of the garbage collector's full passes while a run is in work.
+
+    Such a pass walks every object of every imported module: 90 to 130 ms in the event loop, several times in a run of a
+    thousand leaves; without them the longest is 35 ms.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _limits_of(limits: Limits, state: RunState) -> Limits:
+    seconds = state.settings.cell_timeout
+    if state.settings.approve in (
+        "calls",
+        "pages",
+    ):  # the clock of a cell must not run out while a person reads
+        seconds = PATIENT_CELL_SECONDS
+    return limits if seconds is None else replace(limits, cell_seconds=seconds)
+
+
+@asynccontextmanager
+async def _stop_on_record(recorder: Recorder) -> AsyncIterator[None]:
     """Record why a run stops before its end, and pass the error on."""
     try:
         yield
-    except UsageError as error:
-        recorder.record(ev.RunStopped(why="refused", detail=str(error)))
-        raise
-    except BudgetStop as error:
-        recorder.record(ev.RunStopped(why="budget", detail=str(error)))
-        raise
-    except ProviderError as error:
-        recorder.record(ev.RunStopped(why="failure", detail=str(error)))
-        raise
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        recorder.record(ev.RunStopped(why="interrupt", detail="stopped by hand"))
-        raise
+        await recorder.settled()
+    except BaseException as error:
+        why = _why(error)
+        if why is None:  # a bug of ours: its traceback says more than an event could
+            raise
+        detail = "stopped by hand" if why == "interrupt" else str(error)
+        stop: BaseException = error
+        if why == "resources" and not isinstance(error, StoreFull):
+            stop = ResourceStop(resource_line(error))
+            detail = str(stop)
+        # What else went wrong meanwhile has the same cause, mostly: it must not keep the stop off the log.
+        with suppress(OSError, WorkbenchError):
+            await asyncio.shield(recorder.settled())
+        # A disk that is full takes no event either; the run is resumable without it.
+        with suppress(OSError, WorkbenchError):
+            recorder.record(ev.RunStopped(why=why, detail=detail))
+            await asyncio.shield(recorder.settled())
+        if stop is error:
+            raise
+        raise stop from error
+
+
+def _why(error: BaseException) -> StopReason | None:
+    """Return the word of ``run.stopped`` for an error; None where none is recorded: nothing was begun, or it is a bug."""
+    match error:
+        case RunInWork() | AnotherWriter():
+            return "other-writer"
+        case IsolationUnavailable():
+            return None
+        case UsageError():
+            return "refused"
+        case StoreFull() | ResourceStop():
+            return "resources"
+        case BudgetStop():
+            return "budget"
+        case ProviderDown():
+            return "outage"
+        case ProviderError() | SandboxError():
+            return "resources" if is_resource_error(error) else "failure"
+        case asyncio.CancelledError() | KeyboardInterrupt():
+            return "interrupt"
+        case _:
+            return "resources" if is_resource_error(error) else None
+
+
+@asynccontextmanager
+async def _time_limit(state: RunState) -> AsyncIterator[None]:
+    """End the block when the run has worked for as long as it may, all sittings counted; raises ``BudgetStop``."""
+    limit = state.settings.budget_seconds
+    if limit is None:
+        yield
+        return
+    try:
+        async with asyncio.timeout(max(0.0, limit - state.worked_seconds)):
+            yield
+    except TimeoutError:
+        raise BudgetStop(f"the budget of {limit:g} seconds is used up: --budget-seconds") from None
+
+
+def _outage_on_record(recorder: Recorder, provider: str) -> Callable[[bool, str, float], None]:
+    """Return what puts the beginning and the end of an outage on the log."""
+
+    def record(down: bool, reason: str, seconds: float) -> None:
+        if down:
+            recorder.record(ev.RunWaiting(provider=provider, reason=reason[:500]))
+        else:
+            recorder.record(ev.RunContinued(provider=provider, seconds=seconds))
+
+    return record

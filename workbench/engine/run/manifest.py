@@ -33,6 +33,13 @@ def packages() -> dict[str, str]:
 
 
 @cache
+def installed() -> dict[str, str]:
+    """Return the version of every installed package by its name, sorted; what `packages` leaves out may matter one day."""
+    versions = {str(item.metadata["Name"] or ""): item.version for item in metadata.distributions()}
+    return {name: versions[name] for name in sorted(versions, key=str.lower) if name}
+
+
+@cache
 def code_hash() -> str:
     """Return one hash over the Python sources of the three packages, so that a local change shows.
 
@@ -57,5 +64,6 @@ def manifest(**facts: Any) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "packages": packages(),
+        "installed": installed(),
         "prompts": fingerprints(),
     }

@@ -1,7 +1,7 @@
 """Opening a run: a claim is checked first, so that a refused one leaves nothing behind."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
@@ -9,7 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
 from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
-from workbench.engine.run.settings import RunSettings
+from workbench.engine.run.ownership import own_run
+from workbench.engine.run.settings import CHANGEABLE_BOUNDS, RunSettings
+from workbench.engine.run.state import load_state
 from workbench.errors import UsageError
 from workbench.models.base import Model
 from workbench.plugins import SYNTHESIZERS
@@ -93,6 +95,8 @@ def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings)
 
     Raises ``UsageError`` for an empty or overlong statement.
     """
+    from workbench.engine.run.own_record import with_record  # loads numpy, which a screen need not wait for
+
     text = check_statement(statement)
     # The time makes ids sort by age and easy to name by their beginning, the token keeps two of one second apart.
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -102,7 +106,33 @@ def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings)
             statement=text,
             cutoff=cutoff.text,
             cutoff_instant=cutoff.instant.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-            settings=settings.with_packages().to_json(),
+            settings=with_record(store, cutoff, settings).with_packages().to_json(),
         ),
     )
     return run_id
+
+
+def change_run(store: Store, run_id: str, changes: Mapping[str, Any]) -> None:
+    """Put on record that a run goes on with other settings; called by ``resume``, nothing where nothing changes.
+
+    Raises
+    ------
+    UsageError
+        A value that the settings refuse, or a run that is finished.
+    RunInWork
+        Another process works on the run: it has read its settings already.
+    """
+    if not changes:
+        return
+    with own_run(store.folder(run_id)):
+        state = load_state(store, run_id)
+        if state.finished:
+            raise UsageError(f"run {run_id} is finished: nothing is left to do with other settings")
+        if "prices" in changes:
+            changes = {**changes, "prices": {**state.settings.prices, **changes["prices"]}}
+        state.settings.changed(changes)  # refused before it is on the log, which keeps everything
+        now = state.settings.to_json()
+        now |= {name: now["agent"][name] for name in CHANGEABLE_BOUNDS}
+        fresh = {name: value for name, value in changes.items() if now[name] != value}
+        if fresh:
+            store.append(run_id, ev.RunChanged(changes=fresh))

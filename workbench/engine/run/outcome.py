@@ -1,4 +1,7 @@
-"""How a claim about an embedded series turned out: told only of a finished run, from data after its cutoff."""
+"""How a claim about an embedded series turned out: asked of finished runs only, from data after their cutoff."""
+
+from datetime import date
+from typing import NamedTuple
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
@@ -9,14 +12,24 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 
 
-async def known_outcome(statement: str, cutoff: str) -> bool | None:
-    """Return whether the claim came true; None where the embedded data cannot tell."""
-    broker = open_broker(ProxySettings())
+class KnownOutcome(NamedTuple):
+    """Whether a claim came true, and the day on which that is decided."""
+
+    true: bool
+    day: date
+
+
+async def known_outcome(statement: str, cutoff: Cutoff) -> KnownOutcome | None:
+    """Return how the claim turned out; None where the embedded data cannot tell."""
     try:
         claim = read_claim(statement)
-        rows = await visible(broker_history(broker), claim.sources, Cutoff.parse("now"))
-        return resolve(claim, rows, Cutoff.parse(cutoff).last_moment_day)
     except ClaimRefused:
-        return None  # a claim in words only, or about a day the data do not reach
+        return None  # a claim in words only: no data are opened for it
+    broker = open_broker(ProxySettings())
+    try:
+        rows = await visible(broker_history(broker), claim.sources, Cutoff.parse("now"))
+        return KnownOutcome(resolve(claim, rows, cutoff.last_moment_day), claim.end)
+    except ClaimRefused:
+        return None  # about a day the data do not reach
     finally:
         await broker.aclose()

@@ -1,25 +1,30 @@
 """From a claim to a planned tree: the analyzer's rounds, and its further analyses of leaves."""
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
-from workbench.agents.base import Analyzer
+from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.recorder import Recorder
-from workbench.engine.run.state import put_tree
+from workbench.engine.run.state import tree_body
+from workbench.engine.run.tree_grounding import first_error
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree
-from workbench.propositions.growth import next_leaf, recursion_round
+from workbench.propositions.growth import next_leaves, recursion_round
 from workbench.store import events as ev
 
 
 class Planning:
     """Plans the tree of one run."""
 
-    def __init__(self, recorder: Recorder, analyzer: Analyzer, gateway: ModelGateway) -> None:
+    def __init__(self, recorder: Recorder, analyzer: Analyzer, gateway: ModelGateway, brief: Brief) -> None:
         self._recorder = recorder
         self._analyzer = analyzer
         self._gateway = gateway
+        self._brief = brief
 
     async def plan(self) -> None:
         """Let the analyzer build the tree, then deepen it: n - 1 more rounds over all leaves, or leaf by leaf to a target.
@@ -40,44 +45,104 @@ class Planning:
             raise
         analyzed: set[NodeId] = set()
         for _ in range(1, state.settings.depth):
-            for leaf in recursion_round(tree, analyzed):
-                analyzed.add(leaf)
-                tree = await self._deepen(tree, leaf)
+            leaves = list(recursion_round(tree, analyzed))
+            analyzed.update(leaves)
+            tree = await self._deepen(tree, leaves)
         if state.settings.leaf_target is not None:
-            while (following := next_leaf(tree, state.settings.leaf_target, analyzed)) is not None:
-                analyzed.add(following)
+            # The tree is that of one after another; side by side go those whose turn comes whatever the others give.
+            most = state.settings.agent.max_leaves
+            while following := next_leaves(tree, state.settings.leaf_target, most, analyzed):
+                analyzed.update(following)
                 tree = await self._deepen(tree, following)
-        self._recorder.record(ev.TreePlanned(tree=put_tree(self._recorder.store, tree)))
+        self._recorder.record(lambda put: ev.TreePlanned(tree=put(tree_body(tree))))
 
-    async def _deepen(self, tree: Tree, leaf: NodeId) -> Tree:
-        """Return the tree with a leaf analyzed as the root of its own analysis, or unchanged if that is refused."""
+    async def _deepen(self, tree: Tree, leaves: Sequence[NodeId]) -> Tree:
+        """Return the tree with these leaves analyzed side by side, each as the root of its own analysis.
+
+        They are grafted in the order of the leaves, whichever is ready first: a resumed run must come to the same tree. A leaf
+        whose analysis is refused, or repeats what the tree holds already, stays a leaf.
+        """
+        growing = _Growing(tree)
+        outcomes: dict[NodeId, Tree | str] = {}
+
+        async def analyze(leaf: NodeId) -> None:
+            try:
+                outcomes[leaf] = await self._analyze(
+                    Tree.root_only(tree[leaf].statement), leaf, growing=growing
+                )
+            except (AgentGaveUp, UsageError) as error:
+                # A model may know no more of an elementary proposition.
+                growing.parts.pop(leaf, None)
+                outcomes[leaf] = str(error)
+
         try:
-            return await self._analyze(Tree.root_only(tree[leaf].statement), leaf, onto=tree)
-        except (AgentGaveUp, UsageError) as error:
-            # A model may know no more of an elementary proposition, or repeat one that the tree holds already.
-            self._recorder.record(ev.LeafKept(node=leaf, reason=str(error)))
-            return tree
+            async with asyncio.TaskGroup() as group:
+                for leaf in leaves:
+                    group.create_task(analyze(leaf), name=leaf)
+        except BaseExceptionGroup as failures:
+            raise first_error(failures) from None
+        for leaf in leaves:
+            outcome = outcomes[leaf]
+            if isinstance(outcome, Tree):
+                try:
+                    tree = tree.graft(leaf, outcome)
+                    continue
+                except UsageError as error:  # it repeats a proposition that an earlier leaf has got
+                    outcome = str(error)
+            self._recorder.record(ev.LeafKept(node=leaf, reason=outcome))
+        return tree
 
-    async def _analyze(self, local: Tree, node: NodeId, *, onto: Tree | None = None) -> Tree:
+    async def _analyze(self, local: Tree, node: NodeId, *, growing: "_Growing | None" = None) -> Tree:
         rounds = 0
-
-        def whole(tree: Tree) -> Tree:
-            return tree if onto is None else onto.graft(node, tree)
 
         async def on_round(tree: Tree) -> None:
             nonlocal rounds
             rounds += 1
-            digest = put_tree(self._recorder.store, whole(tree))
-            await asyncio.sleep(0)  # to file a tree of a thousand leaves takes 15 ms, to read it back 40
-            self._recorder.record(ev.TreeExpanded(node=node, tree=digest, round=rounds))
+            body = tree_body(tree if growing is None else growing.with_part(node, tree))
+            await asyncio.sleep(
+                0
+            )  # to write a tree of a thousand leaves as text takes 15 ms, to read it back 40
+            number = rounds  # of this round, whenever the event is made
+            self._recorder.record(lambda put: ev.TreeExpanded(node=node, tree=put(body), round=number))
             await asyncio.sleep(0)
 
         state = self._recorder.state
         # The attempt counts the failures of the claim itself: they alone end the planning, and the next sitting asks anew.
         # Further analyses of leaves use the same number.
         ask = self._gateway.asker(
-            run=state.run_id, node=node, trial=0, attempt=1 + len(state.failures.get("P0", ()))
+            run=state.run_id,
+            node=node,
+            trial=0,
+            attempt=1 + len(state.failures.get("P0", ())),
+            role="analyzer",
         )
-        return whole(
-            await self._analyzer.analyze(local, cutoff=state.parsed_cutoff(), ask=ask, on_round=on_round)
+        more = {}
+        if getattr(self._analyzer, "takes_brief", False):
+            # of a proposition further down, criteria and price of the claim say nothing
+            below = replace(self._brief.context, criteria="", horizon="", crowd=None)
+            more["brief"] = self._brief if node == "P0" else replace(self._brief, context=below)
+        return await self._analyzer.analyze(
+            local, cutoff=state.parsed_cutoff(), ask=ask, on_round=on_round, **more
         )
+
+
+class _Growing:
+    """A tree whose leaves are being analyzed side by side, for the event after each round."""
+
+    def __init__(self, base: Tree) -> None:
+        self._base = base
+        self._whole = base
+        self.parts: dict[NodeId, Tree] = {}
+
+    def with_part(self, node: NodeId, part: Tree) -> Tree:
+        """Return the whole tree with what is known of every leaf by now, ``part`` being the newest."""
+        self._base.graft(node, part)  # raises for a part that can never stand
+        again = node in self.parts
+        self.parts[node] = part
+        # Most leaves are analyzed in one round: the part is added, and the whole is not built anew for each of a thousand.
+        if again:
+            self._whole = self._base
+        for leaf, tree in self.parts.items() if again else [(node, part)]:
+            with suppress(UsageError):  # two repeat each other: only one will stand in the end
+                self._whole = self._whole.graft(leaf, tree)
+        return self._whole

@@ -13,7 +13,7 @@ from workbench.models.errors import ModelError
 from workbench.plugins import RULES, package_of
 from workbench.propositions import NodeId
 from workbench.store import events as ev
-from workbench.synthesis import RuleError
+from workbench.synthesis import RuleError, evaluate
 
 
 class TreeGrounding:
@@ -48,20 +48,54 @@ class TreeGrounding:
 
     async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
         """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
-        proposition = self._recorder.state.tree[node]
-        if proposition.belief is not None:
-            return True
+        state = self._recorder.state
+        proposition = state.tree[node]
         if not proposition.children:
-            return await self._leaves.leaf(node)
+            return await self._leaves.leaf(node) if state.due(node) else True
+        renewed = [leaf for leaf in state.reopened if node in state.tree.ancestors(leaf)]
+        if proposition.belief is not None and not renewed:
+            return True
         # One after another is as fast as all at once: the children's tasks run already, this only collects them.
         ready = [await tasks[child] for child in proposition.children]
-        return all(ready) and await self._synthesize(node)
+        if not all(ready):
+            return False
+        full = any(state.reopened[leaf] == "full" for leaf in renewed)
+        if proposition.belief is not None and proposition.rule is not None and not full:
+            # Read anew: the children's values have moved while they were waited for.
+            value = evaluate(self._recorder.state.tree).values.get(node)
+            if value is not None:
+                self._recompute(node, value)
+                return True
+        return await self._synthesize(node)
+
+    def _recompute(self, node: NodeId, value: float) -> None:
+        """Let a node follow a leaf that was grounded again, by the rule that it has: no model is asked."""
+        proposition = self._recorder.state.tree[node]
+        belief, rule = proposition.belief, proposition.rule
+        assert belief is not None and rule is not None
+        if value == belief.p:
+            return
+        data = rule.to_json()
+        self._recorder.record(
+            lambda put: ev.NodeSynthesized(
+                node=node,
+                rule=data,
+                package=package_of(RULES, str(data.get("name"))),
+                p=value,
+                key_factor=belief.key_factor,
+                report=put(belief.report),
+            )
+        )
 
     async def _synthesize(self, node: NodeId) -> bool:
         state = self._recorder.state
         # Each failure moves the attempt on, so a resumed run asks anew instead of replaying replies that were no use.
         ask = self._gateway.asker(
-            run=state.run_id, node=node, trial=0, attempt=1 + len(state.failures.get(node, ()))
+            run=state.run_id,
+            node=node,
+            trial=0,
+            attempt=1 + len(state.failures.get(node, ())),
+            role="synthesizer",
         )
         try:
             rule, belief = await self._synthesizer.synthesize(
@@ -70,19 +104,23 @@ class TreeGrounding:
                 cutoff=state.parsed_cutoff(),
                 ask=ask,
             )
-        except (AgentGaveUp, ModelError) as error:
+        except AgentGaveUp as error:
             self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
+            return False
+        except ModelError as error:
+            # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
+            self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
             return False
         data = rule.to_json()
         try:
             self._recorder.record(
-                lambda: ev.NodeSynthesized(
+                lambda put: ev.NodeSynthesized(
                     node=node,
                     rule=data,
                     package=package_of(RULES, str(data.get("name"))),
                     p=belief.p,
                     key_factor=belief.key_factor,
-                    report=self._recorder.store.put_body(belief.report),
+                    report=put(belief.report),
                 )
             )
         except RuleError as error:
@@ -98,7 +136,7 @@ class TreeGrounding:
         inner = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
         first = next(
             (t.failure for (n, _), t in state.trials.items() if n in leaves and t.failure),
-            next((state.failures[n][-1] for n in inner), "no reason on record"),
+            next((state.waiting.get(n) or state.failures[n][-1] for n in inner), "no reason on record"),
         )
         done = sum(1 for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded")
         return (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.engine.run.state import RunState, load_state
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.store import Store
 from workbench.synthesis.coherence.exclusive import forecast_findings
 
@@ -33,7 +33,13 @@ def check_runs(
     left_out: list[str] = []
     states: dict[str, RunState] = {}
     for run_id in dict.fromkeys(named.values()) if runs else store.run_ids():
-        state = load_state(store, run_id)
+        try:
+            state = load_state(store, run_id)
+        except WorkbenchError as error:
+            if run_id in named.values():
+                raise
+            left_out.append(f"run {run_id} cannot be read ({error}): left out")
+            continue
         if state.tree.root.p is not None:
             states[run_id] = state
         elif run_id in named.values():

@@ -1,4 +1,4 @@
-"""Asking the synthesizer the same again, to see how far its rules can be trusted. The run itself is not changed."""
+"""Asking the synthesizer the same again, to see how far its rules can be trusted. The run's numbers are not changed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ from workbench.engine.whatif.edits import require_grounded
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Rule
 from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
 from workbench.synthesis.sensitivity.refits import RefitSpread, Spread, refit_spread, spread_of
 
 
@@ -29,6 +30,17 @@ class NodeRefits:
     def value(self) -> Spread | None:
         """Spread of the node's value; None when every refit failed."""
         return spread_of(self.values) if self.values else None
+
+    def event(self, count: int) -> ev.NodeRefitted:
+        """Return the event that keeps the outcome of ``count`` refits."""
+        coefficients = self.spread.coefficients if self.spread is not None else {}
+        return ev.NodeRefitted(
+            node=self.node,
+            count=count,
+            failed=self.failed,
+            value=None if self.value is None else ev.NumberSpread(**self.value.to_json()),
+            coefficients={name: ev.NumberSpread(**each.to_json()) for name, each in coefficients.items()},
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
@@ -60,7 +72,7 @@ async def refit_run(
     """Ask for every node ``count`` times at its children's stored values.
 
     Each ask is at an address of its own (trial 0, an attempt that no reply of the run has), so none is answered from the
-    ledger. A reply that stays unusable counts as failed.
+    ledger. A reply that stays unusable counts as failed. The outcome of each node goes on record, where every screen finds it.
 
     Raises
     ------
@@ -69,7 +81,7 @@ async def refit_run(
     """
     if count < 2:
         raise UsageError(f"a spread needs at least 2 refits, not {count}")
-    # Above state.seq too: a full what-if of this state asks at trial 0, attempt = state.seq (`edits.full_what_if`).
+    # Above state.seq too: a full what-if of this state asks at trial 0, attempt = state.changed_seq (`edits.full_what_if`).
     first = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
     synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)
@@ -83,7 +95,7 @@ async def refit_run(
         values: list[float] = []
         failed = 0
         for attempt in range(first, first + count):
-            ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt)
+            ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer")
             try:
                 rule, belief = await synthesizer.synthesize(
                     state.tree[node], children, cutoff=cutoff, ask=ask
@@ -103,4 +115,5 @@ async def refit_run(
                 spread=refit_spread(rules, known) if numeric else None,
             )
         )
+        store.append(state.run_id, refits[-1].event(count))
     return refits

@@ -4,6 +4,7 @@ What one call brings is one transaction.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
+from workbench.propositions import EditConflict
 from workbench.propositions.edits import Edit
-from workbench.propositions.scenario_book import Action, ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_book import Action, Scenario, ScenarioBook, ScenarioRecord
 from workbench.store import Store, utc_now
 from workbench.store import events as ev
 from workbench.synthesis.whatif.apply_edits import play
@@ -105,6 +107,45 @@ def change_scenario(
         _Group(store, run_id, book, name, author).keep(action, seq)
 
 
+def duplicate_scenario(store: Store, run_id: str, name: str, copy: str, *, author: str = "") -> None:
+    """Open a scenario with the edits and the rationale of another; it is not weighed, or the mix would count both.
+
+    Raises
+    ------
+    UsageError
+        The new name is empty, ``base`` or taken.
+    """
+    copy = check_name(copy).strip()
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        old = book[name]
+        group = _Group(store, run_id, book, copy, author)
+        seq = group.keep("open", None, rationale=old.rationale)
+        for edit in old.edits:
+            seq = group.keep("edit", seq, edit=edit)
+
+
+def rename_scenario(store: Store, run_id: str, name: str, new: str, *, author: str = "") -> None:
+    """Go on with a scenario under another name: opened with all it holds, the old one closed, in one transaction."""
+    new = check_name(new).strip()
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        old = book[name]
+        closing_group = _Group(store, run_id, book, name, author)
+        closing_group.keep("close", old.seq)
+        group = _Group(store, run_id, closing_group.book, new, author)
+        seq = group.keep("open", None, rationale=old.rationale, probability=old.probability)
+        for edit in old.edits:
+            seq = group.keep("edit", seq, edit=edit)
+
+
+def annotate_scenario(store: Store, run_id: str, name: str, rationale: str, *, author: str = "") -> None:
+    """Say what a scenario supposes, and why; the words before stay in the log."""
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        _Group(store, run_id, book, name, author).keep("annotate", book[name].seq, rationale=rationale)
+
+
 class _Group:
     """Records of one scenario that are made together: each on the one before it, all at one time."""
 
@@ -143,6 +184,15 @@ def check_name(name: str) -> str:
     return name
 
 
+def scenario_book(store: Store, run_id: str) -> ScenarioBook:
+    """Return a run's open scenarios out of their own records alone: of a large tree the whole fold takes half a second."""
+    stored = store.events(run_id, kinds=("scenario.recorded",))
+    records = [
+        (each.seq, each.event.record) for each in stored if isinstance(each.event, ev.ScenarioRecorded)
+    ]
+    return ScenarioBook.fold((seq, ScenarioRecord.from_json(record)) for seq, record in records)
+
+
 class SavedScenarios:
     """The scenarios of one run of a home; the dashboard's panel reads and saves through it.
 
@@ -167,6 +217,73 @@ class SavedScenarios:
             return scenario_table(state.tree, state.scenarios, now=utc_now())
         finally:
             store.close()
+
+    def scenario(self, name: str) -> Scenario | None:
+        """Return the open scenario of a name as it now stands, or None."""
+        with closing(Store(self.home)) as store:
+            return scenario_book(store, self.run_id).scenarios.get(name)
+
+    def hold(self, name: str, edits: Sequence[Edit], *, author: str, base_seq: int | None) -> int | None:
+        """Make a scenario consist of exactly these edits, and return the number of its last record.
+
+        What it has in common with them from its beginning stays; the rest of it is undone and the rest of them added, so that
+        the log shows what was edited and taken back. A scenario of no edits is not opened for nothing: None then.
+
+        Raises
+        ------
+        EditConflict
+            Somebody else changed the scenario after ``base_seq`` (None: it did not exist).
+        """
+        with closing(Store(self.home)) as store, store.transaction():
+            book = scenario_book(store, self.run_id)
+            known = book.scenarios.get(name)
+            if (None if known is None else known.seq) != base_seq:
+                raise EditConflict(f"scenario {name!r} was changed elsewhere meanwhile")
+            if known is None and not edits:
+                return None
+            group = _Group(store, self.run_id, book, name, author)
+            seq = group.keep("open", None) if known is None else known.seq
+            before = () if known is None else known.edits
+            common = 0
+            for old, new in zip(before, edits, strict=False):
+                if old != new:
+                    break
+                common += 1
+            for _ in before[common:]:
+                seq = group.keep("undo", seq)
+            for edit in edits[common:]:
+                seq = group.keep("edit", seq, edit=edit)
+            return seq
+
+    def change(self, action: Action, name: str, *, author: str = "") -> dict[str, Any]:
+        """Close a scenario, or take back or put back its last edit, and return the table as it is then."""
+        with closing(Store(self.home)) as store:
+            change_scenario(store, self.run_id, action, name, author=author)
+        return self.table()
+
+    def rename(self, name: str, new: str, *, author: str = "") -> dict[str, Any]:
+        """Give a scenario another name and return the table."""
+        with closing(Store(self.home)) as store:
+            rename_scenario(store, self.run_id, name, new, author=author)
+        return self.table()
+
+    def duplicate(self, name: str, copy: str, *, author: str = "") -> dict[str, Any]:
+        """Open a copy of a scenario and return the table."""
+        with closing(Store(self.home)) as store:
+            duplicate_scenario(store, self.run_id, name, copy, author=author)
+        return self.table()
+
+    def annotate(self, name: str, rationale: str, *, author: str = "") -> dict[str, Any]:
+        """Say what a scenario supposes, and return the table."""
+        with closing(Store(self.home)) as store:
+            annotate_scenario(store, self.run_id, name, rationale, author=author)
+        return self.table()
+
+    def weigh(self, name: str, probability: float, *, author: str = "") -> dict[str, Any]:
+        """Say how likely a scenario is held, in [0, 1], and return the table with the mix."""
+        with closing(Store(self.home)) as store:
+            save_scenario(store, self.run_id, name, (), author=author, probability=probability)
+        return self.table()
 
     def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:
         """Keep edits as a new scenario and return the table with it, as ``table`` would.

@@ -1,0 +1,276 @@
+"""What trials count as: laws, the preset of paper B on its own trials, early stops, and what is learned from resolved leaves only."""
+
+import asyncio
+import csv
+import gzip
+import json
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxies.asof.clock import Cutoff
+from tests.command_line import run_cli
+from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.agents.base import GroundingFailure
+from workbench.engine.run.aggregation import Aggregation
+from workbench.engine.run.opening import new_run
+from workbench.engine.run.own_record import ENOUGH, ResolvedLeaf, learn, records_of, resolved_leaves
+from workbench.engine.run.settings import with_preset
+from workbench.engine.run.state import load_state
+from workbench.errors import UsageError
+from workbench.science.scoring.scores import brier_index
+from workbench.store import Store
+from workbench.store import events as ev
+
+chances = st.floats(0.001, 0.999)
+
+
+@given(
+    p=chances, k=st.integers(1, 6), floor=st.floats(0, 1), slope=st.floats(0, 2), prior=st.floats(0.01, 0.99)
+)
+def test_trials_that_agree_count_as_what_they_say(
+    p: float, k: int, floor: float, slope: float, prior: float
+) -> None:
+    aggregation = Aggregation(floor=floor, slope=slope, prior=prior)
+    assert aggregation.combine([p] * k) == pytest.approx(p, abs=1e-9)
+
+
+@given(values=st.lists(chances, min_size=2, max_size=6), prior=st.floats(0.01, 0.99), slope=st.floats(0.1, 2))
+def test_shrinkage_lies_between_the_logit_mean_and_the_prior(
+    values: list[float], prior: float, slope: float
+) -> None:
+    plain = Aggregation().combine(values)
+    shrunk = Aggregation(floor=0.0, slope=slope, prior=prior).combine(values)
+    assert min(plain, prior) - 1e-9 <= shrunk <= max(plain, prior) + 1e-9
+
+
+@given(values=st.lists(chances, min_size=1, max_size=5), dead=st.integers(0, 4))
+def test_a_dead_trial_counts_as_one_half_or_not_at_all(values: list[float], dead: int) -> None:
+    assert Aggregation().combine(values, dead=dead) == Aggregation().combine(values)
+    imputed = Aggregation(dead="impute").combine(values, dead=dead)
+    assert imputed == pytest.approx(Aggregation().combine([*values, *[0.5] * dead]))
+
+
+def test_worked_numbers() -> None:
+    # logits 0 and 2 ln 9 = 4.394: sd (ddof 1) 3.107, weight max(0.3, 1 - 0.2 * 3.107) = 0.3786, mean 2.197, prior 0.5
+    two = [0.5, 81 / 82]
+    assert Aggregation(floor=0.3, slope=0.2).combine(two) == pytest.approx(
+        1 / (1 + np.exp(-0.37862 * 2.19722)), abs=1e-4
+    )
+    # Platt: sigmoid(2 * logit(0.75)) = 0.9
+    assert Aggregation(calibration_slope=2.0).combine([0.75]) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"pool": "best"},
+        {"dead": "ignore"},
+        {"floor": 1.5},
+        {"prior": 0.0},
+        {"calibration_slope": float("nan")},
+        {"pool": "mean", "floor": 0.3, "slope": 0.7},
+        {"stop_spread": -1.0},
+        {"stop_after": 1},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Aggregation(**bad)
+
+
+# --- the preset on the trials of the paper -----------------------------------------------------------------------------------
+
+
+def blf(test_data: Path, method: str) -> tuple[list[dict[str, str]], dict[str, list[float]], dict[str, Any]]:
+    folder = test_data / "forecastbench"
+    trials: dict[str, list[float]] = defaultdict(list)
+    with gzip.open(folder / "trials_dev.csv.gz", "rt", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            if row["method"] == method:
+                trials[row["event_id"]].append(float(row["p"]))
+    with gzip.open(folder / "events.csv.gz", "rt", encoding="utf-8") as lines:
+        events = [row for row in csv.DictReader(lines) if row["event_id"] in trials]
+    return events, trials, json.loads((folder / "expected.json").read_text())["methods"][method]
+
+
+@pytest.mark.realdata
+def test_the_preset_gives_the_published_values_on_the_papers_trials(test_data: Path) -> None:
+    method = "pro-high-brave-c1-p1-t1"
+    events, trials, expected = blf(test_data, method)
+    settings = with_preset("blf-paper")
+    assert settings.trials == 5 and settings.aggregation.stop_spread is None
+    p = np.array([settings.aggregation.combine(trials[row["event_id"]]) for row in events])
+    outcome = np.array([float(row["outcome"]) for row in events])
+    kind = np.array([row["question_type"] for row in events])
+    published = expected["aggregation"]["logit_mean_all"]
+    for name in ("market", "dataset"):
+        index = brier_index(p[kind == name], outcome[kind == name])
+        assert index == pytest.approx(published[f"BI_{name}"], abs=1e-4)
+    # the same calibration, from the same forecasts as leaves of one trial each
+    leaves = [
+        ResolvedLeaf(run_id=row["question_key"], node="P0", trials=(float(value),), dead=0, parts=(), outcome=float(row["outcome"]),
+                     day=row["resolution_date"], cost_usd=None)
+        for row, value in zip(events, p, strict=True)
+    ]  # fmt: skip
+    fitted = learn(settings, leaves).aggregation
+    calibration = expected["calibration"]["logit_mean_all"]["global"]
+    assert fitted.calibration_slope == pytest.approx(calibration["a"], abs=1e-4)
+    assert fitted.calibration_offset == pytest.approx(calibration["b"], abs=1e-4)
+    # and with all trials, shrinkage is learned before the calibration, and does not make the record worse
+    whole = [
+        replace(leaf, trials=tuple(trials[row["event_id"]])) for leaf, row in zip(leaves, events, strict=True)
+    ]
+    fitted = learn(settings, whole).aggregation
+    assert fitted.learned_from == len(whole)
+
+    def error(aggregation: Aggregation) -> float:
+        return float(np.mean([(aggregation.combine(leaf.trials) - leaf.outcome) ** 2 for leaf in whole]))
+
+    assert error(fitted) < error(settings.aggregation)
+
+
+# --- in a run ------------------------------------------------------------------------------------------------------------------
+
+
+class Drifting(AskingGrounder):
+    """A grounder whose trials differ: the first is far off, the others agree."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.count: dict[str, int] = {}
+
+    async def ground(self, task: Any) -> Any:
+        self.count[task.node.id] = self.count.get(task.node.id, 0) + 1
+        return await super().ground(task)
+
+
+@pytest.mark.parametrize(("spread", "run"), [(None, 5), (0.0, 3), (1.0, 3)])
+def test_trials_that_agree_end_a_leaf_early_only_where_that_is_asked_for(
+    spread: float | None, run: int, tmp_path: Path
+) -> None:
+    store, grounder = Store(tmp_path), Drifting()
+    run_id = open_run(store, trials=5, aggregation=Aggregation(stop_spread=spread))
+    state = asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+    assert state.finished and grounder.count == {"P1": run, "P2": run}
+    for stored in store.events(run_id, kinds=("leaf.pooled",)):
+        assert (
+            isinstance(stored.event, ev.LeafPooled)
+            and len(stored.event.trials) == run
+            and stored.event.dead == 0
+        )
+    store.close()
+
+
+def test_a_dead_trial_is_imputed_in_the_preset_and_the_log_can_be_recomputed(tmp_path: Path) -> None:
+    from workbench.engine.evidence.combined import combined_faults
+
+    class OneDead(Drifting):
+        async def ground(self, task: Any) -> Any:
+            second = self.count.get(task.node.id, 0) == 1
+            outcome = await super().ground(task)
+            return GroundingFailure(reason="no reply could be read", retryable=False) if second else outcome
+
+    store = Store(tmp_path)
+    run_id = open_run(store, trials=3, aggregation=Aggregation(dead="impute"))
+    state = asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=OneDead()))
+    for leaf in ("P1", "P2"):
+        p = belief_of(state.tree[leaf].statement)
+        assert state.tree[leaf].p == pytest.approx(Aggregation().combine([p, p, 0.5]))
+    assert not combined_faults(store, state)
+    # with the settings of another aggregation the same log does not follow
+    state.settings = replace(state.settings, aggregation=Aggregation())
+    assert {fault.check for fault in combined_faults(store, state)} == {"pooled"}
+    store.close()
+
+
+def resolved_home(home: Path, day: str, *, runs: int = 12) -> Store:
+    """Runs of two leaves each (p 0.6 and 0.4), their leaves resolved on a day: the first one true in two thirds of them."""
+    for number in range(runs):
+        run_id = f"20180630-1200{number:02d}-aced"
+        make_small_run(home, run_id)
+        store = Store(home)
+        for node, p in (("P1", float(number % 3 > 0)), ("P2", float(number % 3 == 0))):
+            store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day))
+        store.close()
+    return Store(home)
+
+
+def test_only_leaves_resolved_before_the_cutoff_teach(tmp_path: Path) -> None:
+    store = resolved_home(tmp_path, "2018-12-31")
+    assert len(list(resolved_leaves(store))) == 24 >= ENOUGH
+    assert not list(resolved_leaves(store, Cutoff.parse("2018-12-31")))  # that day is not visible yet
+    assert len(list(resolved_leaves(store, Cutoff.parse("2019-01-01")))) == 24
+    settings = with_preset("blf-paper")
+
+    def opened(cutoff: str) -> Aggregation:
+        run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse(cutoff), settings)
+        return load_state(store, run_id).settings.aggregation
+
+    before, after = opened("2018-12-31"), opened("2019-01-01")
+    assert (before.learned_from, before.calibrates) == (0, False)
+    assert after.learned_from == 24 and after.calibrates and after.prior == pytest.approx(13 / 26)
+    # a run that is not to learn keeps its hands off the record
+    run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2019-01-01"), with_preset("product"))
+    assert load_state(store, run_id).settings.aggregation == Aggregation()
+    # the router gets the record of each grounder, and of no later day either
+    routed = with_preset("product", grounder="auto")
+    run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2019-01-01"), routed)
+    record = load_state(store, run_id).settings.options["grounder"]["record"]["notebook"]
+    assert record["n"] == 24 and record["brier"] == pytest.approx((2 * 0.4**2 + 0.6**2) / 3)
+    run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2018-12-31"), routed)
+    assert "record" not in load_state(store, run_id).settings.options.get("grounder", {})
+    store.close()
+
+
+def test_records_name_grounders_by_what_they_said_and_cost() -> None:
+    leaf = ResolvedLeaf(
+        run_id="r", node="P1", trials=(0.5,), dead=0, parts=(("search", 0.9), ("statistical", 0.4)), outcome=1.0,
+        day="2018-01-01", cost_usd=0.02,
+    )  # fmt: skip
+    records = records_of([leaf, replace(leaf, parts=(("search", 0.7),), cost_usd=0.04)])
+    assert records["search"] == {"n": 2, "brier": pytest.approx(0.05), "cost_usd": pytest.approx(0.03)}
+    assert records["statistical"] == {"n": 1, "brier": pytest.approx(0.36), "cost_usd": pytest.approx(0.02)}
+
+
+def test_a_leaf_is_resolved_by_hand_and_the_claim_keeps_its_own_outcome(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    done = run_cli(tmp_path, "resolve", RUN, "yes", "--node", "P1", "--on", "2018-12-31", "--json")
+    assert done.returncode == 0, done.stderr
+    row = json.loads(done.stdout)["leaves"][0]
+    assert (row["node"], row["outcome"]["brier"]) == ("P1", pytest.approx(0.16))
+    refused = run_cli(tmp_path, "resolve", RUN, "yes", "--node", "P9")
+    assert refused.returncode == 2 and "P9" in refused.stderr
+    store = Store(tmp_path / "home")
+    assert load_state(store, RUN).annotations.outcome is None
+    store.close()
+
+
+def test_the_command_line_sets_each_of_them(tmp_path: Path) -> None:
+    words = (
+        "--aggregate",
+        "pool=median",
+        "--aggregate",
+        "stop-spread=0.1",
+        "--trials",
+        "3",
+        "--plan-only",
+        "--json",
+    )
+    claim = "VIX above 20 on 2018-12-31"
+    done = run_cli(tmp_path, "analyze", claim, "--cutoff", "2018-06-30", *words)
+    assert done.returncode == 0, done.stderr
+    store = Store(tmp_path / "home")
+    aggregation = load_state(store, json.loads(done.stdout)["run_id"]).settings.aggregation
+    assert (aggregation.pool, aggregation.stop_spread) == ("median", 0.1)
+    store.close()
+    for bad in ("pool", "width=3", "floor=2"):
+        refused = run_cli(tmp_path, "analyze", claim, "--cutoff", "2018-06-30", "--aggregate", bad)
+        assert refused.returncode == 2 and "Traceback" not in refused.stderr

@@ -1,0 +1,88 @@
+"""The range of a forecast holds what runs do take; its error is said at the end."""
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+from workbench.engine.run.forecast import cost_line, error_line
+from workbench.engine.run.settings import RunSettings
+from workbench.models.cost import CALLS_PER_LEAF, TOKENS, forecast_cost
+from workbench.propositions import Tree
+
+PRICES = {"openai/x": [1.0, 4.0]}
+
+
+def scripted_run(draw: random.Random, leaves: int, inner: int) -> tuple[int, float]:
+    """Calls and dollars of a run whose model has its own way of working, the same for all its leaves."""
+    habit, wordy = draw.lognormvariate(0, 0.35), draw.lognormvariate(0, 0.3)
+    calls, cost = inner, 0.0
+    counts = {"synthesis": float(inner)}
+    for _ in range(leaves):
+        steps = min(20, max(2, round(CALLS_PER_LEAF["step"] * habit * draw.lognormvariate(0, 0.4))))
+        debug = sum(draw.random() < 0.1 for _ in range(steps))
+        calls += steps + debug + 1
+        for stage, count in (("step", steps), ("debug", debug), ("conclude", 1)):
+            counts[stage] = counts.get(stage, 0.0) + count
+    for stage, count in counts.items():
+        tokens_in, tokens_out = TOKENS[stage]
+        cost += count * wordy * (tokens_in * 1e-6 + tokens_out * 4e-6)
+    return calls, cost
+
+
+def test_eight_of_ten_scripted_runs_stay_inside_the_range() -> None:
+    draw = random.Random(11)
+    inside_calls = inside_cost = 0
+    for _ in range(50):
+        leaves, inner = draw.randrange(3, 40), draw.randrange(1, 6)
+        expected = forecast_cost("openai/x", leaves=leaves, inner=inner, prices=PRICES)
+        assert expected.cost_usd is not None
+        calls, cost = scripted_run(draw, leaves, inner)
+        low, high = expected.range_of(expected.model_calls)
+        inside_calls += low <= calls <= high
+        cheap, dear = expected.range_of(expected.cost_usd)
+        inside_cost += cheap <= cost <= dear
+    assert inside_calls >= 40 and inside_cost >= 40
+    # A range that everything falls into says nothing.
+    assert forecast_cost("openai/x", leaves=20, inner=3, prices=PRICES).spread < 2.5
+
+
+def test_more_leaves_make_the_range_narrower_and_a_free_model_has_none() -> None:
+    few, many = (forecast_cost("openai/x", leaves=n, inner=1, prices=PRICES).spread for n in (1, 100))
+    assert many < few
+    assert forecast_cost("offline/analyst", leaves=9, inner=3).spread == 1.0
+
+
+def test_the_lines_name_the_range_and_the_error() -> None:
+    tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
+    state: Any = SimpleNamespace(tree=tree, settings=RunSettings(model="openai/x", prices=PRICES))
+    line = cost_line(state)
+    assert "about 16 calls to openai/x (" in line and " to " in line and "$" in line
+    ended = error_line(state, 32, 0.5)
+    assert ended is not None and "forecast 16 calls for the tree, 32 were made (+100%)" in ended
+    offline: Any = SimpleNamespace(tree=tree, settings=RunSettings())
+    assert error_line(offline, 32, 0.0) is None
+
+
+def test_every_role_is_forecast_at_its_own_price() -> None:
+    """Two leaves and one inner node; 7.7 calls a leaf to the grounder's model, one to the synthesizer's."""
+    roles = {"grounder": "openai/dear", "synthesizer": "openai/x", "analyzer": "openai/unpriced"}
+    prices = PRICES | {"openai/dear": [10.0, 40.0]}
+    mixed = forecast_cost("openai/unpriced", leaves=2, inner=1, prices=prices, roles=roles)
+    dear = forecast_cost("openai/dear", leaves=2, inner=0, prices=prices)
+    cheap = forecast_cost("openai/x", leaves=0, inner=1, prices=prices)
+    assert mixed.cost_usd is not None and dear.cost_usd is not None and cheap.cost_usd is not None
+    assert abs(mixed.cost_usd - (dear.cost_usd + cheap.cost_usd)) < 1e-12
+    assert mixed.input_tokens == dear.input_tokens + cheap.input_tokens
+    # By hand: 2 x (6 x 7,000 + 0.7 x 8,000 + 11,000) at $10, 2 x (6 x 900 + 0.7 x 500 + 700) at $40, 6,000 at $1, 700 at $4.
+    assert abs(mixed.cost_usd - (117_200 * 1e-5 + 12_900 * 4e-5 + 0.006 + 0.0028)) < 1e-9
+    # One price that nobody knows makes the sum unknown; a role that is free leaves the other's price.
+    assert forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles=roles).cost_usd is None
+    free = forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles={"grounder": "offline/analyst"})
+    assert free.cost_usd == cheap.cost_usd and free.model_calls == 11
+
+
+def test_the_line_names_the_models_that_will_be_asked() -> None:
+    tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
+    settings = RunSettings(model="openai/x", prices=PRICES, models={"grounder": "openai/y"})
+    state: Any = SimpleNamespace(tree=tree, settings=settings)
+    assert "calls to openai/y and openai/x" in cost_line(state)

@@ -1,0 +1,164 @@
+"""Kill -9 at any moment: the run goes on to the same root, asks for nothing twice, and every leaf is verified."""
+
+import asyncio
+import json
+import os
+import random
+import sqlite3
+import time
+from contextlib import closing
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.record.journal import read_journal
+from tests.fakes import sittings
+from tests.fakes.asking_run import Provider, open_run, undisturbed, work
+from tests.fakes.notebook_run import NotebookProvider, open_notebook_run, work_in_kernels
+from workbench.engine.run.state import load_state
+from workbench.models.base import ModelReply, ModelRequest
+from workbench.store import Store
+
+STEPS = 4
+
+
+class SlowProvider(Provider):
+    """Takes its time, and notes on disk what it answered: the process that it runs in will be killed."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__()
+        self.log = open(log, "a", buffering=1)  # noqa: SIM115  (open until the kill)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        await asyncio.sleep(random.uniform(0.005, 0.05))
+        reply = self.answer(request)
+        self.log.write(json.dumps([message.content for message in request.messages]) + "\n")
+        return reply
+
+
+def sitting(home: Path, run_id: str, log: Path, leaves: int) -> None:
+    """One sitting in a process of its own, or in this one."""
+    provider = SlowProvider(log)
+    sittings.sitting(home, run_id, leaves=leaves, provider=provider, steps=STEPS)
+    provider.log.close()
+
+
+def begin(*arguments: Any) -> ForkServerProcess:
+    process = sittings.context().Process(target=sitting, args=arguments)
+    process.start()
+    return process
+
+
+@pytest.mark.parametrize(
+    ("leaves", "kills"),
+    # 50 in a run of a hundred leaves: `make soak`
+    [(12, 10), pytest.param(100, 50, marks=pytest.mark.soak)],
+)
+def test_kills_at_random_moments_change_nothing(tmp_path: Path, leaves: int, kills: int) -> None:
+    right = undisturbed(tmp_path / "undisturbed", leaves, steps=STEPS)
+    home, log = tmp_path / "home", tmp_path / "answered"
+    store = Store(home)
+    run_id = open_run(store)
+    store.close()
+    draw = random.Random(3)
+    killed = 0
+    events_before = 0
+    while killed < kills:
+        process = begin(home, run_id, log, leaves)
+        # Killed when so many events of this sitting are on the log: moments of the work, not of the interpreter's start.
+        target = events_before + draw.randrange(2, 14)
+        while process.is_alive() and _events(home) < target:
+            time.sleep(0.002)
+        done = process.exitcode
+        process.kill()
+        process.join()
+        events_before = _events(home)
+        if done is not None:
+            assert done == 0
+            break
+        killed += 1
+    sitting(home, run_id, log, leaves)
+    store = Store(home)
+    state = asyncio.run(
+        work(store, run_id, Provider(), leaves=leaves, steps=STEPS)
+    )  # finished: returns at once
+    assert killed >= kills // 2 and state.finished and state.tree.root.p == right
+    assert all(state.verified(leaf) for leaf in state.tree.leaves())
+    addresses = store.query("SELECT node, trial, attempt, stage, step, retry FROM model_calls")
+    store.close()
+    assert len({tuple(row) for row in addresses}) == len(addresses) == leaves * STEPS
+    # At most what was under way at a kill is asked again: nothing that had reached the ledger.
+    answers = log.read_text().splitlines()
+    assert len(answers) - len(set(answers)) <= killed * leaves
+    assert len(set(answers)) == leaves * STEPS
+
+
+class SlowNotebooks(SlowProvider, NotebookProvider):
+    """The same for leaves whose cells compute in kernels."""
+
+
+def sitting_in_kernels(home: Path, run_id: str, log: Path, leaves: int) -> None:
+    """One sitting whose leaves have kernels."""
+    provider = SlowNotebooks(log)
+    with closing(Store(home)) as store:
+        asyncio.run(work_in_kernels(store, run_id, provider, leaves=leaves))
+    provider.log.close()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_ten_kills_of_a_hundred_nodes_with_kernels_change_nothing(tmp_path: Path) -> None:
+    """A tenth of the work, in events, between two kills: while cells run, while journals are written, while proofs are verified."""
+    leaves, cells, kills = 89, 2, 10  # under ten inner nodes and the claim
+    home, log = tmp_path / "home", tmp_path / "answered"
+    with closing(Store(tmp_path / "undisturbed")) as store:
+        run_id = open_notebook_run(store, cells=cells)
+        whole = asyncio.run(work_in_kernels(store, run_id, NotebookProvider(), leaves=leaves))
+        events_of_all = len(store.events(run_id))
+        right = whole.tree.root.p
+        assert len(whole.tree) == 100 and whole.finished and right is not None
+    with closing(Store(home)) as store:
+        run_id = open_notebook_run(store, cells=cells)
+    draw, killed = random.Random(7), 0
+    for _ in range(kills):
+        target = _events(home) + draw.randrange(20, events_of_all // kills)
+        process = sittings.context().Process(target=sitting_in_kernels, args=(home, run_id, log, leaves))
+        process.start()
+        while process.is_alive() and _events(home) < target:
+            time.sleep(0.002)
+        killed += process.exitcode is None
+        process.kill()
+        process.join()
+    sitting_in_kernels(home, run_id, log, leaves)
+    with closing(Store(home)) as store:
+        state = load_state(store, run_id)
+        assert killed == kills and state.finished and state.tree.root.p == right
+        assert all(state.verified(leaf) for leaf in state.tree.leaves())
+        for table, each in (("model_calls", cells + 1), ("api_calls", cells)):
+            rows = store.query(f"SELECT node, trial, attempt, stage, step, retry FROM {table}")
+            assert len({tuple(row) for row in rows}) == len(rows) == leaves * each
+        for path in store.folder(run_id).glob("sessions/*.jsonl"):
+            # A cell that a kill cut off is taken back on the journal, and run anew.
+            codes = [cell.source for cell in read_journal(path) if cell.kind == "code"]
+            assert len(set(codes)) == len(codes) == cells
+
+
+def _events(home: Path) -> int:
+    with closing(sqlite3.connect(home / "workbench.db", timeout=30)) as db:
+        count: int = db.execute("SELECT count(*) FROM events").fetchone()[0]
+    return count
+
+
+def test_a_process_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run_id = open_run(store)
+    store.close()
+    process = begin(tmp_path, run_id, tmp_path / "log", 12)
+    while _events(tmp_path) < 6:
+        time.sleep(0.002)
+    assert process.pid is not None
+    os.kill(process.pid, 9)
+    process.join()
+    sitting(tmp_path, run_id, tmp_path / "log", 12)

@@ -1,0 +1,141 @@
+"""A text of ten megabytes, wherever a run has room for one, costs every screen and file time in proportion to it."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.screens import CUTOFF
+from workbench.engine import RunSettings
+from workbench.engine.evidence.package import export_run
+from workbench.engine.evidence.report import report_html
+from workbench.engine.run.state import load_state
+from workbench.engine.view import view
+from workbench.propositions import Belief, Tree
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.synthesis import LinearRule, resynthesize, settle
+from workbench.synthesis.coherence.findings import find_nested
+from workbench.widgets import panels
+from workbench.widgets.static_tree import tree_html
+
+RUN = "20180630-120000-10e6"
+#: Of processor time for each megabyte. Linear work takes up to 1.5; what is quadratic in a million letters takes minutes.
+SECONDS = 5
+#: One text each of what is dear to some parser: words, one word, tags, brackets, control characters, lines, formulas.
+TEXTS = {
+    "words": "evidence and more of it ",
+    "one word": "x",
+    "tags": "<div><b>",
+    "brackets": "[![(",
+    "control characters": "\x1b[31m\u202e",
+    "lines": "=1+1\n",
+}
+
+
+def make_run(home: Path, text: str) -> None:
+    """A finished run of one rule whose statement, report, key factor and causality are this text."""
+    tree = Tree.root_only(f"The claim {text}").expand(
+        "P0", {"P1": f"One {text}", "P2": "Two"}, causality=text
+    )
+    for leaf in ("P1", "P2"):
+        tree = tree.with_belief(leaf, Belief(p=0.5, key_factor=text, report=text))
+    words = Belief(p=0.5, key_factor=text, report=text)
+    tree = settle(tree.with_rule("P0", LinearRule(0.01, {"P1": 0.4, "P2": 0.5}), words))
+    with closing(Store(home)) as store:
+        settings = RunSettings(model="offline").to_json()
+        instant = "2018-06-30T04:00:00+00:00"
+        store.append(
+            RUN,
+            ev.RunStarted(
+                statement=tree.root.statement, cutoff=CUTOFF, cutoff_instant=instant, settings=settings
+            ),
+        )
+        store.append(RUN, ev.RunSealed(isolation="namespaces"))
+        store.append(RUN, ev.TreePlanned(tree=store.put_body(orjson.dumps(tree.to_json()))))
+        for leaf in ("P1", "P2"):
+            common = {"p": 0.5, "key_factor": text[:1000], "report": store.put_body(text)}
+            store.append(RUN, ev.LeafStarted(node=leaf, trial=1, attempt=1))
+            evidence = ev.EvidenceRecord(kind="notebook")
+            store.append(
+                RUN,
+                ev.LeafGrounded(
+                    node=leaf, trial=1, attempt=1, steps=1, failed_cells=0, evidence=evidence, **common
+                ),
+            )
+            store.append(RUN, ev.LeafPooled(node=leaf, trials=(0.5,), **common))
+        store.append(RUN, ev.RunFinished(p=tree.root.p or 0.0))
+
+
+def screens(place: Path) -> dict[str, Callable[[], object]]:
+    """Every screen and every file of a run."""
+    store = Store(place / "home")
+    shown: dict[str, Callable[[], object]] = {
+        " ".join(words): lambda words=words: run_cli(place, *words)
+        for words in (
+            ("show", RUN),
+            ("show", RUN, "--json"),
+            ("runs",),
+            ("audit", RUN),
+            ("decide", RUN),
+            ("sensitivity", RUN),
+            ("coherence",),
+        )
+    }
+    shown |= {
+        "report": lambda: report_html(store, load_state(store, RUN)),
+        "tree": lambda: tree_html(load_state(store, RUN).tree),
+        "close": store.close,
+    }
+    for form in ("csv", "html", "ipynb", "json"):
+        shown = {f"export {form}": lambda form=form: export_run(store, RUN, form), **shown}
+    return shown
+
+
+def test_screens_for_people_are_bounded_and_say_what_was_cut_and_exports_are_whole(tmp_path: Path) -> None:
+    text = "evidence and more of it " * 40_000
+    make_run(tmp_path / "home", text)
+    for words in (("show", RUN), ("runs",), ("decide", RUN), ("sensitivity", RUN), ("coherence",)):
+        done = run_cli(tmp_path, *words)
+        assert done.returncode == 0 and len(done.stdout) < 60_000, words
+        lines = [line for line in done.stdout.splitlines() if "cut here: " in line]
+        assert 1 <= len(lines) <= 4 and all("--json has them" in line for line in lines), words
+    assert text.strip() in json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)["statement"]
+    with closing(Store(tmp_path / "home")) as store:
+        state = load_state(store, RUN)
+        for page in (
+            report_html(store, state),
+            tree_html(state.tree),
+            panels.header(view(store, RUN).document(), resynthesize(state.tree, {}), 0, None),
+        ):
+            assert len(page) < 1_500_000 and "cut here: " in page
+        assert text.encode() in export_run(store, RUN, "csv")[0].replace(b'""', b'"')
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("name", "megabytes"),
+    [("lines", 1), *(pytest.param(name, 10, marks=pytest.mark.soak) for name in TEXTS)],
+)
+def test_a_long_text_costs_every_screen_time_in_proportion(name: str, megabytes: int, tmp_path: Path) -> None:
+    make_run(tmp_path / "home", TEXTS[name] * (megabytes * 1_000_000 // len(TEXTS[name])))
+    slow = {}
+    for screen, show in screens(tmp_path).items():
+        began = time.process_time()
+        show()
+        slow[screen] = time.process_time() - began
+    assert {screen: seconds for screen, seconds in slow.items() if seconds > SECONDS * megabytes} == {}
+
+
+def test_a_long_statement_of_numbers_is_not_compared_and_its_short_neighbours_are() -> None:
+    short = {"a": "The VIX closes above 20", "b": "The VIX closes above 15"}
+    long = {key: f"{text} {'=1+1 ' * 4000}" for key, text in short.items()}
+    began = time.process_time()
+    assert find_nested(long) == []
+    assert time.process_time() - began < 5  # minutes where each number costs a look at all of it
+    assert [group.ids for group in find_nested(short)] == [("a", "b")]

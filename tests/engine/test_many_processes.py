@@ -1,0 +1,111 @@
+"""Ten processes on one run and on one home: one works on a run, the others hear who does, and the database stays whole."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import sittings
+from tests.fakes.asking_run import Provider, open_run, undisturbed
+from workbench.engine.run.ownership import RunInWork, own_run
+from workbench.engine.run.state import load_state
+from workbench.models.base import ModelReply, ModelRequest
+from workbench.store import Store
+
+LEAVES = 3
+
+
+def _try_to_own(folder: Path, barrier: Any, results: Any) -> None:
+    barrier.wait()
+    try:
+        with own_run(folder):
+            barrier.wait()
+            results.put("worked")
+    except RunInWork:
+        barrier.wait()
+        results.put("refused")
+
+
+@pytest.mark.parametrize("processes", [2, 10])
+def test_of_many_processes_exactly_one_works(tmp_path: Path, processes: int) -> None:
+    forks = sittings.context()
+    barrier, results = forks.Barrier(processes), forks.Queue()
+    people = [forks.Process(target=_try_to_own, args=(tmp_path, barrier, results)) for _ in range(processes)]
+    for person in people:
+        person.start()
+    ended = sorted(results.get(timeout=120) for _ in people)
+    for person in people:
+        person.join()
+    assert ended == ["refused"] * (processes - 1) + ["worked"]
+
+
+class Gate(Provider):
+    """Answers when everybody has tried: whoever works on the run holds it until then."""
+
+    def __init__(self, everybody: Any) -> None:
+        super().__init__()
+        self.everybody = everybody
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        await asyncio.to_thread(self.everybody.wait, 120)
+        return self.answer(request)
+
+
+def _work(home: Path, run_id: str, barrier: Any, left: Any, everybody: Any, results: Any) -> None:
+    barrier.wait()
+    try:
+        sittings.sitting(home, run_id, leaves=LEAVES, provider=Gate(everybody))
+        results.put(("done", ""))
+    except RunInWork as error:
+        results.put((f"exit {error.exit_code}", str(error)))
+        with left.get_lock():
+            left.value -= 1
+            if left.value == 0:
+                everybody.set()
+
+
+def _ten(home: Path, runs: list[str], *, refused: int) -> list[tuple[str, str]]:
+    forks = sittings.context()
+    barrier, results, everybody = forks.Barrier(10), forks.Queue(), forks.Event()
+    left = forks.Value("i", refused)
+    if not refused:
+        everybody.set()
+    people = [
+        forks.Process(target=_work, args=(home, run_id, barrier, left, everybody, results)) for run_id in runs
+    ]
+    for person in people:
+        person.start()
+    ended = sorted(results.get(timeout=120) for _ in people)
+    for person in people:
+        person.join()
+    with closing(sqlite3.connect(home / "workbench.db")) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    return ended
+
+
+def test_ten_processes_on_one_run(tmp_path: Path) -> None:
+    right = undisturbed(tmp_path / "undisturbed", LEAVES)
+    store = Store(tmp_path / "home")
+    run_id = open_run(store)
+    ended = _ten(store.home, [run_id] * 10, refused=9)
+    assert [kind for kind, _ in ended] == ["done"] + ["exit 2"] * 9
+    assert all("is in work: process" in line and "\n" not in line for _, line in ended[1:])
+    state = load_state(store, run_id)
+    assert state.finished and state.tree.root.p == right
+    assert len(store.events(run_id, kinds=("leaf.grounded",))) == LEAVES
+    store.close()
+
+
+def test_ten_processes_on_one_home(tmp_path: Path) -> None:
+    right = undisturbed(tmp_path / "undisturbed", LEAVES)
+    store = Store(tmp_path / "home")
+    runs = [open_run(store) for _ in range(10)]
+    assert _ten(store.home, runs, refused=0) == [("done", "")] * 10
+    for run_id in runs:
+        state = load_state(store, run_id)
+        assert state.finished and state.tree.root.p == right
+        assert len(store.query("SELECT id FROM model_calls WHERE run_id = ?", (run_id,))) == 3 * LEAVES
+    store.close()

@@ -1,0 +1,75 @@
+"""One process works on a run; a second one is told who does, and another writer's line is never followed by one of ours."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sandbox.errors import AnotherWriter
+from sandbox.record.journal import Journal, read_lines
+from workbench.engine.run.ownership import LOCK_NAME, RunInWork, own_run, owner_of
+
+
+def test_who_holds_a_run_is_named_to_everybody_else(tmp_path: Path) -> None:
+    folder = tmp_path / "20180630-120000-aced"
+    assert owner_of(folder) is None
+    with own_run(folder):
+        owner = owner_of(folder)
+        assert owner is not None and owner.pid == os.getpid() and owner.since_utc
+        with (
+            pytest.raises(
+                RunInWork, match=rf"process {os.getpid()} since 20.* UTC.*workbench watch"
+            ) as told_no,
+            own_run(folder),
+        ):
+            pass
+        assert told_no.value.exit_code == 2
+    assert owner_of(folder) is None
+    with own_run(folder):  # free again
+        assert owner_of(folder) is not None
+
+
+def test_a_lock_file_that_is_left_behind_holds_nobody_up(tmp_path: Path) -> None:
+    (tmp_path / LOCK_NAME).write_text('{"pid": 1, "since_utc": "x", "host": "y"}')
+    assert owner_of(tmp_path) is None
+    with own_run(tmp_path):
+        pass
+
+
+def test_a_journal_that_grew_under_its_writer_takes_no_line_of_ours(tmp_path: Path) -> None:
+    ours = Journal(tmp_path / "P1.1.1.jsonl")
+    ours.append("open", name="P1.1.1")
+    other = Journal(ours.path)
+    other.append("markdown", id="cell-001", source="theirs")
+    with pytest.raises(AnotherWriter, match="another writer"):
+        ours.append("markdown", id="cell-001", source="ours")
+    # The chain is whole: the stranger's line stands, ours was never written.
+    assert [line["kind"] for line in read_lines(ours.path)] == ["open", "markdown"]
+    other.append("close")
+    ours.close()
+    other.close()
+    assert len(read_lines(ours.path)) == 3
+
+
+def test_what_a_full_disk_took_of_a_line_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path / "j.jsonl")
+    journal.append("open", name="j")
+    real = os.write
+    room = [10]
+
+    def full(descriptor: int, data: memoryview) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        taken_bytes = real(descriptor, bytes(data)[: room[0]])
+        room[0] -= taken_bytes
+        return taken_bytes
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            journal.append("markdown", id="cell-001", source="x" * 100)
+    journal.append("markdown", id="cell-001", source="y")
+    journal.close()
+    assert [line["kind"] for line in read_lines(journal.path)] == ["open", "markdown"]

@@ -1,0 +1,63 @@
+"""Revisions of a series: what was first published beside what was known at the cutoff."""
+
+from datetime import date
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.engine.evidence.vintages import vintage_plot, vintage_words, vintages_of
+
+# Real GDP growth prints are revised like this: the first quarter of 2016 twice (values of the suite's made-up series SYNGDP).
+ROWS = [
+    {"date": "2016-01-01", "realtime_start": "2016-05-27", "realtime_end": "2017-07-27", "value": "101.5"},
+    {"date": "2016-01-01", "realtime_start": "2016-04-28", "realtime_end": "2016-05-26", "value": "100.0"},
+    {"date": "2016-04-01", "realtime_start": "2016-07-29", "realtime_end": "9999-12-31", "value": "102.0"},
+    {"date": "2016-07-01", "realtime_start": "2016-10-28", "realtime_end": "9999-12-31", "value": "."},
+]
+
+
+def test_first_and_last_value_of_each_period() -> None:
+    first, second = vintages_of(ROWS)
+    assert (first.first, first.last, first.first_known) == (100.0, 101.5, date(2016, 4, 28))
+    assert second.first == second.last == 102.0
+    assert vintage_words((first, second)) == (
+        "2 periods from 2016-01-01 to 2016-04-01, first print in colour, the value known at the cutoff in grey;"
+        " 1 were revised, 2016-01-01 most, from 100 (2016-04-28) to 101.5 (2016-05-27)"
+    )
+
+
+def test_one_vintage_is_no_revision() -> None:
+    assert vintages_of(ROWS[:1] + ROWS[2:]) == ()
+    assert (
+        vintages_of([{"date": "2018-06-29", "value": 16.09}]) == vintages_of(None) == vintages_of(["x"]) == ()
+    )
+
+
+day = st.dates(date(2000, 1, 1), date(2020, 1, 1)).map(date.isoformat)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "date": day | st.just('"><script>'),
+                "realtime_start": day,
+                "value": st.floats(-1e9, 1e9) | st.sampled_from([".", "nan", "<b>", None]),
+            }
+        ),
+        max_size=30,
+    )
+)
+def test_a_plot_is_well_formed_whatever_a_vendor_sends_and_its_points_lie_on_it(
+    rows: list[dict[str, object]],
+) -> None:
+    vintages = vintages_of(rows)
+    if not vintages:
+        return
+    plot = ElementTree.fromstring(vintage_plot(vintages, 'sha256:"<x>'))
+    for line in plot.iter("polyline"):
+        for point in line.attrib["points"].split():
+            x, y = map(float, point.split(","))
+            assert 0 <= x <= 560 and 0 <= y <= 170
+    assert all(child.tag in ("polyline", "circle", "text", "title") for child in plot)

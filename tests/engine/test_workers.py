@@ -1,0 +1,275 @@
+"""Leaves grounded by workers of a Dask cluster: the same result, ledger and bill as in this process, also after a kill."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Scheduler
+
+import workbench as wb
+from proxies.asof.clock import Cutoff
+from tests.command_line import cli_environment, run_process
+from tests.fakes.cluster import Cluster, cluster
+from tests.fakes.upstream import Sent, Upstream
+from tests.test_stranger_package import PACKAGE, PARTS, STATEMENT, catalogue, package
+from workbench.engine.blocking import run_blocking
+from workbench.engine.run.asking import spending
+from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.opening import new_run
+from workbench.engine.run.settings import RunSettings, with_preset
+from workbench.engine.run.state import RunState, load_state
+from workbench.engine.workers import facts as facts_module
+from workbench.engine.workers import pool as pool_module
+from workbench.engine.workers.certificates import AUTHORITY, VARIABLE, new_certificates
+from workbench.errors import UsageError
+from workbench.store import Store
+from workbench.store import events as ev
+
+__all__ = ["catalogue", "package"]  # fixtures
+
+DAYS = [{"day": "2018-06-01", "price": 10.0}, {"day": "2018-06-28", "price": 12.0}]
+SCRIPTED = {"grounder": "stranger-steps", "leaves": 5}
+NOTEBOOK = {"grounder": "notebook", "leaves": 2}
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Upstream]:
+    with Upstream(lambda seen: Sent(DAYS)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, upstream: Upstream) -> Iterator[Cluster]:
+    """Three workers: each of the two runs below kills one."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with cluster(folder, workers=3, paths=[PACKAGE], WORKBENCH_UPSTREAM_STRANGER=upstream.url) as started:
+        yield started
+
+
+def settings_of(grounder: str, leaves: int) -> RunSettings:
+    parts: dict[str, Any] = {**PARTS, "model": "stranger/priced", "grounder": grounder}
+    return with_preset("product", **parts, options={"analyzer": {"reasons": leaves}})
+
+
+async def work(
+    home: Path,
+    settings: RunSettings,
+    environ: dict[str, str],
+    *,
+    workers: str | None = None,
+    kill_after: int | None = None,
+) -> tuple[Store, RunState, list[str]]:
+    """One run; the worker that holds P1 is killed when P1's so many replies are on the log."""
+    store, killed = Store(home), []
+    replies = 0
+    pids: dict[str, int] = {}
+
+    def listener(state: RunState, stored: Any) -> None:
+        nonlocal replies
+        if isinstance(stored.event, ev.LeafStep) and stored.event.node == "P1":
+            replies += 1
+            if replies == kill_after:
+                holder = pool.holders()["P1"]
+                os.kill(pids[holder], signal.SIGKILL)
+                killed.append(holder)
+
+    async with open_engine(store, settings, environ=environ, listener=listener, workers=workers) as engine:
+        pool: Any = engine._workers
+        if pool is not None:
+            pids = await pool._client.run(os.getpid)
+        cutoff = Cutoff.parse("2018-06-30")
+        run_id = new_run(store, STATEMENT, cutoff, settings)
+        await engine.work(run_id)
+    return store, load_state(store, run_id), killed
+
+
+def records(store: Store, state: RunState) -> dict[str, Any]:
+    """All of a run that must not depend on where it was grounded: result, ledgers, bill, kinds of events.
+
+    A request that was on the wire when its worker was killed has been asked and not answered, and is asked again: it stands
+    under ``unanswered`` and is taken off the calls.
+    """
+    place = "node, trial, attempt, stage, step, retry, request_hash"
+    models = store.query(
+        f"SELECT {place}, cost_usd, reply FROM model_calls WHERE run_id = ?", (state.run_id,)
+    )
+    data = store.query(
+        f"SELECT {place}, path, asked, answer FROM api_calls WHERE run_id = ?", (state.run_id,)
+    )
+    spent = spending(store, state.run_id)
+    return {
+        "p": {node: state.tree[node].p for node in state.tree.ids()},
+        "reports": {node: b.report for node in state.tree.ids() if (b := state.tree[node].belief)},
+        "verified": [state.verified(leaf) for leaf in state.tree.leaves()],
+        "models": sorted(tuple(row) for row in models),
+        "data": sorted(tuple(row) for row in data),
+        "bill": (round(spent.usd, 12), spent.calls - spent.unanswered),
+        "unanswered": spent.unanswered,
+        "events": Counter(stored.event.kind for stored in store.events(state.run_id))
+        - Counter({"call.asked": spent.unanswered}),
+    }
+
+
+@pytest.mark.parametrize(
+    "parts",
+    # the same law where the cells of the killed worker's leaf run again, with a fork server for each worker: `make soak`
+    [pytest.param(SCRIPTED, id="scripted"), pytest.param(NOTEBOOK, id="notebook", marks=pytest.mark.soak)],
+)
+def test_a_killed_worker_changes_neither_result_nor_ledger_nor_bill(
+    parts: dict[str, Any],
+    package: object,
+    catalogue: object,
+    running: Cluster,
+    upstream: Upstream,
+    tmp_path: Path,
+) -> None:
+    settings = settings_of(**parts)
+    environ = {"WORKBENCH_UPSTREAM_STRANGER": upstream.url}
+
+    async def both() -> list[dict[str, Any]]:
+        sides = []
+        for name, more in (("alone", {}), ("spread", {"workers": running.where, "kill_after": 1})):
+            store, state, killed = await work(
+                tmp_path / name,
+                settings,
+                environ | running.certificates,
+                **more,  # type: ignore[arg-type]
+            )
+            assert state.finished and len(killed) == len(more) // 2
+            sides.append(records(store, state))
+            store.close()
+        return sides
+
+    alone, spread = asyncio.run(both())
+    assert alone.pop("unanswered") == 0 and spread.pop("unanswered") <= 1
+    assert alone == spread
+    assert all(spread["verified"]) and spread["bill"][0] > 0 and spread["data"]
+
+
+def test_the_python_api_grounds_and_resumes_on_workers(
+    package: object,
+    catalogue: object,
+    running: Cluster,
+    upstream: Upstream,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {
+        "WORKBENCH_HOME": str(tmp_path),
+        "WORKBENCH_UPSTREAM_STRANGER": upstream.url,
+        **running.certificates,
+    }.items():
+        monkeypatch.setenv(name, value)
+    jobs: list[str] = []
+    ground = pool_module.WorkerPool.ground
+
+    async def counted(self: Any, job: Any, owner: Any) -> Any:
+        jobs.append(job.node)
+        return await ground(self, job, owner)
+
+    monkeypatch.setattr(pool_module.WorkerPool, "ground", counted)
+    settings = {**PARTS, "model": "stranger/priced", "grounder": "stranger-steps"}
+    options = {"analyzer": {"reasons": 2}}
+    planned = wb.analyze_sync(
+        STATEMENT, cutoff="2018-06-30", quiet=True, plan_only=True, options=options, **settings
+    )
+    assert planned.p is None and not jobs
+    ended = run_blocking(wb.resume(planned.run_id, quiet=True, workers=running.where))
+    assert ended.p is not None and sorted(jobs) == ["P1", "P2"]
+    whole = wb.analyze_sync(
+        STATEMENT, cutoff="2018-06-30", quiet=True, workers=running.where, options=options, **settings
+    )
+    assert whole.p == ended.p and sorted(jobs) == ["P1", "P1", "P2", "P2"]
+
+
+async def refusal(home: Path, cluster_environ: dict[str, str], where: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        async with open_engine(Store(home), settings_of(**SCRIPTED), environ=cluster_environ, workers=where):
+            raise AssertionError("workers were opened")
+    return str(caught.value)
+
+
+def test_a_worker_of_another_version_is_refused(
+    package: object, catalogue: object, running: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts_module, "__version__", "99.0")
+    line = asyncio.run(refusal(tmp_path, running.certificates, running.where))
+    assert "no worker may work" in line and "this is 99.0: install the same" in line and "\n" not in line
+
+
+def test_without_certificates_no_cluster_is_spoken_to(
+    package: object, catalogue: object, running: Cluster, tmp_path: Path
+) -> None:
+    line = asyncio.run(refusal(tmp_path, {VARIABLE: str(tmp_path)}, running.where))
+    assert "with certificates only" in line and "workbench workers keys" in line
+
+
+def test_a_scheduler_answers_nobody_without_a_certificate(running: Cluster) -> None:
+    context = ssl.create_default_context(cafile=running.folder / "certificates" / AUTHORITY)
+    context.check_hostname = False
+    with (
+        pytest.raises((ssl.SSLError, ConnectionError)),
+        socket.create_connection(("127.0.0.1", running.port), timeout=60) as plain,
+        context.wrap_socket(plain) as stranger,
+    ):
+        # TLS 1.3 tells a client only with its first read that its certificate is missed.
+        stranger.sendall(b"x")
+        while stranger.recv(1000):
+            pass
+
+
+def test_a_scheduler_without_tls_is_refused(
+    package: object, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "CONNECT", 2.0)
+    new_certificates(tmp_path / "certificates")
+
+    async def plain() -> str:
+        async with Scheduler(
+            host="127.0.0.1", port=0, protocol="tcp", dashboard=False, dashboard_address="127.0.0.1:0"
+        ) as scheduler:
+            where = scheduler.address.replace("tcp://", "dask://")
+            return await refusal(tmp_path, {VARIABLE: str(tmp_path / "certificates")}, where)
+
+    line = asyncio.run(plain())
+    assert "no scheduler speaks TLS with these certificates" in line and "\n" not in line
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_processes_of_this_machine_ground_what_one_does(demo: Any, tmp_path: Path) -> None:
+    """The demo's claim with ``--workers 2``, stopped by Ctrl-C midway and gone on with: the same root, no traceback."""
+    words = ["analyze", demo.document["statement"], "--cutoff", demo.document["cutoff"], "--workers", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workbench.cli.main", *words],
+        env=cli_environment(tmp_path),
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    said = []
+    with process.stderr as stream:
+        for line in stream:
+            said.append(line)
+            if "grounded (2 of" in line:
+                os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
+    assert process.wait() == 3, said
+    assert "stopped by hand" in said[-1] and not [line for line in said if "Traceback" in line]
+    done = run_process(tmp_path, "resume", "last", "--workers", "2", "--json", timeout=1200)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    document = json.loads(done.stdout)
+    assert document["root"]["p"] == demo.document["root"]["p"]
+    assert document["model_calls"] == demo.document["model_calls"]

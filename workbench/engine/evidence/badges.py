@@ -1,0 +1,45 @@
+"""How sure one can be of a run, as three marks that open: its proofs, its data before the cutoff, its coherence."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.engine.evidence.audit import Check, Verdict, audit_checks
+from workbench.engine.run.state import RunState
+from workbench.store import Store
+
+#: The checks of the audit by the question that they answer.
+_QUESTIONS = {
+    "Verified": ("stored bodies", "proof notebooks", "proofs verified", "anchored journals", "origin"),
+    "Leak audit": ("one cutoff", "dates in answers", "residual risk of the data", "isolation", "hindsight"),
+    "Coherence": ("root recomputed", "trials pooled", "coherence"),
+}
+_WORSE: dict[Verdict, int] = {"ok": 0, "warn": 1, "bad": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Badge:
+    """One question with the worst verdict of its checks: ``ok``, ``warn`` (a person should look) or ``bad``."""
+
+    name: str
+    verdict: Verdict
+    checks: tuple[Check, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        checks = [{"name": each.name, "verdict": each.verdict, "found": each.found} for each in self.checks]
+        return {"name": self.name, "verdict": self.verdict, "checks": checks}
+
+
+def run_badges(store: Store, state: RunState) -> list[Badge]:
+    """Return the marks of a run, out of the audit's checks; a question without a check is left out.
+
+    It reads the ledgers and the stored bodies, but no journal.
+    """
+    checks = audit_checks(store, state)
+    badges = []
+    for name, wanted in _QUESTIONS.items():
+        answers = tuple(check for check in checks if check.name in wanted)
+        if answers:
+            worst = max((check.verdict for check in answers), key=_WORSE.__getitem__)
+            badges.append(Badge(name=name, verdict=worst, checks=answers))
+    return badges

@@ -1,0 +1,118 @@
+"""How figures of a series were revised: the first print of each period beside the value known at the cutoff, and their plot."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from html import escape
+from typing import Any
+
+from markupsafe import Markup
+
+_WIDTH, _HEIGHT, _MARGIN = 560.0, 170.0, 42.0
+#: Periods in a plot; a longer series shows its last ones.
+_MOST_PERIODS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vintage:
+    """One period of a series: what was published first within the vintages that were asked for, and last before the cutoff."""
+
+    period: date
+    first: float
+    first_known: date
+    last: float
+    last_known: date
+
+
+def vintages_of(rows: Sequence[Any] | None) -> tuple[Vintage, ...]:
+    """Return each period's first and last value, oldest period first; empty unless some period was published twice.
+
+    ``rows`` are those of an answer; only rows with ``date``, ``realtime_start`` and a number as ``value`` count, which is how FRED
+    states a vintage.
+    """
+    known: dict[date, list[tuple[date, float]]] = {}
+    for row in rows or ():
+        vintage = _read(row)
+        if vintage is not None:
+            period, published, value = vintage
+            known.setdefault(period, []).append((published, value))
+    if not any(len({published for published, _ in states}) > 1 for states in known.values()):
+        return ()
+    periods = []
+    for period, states in sorted(known.items()):
+        states.sort(key=lambda state: state[0])
+        (first_known, first), (last_known, last) = states[0], states[-1]
+        periods.append(
+            Vintage(period=period, first=first, first_known=first_known, last=last, last_known=last_known)
+        )
+    return tuple(periods)
+
+
+def _read(row: Any) -> tuple[date, date, float] | None:
+    if not isinstance(row, dict):
+        return None
+    try:
+        value = float(row["value"])
+        return (
+            (date.fromisoformat(row["date"]), date.fromisoformat(row["realtime_start"]), value)
+            if math.isfinite(value)
+            else None
+        )
+    # A missing value is a dot at FRED; what is no vintage is left out.
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def vintage_words(vintages: Sequence[Vintage]) -> str:
+    """Return the plot in words, its alternative text: how many periods, how many revised, the largest revision."""
+    revised = [each for each in vintages if each.first != each.last]
+    line = (
+        f"{len(vintages)} periods from {vintages[0].period} to {vintages[-1].period}, first print in colour"
+    )
+    if not revised:
+        return f"{line}; none was revised before the cutoff"
+    most = max(revised, key=lambda each: abs(each.last - each.first))
+    return (
+        f"{line}, the value known at the cutoff in grey; {len(revised)} were revised, {most.period} most, from {most.first:g}"
+        f" ({most.first_known}) to {most.last:g} ({most.last_known})"
+    )
+
+
+def vintage_plot(vintages: Sequence[Vintage], manifest: str = "") -> Markup:
+    """Return the plot as inline SVG: the first print as the line, the revised values greyed; it names the run's manifest.
+
+    Its numbers are ours to format and its words are escaped; nothing of a vendor's text is in it.
+    """
+    shown = vintages[-_MOST_PERIODS:]
+    values = [value for each in shown for value in (each.first, each.last)]
+    low, high = min(values), max(values)
+    spread = (high - low) or 1.0
+    days = max(1, (shown[-1].period - shown[0].period).days)
+
+    def point(period: date, value: float) -> str:
+        x = _MARGIN + (_WIDTH - 2 * _MARGIN) * (period - shown[0].period).days / days
+        y = _HEIGHT - 24 - (_HEIGHT - 44) * (value - low) / spread
+        return f"{x:.1f},{y:.1f}"
+
+    first = " ".join(point(each.period, each.first) for each in shown)
+    last = " ".join(point(each.period, each.last) for each in shown)
+    dots = "".join(
+        f'<circle cx="{place.partition(",")[0]}" cy="{place.partition(",")[2]}" r="2.4" fill="#9aa5b1"/>'
+        for each in shown
+        if each.first != each.last
+        for place in (point(each.period, each.last),)
+    )
+    words = escape(vintage_words(vintages), quote=True)
+    text = 'font-size="10" fill="#667583" font-family="sans-serif"'
+    return Markup(
+        f'<svg class="vintages" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{words}" width="100%">'
+        f"<title>{words}</title>"
+        f'<polyline points="{last}" fill="none" stroke="#9aa5b1" stroke-width="1.4"/>{dots}'
+        f'<polyline points="{first}" fill="none" stroke="#1d6fb8" stroke-width="1.8"/>'
+        f'<text x="2" y="20" {text}>{high:g}</text><text x="2" y="{_HEIGHT - 24:g}" {text}>{low:g}</text>'
+        f'<text x="{_MARGIN:g}" y="{_HEIGHT - 6:g}" {text}>{shown[0].period}</text>'
+        f'<text x="{_WIDTH - _MARGIN:g}" y="{_HEIGHT - 6:g}" text-anchor="end" {text}>{shown[-1].period}</text>'
+        f'<text x="{_WIDTH / 2:g}" y="12" text-anchor="middle" {text}>first print, revised in grey'
+        f"{'; manifest ' + escape(manifest) if manifest else ''}</text></svg>"
+    )

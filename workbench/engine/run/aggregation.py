@@ -1,0 +1,152 @@
+"""What the trials of a leaf count as: pooled, shrunk toward a prior, calibrated; every number that was learned is part of the run.
+
+The numbers are fixed when a run is opened, so whoever checks the run computes the same from its log alone.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from workbench.errors import UsageError
+from workbench.propositions.strict_json import STRICT
+
+Pool = Literal["logit-mean", "mean", "median"]
+Dead = Literal["drop", "impute"]
+
+#: What a dead trial counts as where it is imputed (BLF, App. C.8): that nothing is known.
+IMPUTED = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregation:
+    """How the trials of a leaf become one probability (BLF, App. C.8 to C.11); the defaults are the logit mean alone.
+
+    Parameters
+    ----------
+    pool : {"logit-mean", "mean", "median"}
+        Pooling rule. Shrinkage works on the logit mean, so it takes no other.
+    dead : {"drop", "impute"}
+        A trial without a belief is left out, or counts as 0.5 (the paper's).
+    floor, slope : float
+        Weight of the trials' mean against the prior, ``max(floor, 1 - slope * sd of their logits)``; a floor of 1 shrinks nothing.
+    prior : float
+        In (0, 1).
+    calibration_slope, calibration_offset : float
+        Platt scaling of the result, ``sigmoid(slope * logit(p) + offset)``; 1 and 0 change nothing.
+    stop_spread : float or None
+        No further trial once the logits of the concluded ones have a standard deviation of at most this; trials then run one after
+        another. None: all trials run, side by side.
+    stop_after : int
+        Trials that are run in any case, at least 2.
+    learn : bool
+        Take prior, floor, slope and calibration from the own record of leaves that were resolved before the cutoff, when the run is opened.
+    learned_from : int
+        How many leaves that were; 0 where too few were resolved, or nothing was to be learned.
+    """
+
+    pool: Pool = "logit-mean"
+    dead: Dead = "drop"
+    floor: float = 1.0
+    slope: float = 0.0
+    prior: float = 0.5
+    calibration_slope: float = 1.0
+    calibration_offset: float = 0.0
+    stop_spread: float | None = None
+    stop_after: int = 3
+    learn: bool = False
+    learned_from: int = 0
+
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        if self.pool not in get_args(Pool) or self.dead not in get_args(Dead):
+            raise UsageError(
+                f"trials are pooled by logit-mean, mean or median, and dead ones drop or impute, not {self.pool!r} and {self.dead!r}"
+            )
+        if not (0 <= self.floor <= 1 and 0 <= self.slope < math.inf and 0 < self.prior < 1):
+            raise UsageError("floor lies in [0, 1], slope is at least 0, and the prior lies in (0, 1)")
+        if not (math.isfinite(self.calibration_slope) and math.isfinite(self.calibration_offset)):
+            raise UsageError("slope and offset of a calibration are finite numbers")
+        if self.shrinks and self.pool != "logit-mean":
+            raise UsageError(
+                f"shrinkage works on the logit mean: leave out pool={self.pool}, or floor and slope"
+            )
+        if (self.stop_spread is not None and not self.stop_spread >= 0) or self.stop_after < 2:
+            raise UsageError("stop-spread is at least 0, and stop-after at least 2 trials")
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether a spread of the trials can move the result toward the prior."""
+        return self.floor < 1 and self.slope > 0
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether the result is moved by a calibration."""
+        return (self.calibration_slope, self.calibration_offset) != (1.0, 0.0)
+
+    def combine(self, values: Sequence[float], *, dead: int = 0) -> float:
+        """Return what a leaf counts as, in [0, 1].
+
+        Parameters
+        ----------
+        values : sequence of float
+            Beliefs of the concluded trials, at least one.
+        dead : int
+            Trials that ended without one.
+
+        Examples
+        --------
+        >>> round(Aggregation().combine([0.2, 0.8, 0.8]), 4)
+        0.6135
+        >>> Aggregation().combine([0.37])  # a single trial comes back unchanged, to the last bit
+        0.37
+        >>> Aggregation(dead="impute").combine([0.9], dead=1)
+        0.75
+        """
+        trials = [*values, *([IMPUTED] * dead if self.dead == "impute" else ())]
+        if len(trials) == 1 and not self.calibrates:
+            # The way through the logit and back changes the last bits of most values, and it clips 0 and 1.
+            return float(trials[0])
+        # Loaded here, since every screen reads settings and none of them pools.
+        from workbench.science.arrays import logit, sigmoid
+        from workbench.science.pooling.pool import POOLINGS
+        from workbench.science.pooling.shrinkage import floor_weight, shrink, trial_logits
+
+        if self.shrinks:
+            logits = trial_logits([trials])
+            p = shrink(logits.mean, floor_weight(logits.spread, self.floor, self.slope), [self.prior])
+        else:
+            p = POOLINGS[self.pool]([trials])
+        if self.calibrates:
+            p = sigmoid(self.calibration_slope * logit(p) + self.calibration_offset)
+        return float(p[0])
+
+    def enough(self, values: Sequence[float]) -> bool:
+        """Return whether the concluded trials agree so well that no further one is run.
+
+        >>> Aggregation(stop_spread=0.1).enough([0.5, 0.51, 0.5]), Aggregation(stop_spread=0.1).enough([0.5, 0.5])
+        (True, False)
+        """
+        if self.stop_spread is None or len(values) < self.stop_after:
+            return False
+        from workbench.science.pooling.shrinkage import trial_logits
+
+        return float(trial_logits([list(values)]).spread[0]) <= self.stop_spread
+
+    def words(self) -> str:
+        """Return the settings in words for a screen; "" for the plain logit mean."""
+        said = []
+        if self.pool != "logit-mean":
+            said.append(f"pooled by {self.pool}")
+        if self.dead == "impute":
+            said.append("a dead trial counts as 0.5")
+        if self.shrinks:
+            said.append(f"shrunk toward {self.prior:.3f} (floor {self.floor:g}, slope {self.slope:g})")
+        if self.calibrates:
+            said.append(f"calibrated ({self.calibration_slope:.3f} x logit {self.calibration_offset:+.3f})")
+        if self.learn:
+            said.append(f"learned from {self.learned_from} leaves resolved before the cutoff")
+        if self.stop_spread is not None:
+            said.append(f"no further trial below a spread of {self.stop_spread:g}")
+        return "; ".join(said)

@@ -1,0 +1,1 @@
+"""Grounding on other processes and machines, through a Dask cluster; loaded only where workers are asked for."""

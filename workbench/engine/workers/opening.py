@@ -1,0 +1,69 @@
+"""From ``--workers`` to the workers of a sitting; loads Dask only if it is installed and asked for."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+
+from proxies.broker import Broker
+from sandbox import Sandbox
+from workbench.agents.registry import open_grounder
+from workbench.engine.run.job import Workers
+from workbench.engine.run.settings import RunSettings
+from workbench.errors import UsageError
+
+#: More processes than this on one machine is a mistake, most likely a port.
+MOST = 256
+
+
+def check_workers(text: str) -> str:
+    """Return ``--workers`` as it is; raises ``UsageError`` for what is neither ``dask://HOST:PORT`` nor a number."""
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST:
+        return text
+    host, colon, port = text.removeprefix("dask://").rpartition(":")
+    if text.startswith("dask://") and host and colon and port.isascii() and port.isdigit():
+        return text
+    raise UsageError(
+        f"--workers {text!r:.200}: write dask://HOST:PORT, or how many processes of this machine (1 to {MOST})"
+    )
+
+
+@asynccontextmanager
+async def open_workers(
+    where: str,
+    settings: RunSettings,
+    *,
+    environ: Mapping[str, str],
+    broker: Broker,
+    sandbox: Sandbox,
+    say: Callable[[str], None],
+) -> AsyncIterator[Workers]:
+    """Yield the workers of a sitting, checked; called by ``open_engine``.
+
+    Raises
+    ------
+    UsageError
+        Dask is not installed, no certificates, no scheduler, or no worker that may work.
+    IsolationUnavailable
+        The run needs kernels, and this machine, which verifies their proofs, cannot seal any.
+    """
+    check_workers(where)
+    if find_spec("distributed") is None:
+        raise UsageError(
+            "--workers needs Dask, which is not installed: pip install 'analyst-workbench[dask]'"
+        )
+    from workbench.engine.workers.certificates import certificate_folder
+    from workbench.engine.workers.facts import own_facts
+    from workbench.engine.workers.pool import Requirements, open_pool
+
+    grounder = open_grounder(
+        settings.grounder,
+        settings.agent,
+        options=settings.options.get("grounder"),
+        package=settings.packages.get("grounder"),
+    )
+    level = await sandbox.level() if getattr(grounder, "opens_notebook", False) else None
+    facts = await own_facts(broker, sandbox, settings, seal=False)
+    keyed = settings.keyed if settings.keyed is not None else facts.keys
+    requirements = Requirements(settings=settings, facts=facts, level=level, keyed=keyed)
+    async with open_pool(where, requirements, certificates=certificate_folder(environ), say=say) as pool:
+        yield pool
