@@ -36,6 +36,7 @@ D1, D2 = "2018-06-29", "2018-12-31"
             "Nasdaq closes at least 2% below its 200 day moving average on 31 December 2018",
             "The NASDAQ Composite closes at least 2 % below its 200-day average on 2018-12-31",
         ),
+        (f"VIX higher on {D2} than its {D1} close", f"The VIX closes higher on {D2} than on {D1}"),
         ("WTI is between $70 and $60 on 2018-12-31", "WTI crude oil closes between 60 and 70 on 2018-12-31"),
         (
             f"The S&P 500 loses 5 percent from {D1} to {D2}",

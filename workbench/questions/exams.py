@@ -4,14 +4,11 @@ An exam is a list of events and the rules that chose them. Choice goes by whole 
 seed and question: the same on every machine, and adding questions to the file never reshuffles the old ones.
 """
 
-import calendar
 import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, timedelta
-from fnmatch import fnmatchcase
-from importlib.resources import files
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ import numpy as np
 
 from proxies.hashing import sha256_of
 from workbench.errors import UsageError
+from workbench.models.training import date_or_month, training_cutoff
 from workbench.science.arrays import IntArray
 from workbench.science.tables import Events
 
@@ -153,70 +151,6 @@ class Exam:
         return exam
 
 
-def training_cutoff(model: str, override: str | None = None) -> date | None:
-    """Return the last day that may be in a model's training data; None for a model that has none.
-
-    Parameters
-    ----------
-    model : str
-        Name, with or without its provider (``openai/gpt-5.4``).
-    override : str, optional
-        ISO date or month that goes before the table.
-
-    Raises
-    ------
-    ExamError
-        The table does not have the model, or the date cannot be read.
-
-    Examples
-    --------
-    >>> training_cutoff("gemini/gemini-3-flash-preview")
-    datetime.date(2025, 1, 31)
-    >>> training_cutoff("anything", "2024-06-01")
-    datetime.date(2024, 6, 1)
-    """
-    text = override
-    if text is None:
-        rows = cutoff_table()
-        bare = model.rsplit("/", 1)[-1]
-        matches = [row for row in rows if fnmatchcase(model, row["match"]) or fnmatchcase(bare, row["match"])]
-        if not matches:
-            known = ", ".join(row["match"] for row in rows)
-            raise ExamError(
-                f"no training cutoff is known for {model!r}; give --model-cutoff DATE (known: {known})"
-            )
-        text = str(matches[0]["cutoff"])
-    if text == "never":
-        return None
-    return _day(text, last=True)
-
-
-def cutoff_table() -> list[dict[str, str]]:
-    """Return the rows ``match, cutoff, source`` of the packaged table of training cutoffs.
-
-    Examples
-    --------
-    >>> sorted(cutoff_table()[0])
-    ['cutoff', 'match', 'source']
-    """
-    import yaml
-
-    text = files("workbench.questions").joinpath("exams_cutoffs.yaml").read_text(encoding="utf-8")
-    rows: list[dict[str, str]] = yaml.safe_load(text)
-    return rows
-
-
-def _day(text: str, *, last: bool = False) -> date:
-    try:
-        if len(text) == 7:
-            first = date.fromisoformat(f"{text}-01")
-            end = calendar.monthrange(first.year, first.month)[1]
-            return first.replace(day=end) if last else first
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise ExamError(f"{text!r} is neither a date (2025-10-26) nor a month (2025-10)") from error
-
-
 def _days(events: Events, column: str) -> Any:
     text = events.text(column)
     try:
@@ -239,9 +173,9 @@ def _within(events: Events, column: str, low: str | None, high: str | None) -> A
         return keep
     days = _days(events, column)
     if low is not None:
-        keep &= days >= np.datetime64(_day(low))
+        keep &= days >= np.datetime64(date_or_month(low))
     if high is not None:
-        keep &= days <= np.datetime64(_day(high, last=True))
+        keep &= days <= np.datetime64(date_or_month(high, last=True))
     return keep
 
 

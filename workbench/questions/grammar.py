@@ -60,7 +60,7 @@ _V = r"(?:(?:closes?|ends?|finishes|finish|settles?|is|be|stands?|trades?|remain
 _NOT = r"(?P<neg>does not |is not |not |never )?"
 _ON = r"(?:on|in|at|for|as of)"
 _BY = r"(?P<by>before|by|through|until|up to)"
-# A group name may occur once per expression, so the second form of the end date is ``end2``; `_day` reads either.
+# A group name may occur once per expression, so the second form of a date is ``end2`` or ``start2``; `_day` reads either.
 _SPAN = (
     rf"(?:(?:from|between) {_D0} (?:to|and|until|through) {_D}|(?:by|through) {_D.replace('end', 'end2')})"
 )
@@ -186,7 +186,7 @@ def _token(year: int, month: int, day: int, written: str) -> str:
 
 def _day(match: _Match, name: str) -> date | None:
     groups = match.groupdict()
-    text = groups.get(name) or (groups.get("end2") if name == "end" else None)
+    text = groups.get(name) or groups.get(f"{name}2")
     return date.fromisoformat(text) if text else None
 
 

@@ -1,0 +1,162 @@
+"""Every arm on a scripted server, through the real engine: calls, costs, equal contexts, resuming to the call."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.experiments.test_study_files import events_file
+from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.errors import BudgetStop
+from workbench.experiments.audit import audit_study
+from workbench.experiments.ledger import load_study
+from workbench.experiments.plan import plan_study
+from workbench.experiments.report import write_study
+from workbench.experiments.runner import StudyRunner
+from workbench.experiments.study import study_of
+from workbench.store import ModelLedger, Store
+
+PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
+KEY = {"OPENAI_API_KEY": "sk-none"}
+THINKING = {"zero-shot": 1, "tot": 13, "got": 9, "fot": 26, "prophet": 1, "recall": 1}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "home")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(Policy(plan=PLAN)) as running:
+        yield running
+
+
+def arm(server: OpenAIServer, kind: str, **settings: Any) -> dict[str, Any]:
+    model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
+    return {"arm": kind, "name": settings.pop("name", kind), **model, **settings}
+
+
+def study(store: Store, folder: Path, arms: list[Any], **document: Any) -> Any:
+    if not (folder / "e.csv").exists():
+        events_file(folder)
+    exam = {"exam": {"events": "e.csv"}, "size": 2}
+    return plan_study(store, study_of({"name": "s", "arms": arms, **exam, **document}, folder))
+
+
+def work(store: Store, plan: Any) -> Any:
+    return asyncio.run(StudyRunner(store, plan, environ=KEY).work())
+
+
+def test_calls_and_costs_of_the_thinking_arms_are_their_definitions(
+    store: Store, server: OpenAIServer, tmp_path: Path
+) -> None:
+    context = {
+        "format": "analyst-workbench/contexts/1",
+        "contexts": {f"a{n}": f"1. A source on {n}." for n in range(6)},
+    }
+    (tmp_path / "c.json").write_text(json.dumps(context))
+    plan = study(store, tmp_path, [arm(server, kind) for kind in THINKING], contexts="c.json", concurrency=1)
+    state = work(store, plan)
+    assert len(state.forecasts) == 12 and not state.missing
+    calls = {cell.arm: made.calls for cell, made in state.forecasts.items()}
+    assert calls == THINKING  # all trees of the forest give 0.6 here, so two agree
+    for made in state.forecasts.values():
+        usd, tokens, count = ModelLedger(store).spent(made.run)
+        assert (
+            (made.calls, made.tokens) == (count, tokens) and made.cost_usd == pytest.approx(usd) and usd > 0
+        )
+        assert made.p == 0.6
+    # the context is the same bytes for every arm
+    seen: dict[str, set[str]] = {}
+    for asked in server.asked:
+        for line in asked.everything.splitlines():
+            if "A source on" in line:
+                seen.setdefault(asked.last.split(": Will ")[1][0], set()).add(line)
+    assert all(len(lines) == 1 for lines in seen.values()) and len(seen) == 2
+
+
+def test_analytica_v_s_and_l_over_a_grounder_and_the_report(
+    store: Store, server: OpenAIServer, tmp_path: Path
+) -> None:
+    arms = [
+        arm(server, "zero-shot", name="alone"),
+        *[
+            arm(server, "zero-shot", name=f"tree-{letter}", analytica=letter, critic=False)
+            for letter in "VSL"
+        ],
+        "market",
+    ]
+    plan = study(store, tmp_path, arms, reference="market")
+    state = work(store, plan)
+    assert not state.missing
+    calls = {cell.arm: made.calls for cell, made in state.forecasts.items()}
+    # two rounds of the analyzer, two leaves, one synthesis
+    assert calls == {"alone": 1, "tree-V": 5, "tree-S": 5, "tree-L": 5, "market": 0}
+    state = audit_study(store, plan, state)
+    assert any("HINDSIGHT" in line for line in state.audited.findings)
+    results = write_study(store, plan, state, tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "tree-L" in page and "<script" not in page and "Weights of the linear rules" in page
+    assert {"table.csv", "table.parquet", "events.csv", "forecasts.csv", "report.ipynb", "weights.png"} <= {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
+    assert results["arms"]["tree-L"]["calls"] == 10 and results["missing"] == []
+
+
+def test_a_study_stopped_at_any_moment_goes_on_without_asking_twice(
+    store: Store, server: OpenAIServer, tmp_path: Path
+) -> None:
+    plan = study(store, tmp_path, [arm(server, "tot"), "market"])
+
+    async def cut_off(after: int) -> None:
+        task = asyncio.create_task(StudyRunner(store, plan, environ=KEY).work())
+        while len(server.asked) < after and not task.done():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    for after in (3, 9, 17):
+        asyncio.run(cut_off(after))
+    state = work(store, plan)
+    assert sorted(cell.arm for cell in state.forecasts) == ["market", "market", "tot", "tot"]
+    assert len({made.run for made in state.forecasts.values() if made.run}) == 2  # no second run for a cell
+    asked = Counter(json.dumps(each.body["messages"]) for each in server.asked)
+    # A request on the wire when the stop came may be asked again; those that were answered never are.
+    assert sum(asked.values()) - len(asked) <= 3
+    before = len(server.asked)
+    assert work(store, plan).forecasts == state.forecasts and len(server.asked) == before
+
+
+def test_a_budget_stops_a_study_and_more_lets_it_go_on(
+    store: Store, server: OpenAIServer, tmp_path: Path
+) -> None:
+    priced = arm(server, "zero-shot", prices={"openai/x": [50.0, 50.0]}, max_tokens=200)
+    small = study(store, tmp_path, [priced], size=6, budget_usd=0.1, concurrency=1)
+    with pytest.raises(BudgetStop):
+        work(store, small)
+    state = load_study(store, "s")
+    spent = state.cost_usd
+    assert spent is not None and spent <= 0.1 and 0 < len(state.forecasts) < 6
+    larger = study(store, tmp_path, [priced], size=6, budget_usd=50.0, concurrency=1)
+    assert len(work(store, larger).forecasts) == 6
+
+
+def test_an_arm_whose_grounder_is_not_installed_says_so(
+    store: Store, server: OpenAIServer, tmp_path: Path
+) -> None:
+    from workbench.agents.registry import agent_names
+    from workbench.experiments.study import StudyError
+    from workbench.plugins import GROUNDERS
+
+    if "belief" in agent_names(GROUNDERS):
+        assert study(store, tmp_path, [arm(server, "belief")]).arms
+        return
+    with pytest.raises(StudyError, match="needs the grounder 'belief', which is not installed here"):
+        study(store, tmp_path, [arm(server, "belief")])

@@ -1,0 +1,155 @@
+"""A bad study is found before the first call: every mistake at once, a line each."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.experiments.plan import plan_study
+from workbench.experiments.study import StudyError, read_study, study_of
+from workbench.questions.book import add_questions, set_of
+from workbench.questions.formats.base import Reading
+from workbench.questions.model import Question
+from workbench.store import Store
+
+SIMULATED: dict[str, Any] = {"simulator": {"questions": 20}}
+EVENTS = "event_id,question_key,source,question_type,outcome,crowd,forecast_due_date,question\n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    opened = Store(tmp_path / "home")
+    yield opened
+    opened.close()
+
+
+def problems(store: Store, folder: Path, **document: Any) -> list[str]:
+    """Every line that is wrong with a study."""
+    with pytest.raises(StudyError) as refusal:
+        plan_study(store, study_of({"name": "s", "exam": SIMULATED, "arms": ["market"], **document}, folder))
+    assert all("\n" not in line for line in refusal.value.problems)
+    return refusal.value.problems
+
+
+def events_file(
+    folder: Path, name: str = "e.csv", due: str = "2025-01-01", outcome: str = "1", prefix: str = "a"
+) -> Path:
+    rows = "".join(
+        f"{prefix}{n},{prefix}{n},fred,market,{outcome},0.4,{due},Will {n} happen?\n" for n in range(6)
+    )
+    (folder / name).write_text(EVENTS + rows)
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ({"arms": ["magic"]}, "unknown arm 'magic': one of random, column, market"),
+        ({"exam": {"events": "nowhere.csv"}}, "nowhere.csv: cannot be read: No such file"),
+        ({"exam": {"set": "nothing"}}, "no set of questions 'nothing'"),
+        ({"exam": None}, "exam is missing"),
+        ({"exam": {"set": "a", "events": "b"}}, "exactly one of events, set, questions, simulator"),
+        ({"exam": {"simulator": {"size": 3}}}, "no setting 'size'"),
+        ({"arms": []}, "at least one arm"),
+        ({"arms": ["market", "market"]}, "arm 'market' is there twice"),
+        ({"arms": [{"arm": "simulated", "mood": 1}]}, "no setting 'mood'"),
+        ({"arms": [{"arm": "simulated", "sd": "high"}]}, "sd is float, not 'high'"),
+        ({"arms": [{"arm": "series", "model": "tarot"}]}, "no time-series model 'tarot'"),
+        (
+            {"arms": [{"arm": "grounder", "grounder": "oracle"}]},
+            "needs the grounder 'oracle', which is not installed here",
+        ),
+        ({"arms": [{"arm": "notebook", "analytica": "X"}]}, "analytica is V, S, L, not 'X'"),
+        ({"arms": [{"arm": "notebook", "max_leafs": 3}]}, "max_leafs"),
+        ({"arms": [{"arm": "published", "method": "m"}]}, "forecasts is missing"),
+        ({"arms": [{"arm": "column", "column": "mood"}]}, "'mood'"),
+        ({"reference": "nobody"}, "reference 'nobody' is no arm: market"),
+        ({"trials": 0}, "trials: a number of at least 1"),
+        ({"seeds": [1, 1]}, "seeds: one stands twice"),
+        ({"budget": 3}, "unknown key 'budget'"),
+        ({"name": "../x"}, "name: letters, digits"),
+        ({"contexts": "none.json"}, "contexts: "),
+    ],
+)
+def test_each_mistake_is_one_line(store: Store, tmp_path: Path, document: dict[str, Any], says: str) -> None:
+    lines = problems(store, tmp_path, **document)
+    assert len(lines) == 1 and says in lines[0], lines
+
+
+def test_all_mistakes_come_at_once(store: Store, tmp_path: Path) -> None:
+    lines = problems(
+        store,
+        tmp_path,
+        exam={"events": "nowhere.csv"},
+        arms=["magic", {"arm": "series", "model": "tarot"}, {"arm": "notebook", "analytica": "X"}],
+    )
+    assert len(lines) == 4
+
+
+def test_a_budget_below_one_question(store: Store, tmp_path: Path) -> None:
+    exam = {"events": events_file(tmp_path).name}
+    arm = {"arm": "zero-shot", "model": "openai/x", "prices": {"openai/x": [1000.0, 1000.0]}}
+    lines = problems(store, tmp_path, exam=exam, arms=[arm], budget_usd=0.01)
+    assert len(lines) == 1 and "budget_usd 0.01 is below one question of arm 'zero-shot', about $" in lines[0]
+    unknown = {"arm": "zero-shot", "model": "openai/my-own"}
+    assert (
+        "the price of openai/my-own is unknown"
+        in problems(store, tmp_path, exam=exam, arms=[unknown], budget_usd=5)[0]
+    )
+
+
+def test_duplicate_ids_and_unresolved_questions_and_different_cutoffs(store: Store, tmp_path: Path) -> None:
+    file = events_file(tmp_path)
+    twice = [{"events": file.name}, {"events": file.name}]
+    assert "event 'a0' is there twice (6 of them in all)" in problems(store, tmp_path, exam=twice)[0]
+    events_file(tmp_path, "open.csv", outcome="")
+    lines = problems(store, tmp_path, exam={"events": "open.csv"})
+    assert "6 of 6 events are not resolved" in lines[0] and "unresolved: leave-out" in lines[0]
+    events_file(tmp_path, "later.csv", due="2025-06-01", prefix="b")
+    both = [{"events": "e.csv"}, {"events": "later.csv"}]
+    lines = problems(store, tmp_path, exam=both)
+    assert len(lines) == 1 and "different cutoffs (2025-01-01 and 2025-06-01)" in lines[0]
+    plan = plan_study(
+        store, study_of({"name": "s", "exam": both, "arms": ["market"], "cutoffs": "per-question"}, tmp_path)
+    )
+    assert len(plan.exam) == 12
+
+
+def test_duplicate_ids_of_a_file_name_the_row(store: Store, tmp_path: Path) -> None:
+    file = events_file(tmp_path)
+    file.write_text(file.read_text() + "a0,a0,fred,market,1,0.4,2025-01-01,Again?\n")
+    assert (
+        "event a0 is there twice, first in row 1" in problems(store, tmp_path, exam={"events": file.name})[0]
+    )
+
+
+def test_unresolved_events_may_be_left_out_and_are_named(store: Store, tmp_path: Path) -> None:
+    questions = [
+        Question(id="yes", title="Rain?", asked_on="2025-01-01", outcomes={"yes": 1.0}, crowd={"yes": 0.4}),
+        Question(id="open", title="Snow?", asked_on="2025-01-01", crowd={"open": 0.4}),
+    ]
+    add_questions(store, "q", Reading(questions=tuple(questions)), form="json", origin="test")
+    plan = plan_study(
+        store, study_of({"name": "s", "exam": {"set": "q"}, "arms": ["market"], "unresolved": "leave-out"})
+    )
+    assert plan.exam.left_out == ("open",) and plan.exam.events.event_id.tolist() == ["yes"]
+    assert set_of(questions).unscored()[0].reason == "not resolved yet"
+
+
+def test_a_file_that_is_no_study(tmp_path: Path) -> None:
+    for text, says in (("- a\n", "a study is a mapping"), ("{", "no YAML"), ("name: off\n", "not False")):
+        (tmp_path / "s.yaml").write_text(text)
+        with pytest.raises(StudyError, match=says):
+            read_study(tmp_path / "s.yaml")
+    with pytest.raises(StudyError, match="cannot be read"):
+        read_study(tmp_path / "none.yaml")
+
+
+def test_the_size_of_a_study_chooses_the_same_questions_everywhere(store: Store, tmp_path: Path) -> None:
+    events_file(tmp_path)
+    document = {"name": "s", "exam": {"events": "e.csv"}, "arms": ["market"], "size": 3}
+    first = plan_study(store, study_of(document, tmp_path)).exam.events.event_id.tolist()
+    assert (
+        len(first) == 3
+        and first == plan_study(store, study_of(document, tmp_path)).exam.events.event_id.tolist()
+    )

@@ -1,0 +1,109 @@
+"""What is done with forecasts of a set: bets that keep their rules, submissions that are whole or refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.questions.test_question_files import FORECASTBENCH, TASKS
+from workbench.questions.bets import BetRules, bets_document
+from workbench.questions.book import set_of
+from workbench.questions.formats.registry import FORMATS
+from workbench.questions.model import Question, QuestionError, Quote
+from workbench.questions.submitting import submission
+
+CHOICE = Question(
+    id="who",
+    title="Who?",
+    kind="options",
+    options=("Ann", "Bo"),
+    closes_on="2026-02-01",
+    quotes={"who#Ann": Quote(yes_ask=0.5), "who#Bo": Quote(yes_ask=0.52)},
+)
+MARKET = Question(
+    id="rain", title="Rain?", closes_on="2026-03-01", quotes={"rain": Quote(yes_ask=0.4, no_ask=0.62)}
+)
+
+
+def bets(p: dict[str, float], **rules: Any) -> dict[str, Any]:
+    questions = [
+        CHOICE,
+        MARKET,
+        Question(id="bare", title="?"),
+        Question(id="old", title="?", outcomes={"old": 1.0}),
+    ]
+    return bets_document(set_of(questions), p, BetRules(today="2026-01-20", **rules))
+
+
+def test_bets_are_sized_capped_and_explained() -> None:
+    document = bets({"who#Ann": 0.8, "who#Bo": 0.2, "rain": 0.41, "bare": 0.5, "old": 0.5}, fee=0.02, cap=0.2)
+    (bet,) = document["bets"]
+    assert (bet["event"], bet["side"]) == ("who#Ann", "yes") and bet["price"] == pytest.approx(0.52)
+    assert bet["stake"] == pytest.approx(0.2) and document["worst"] == pytest.approx(-200)
+    assert {row["question"]: row["reason"] for row in document["passed"]} == {
+        "rain": "no edge after spread and costs",
+        "bare": "not every event has an ask",
+        "old": "resolved",
+    }
+
+
+def test_bets_stop_before_the_close() -> None:
+    p = {"who#Ann": 0.8, "who#Bo": 0.2, "rain": 0.8}
+    document = bets(p, stop_days=14)
+    assert [bet["event"] for bet in document["bets"]] == ["rain"]
+    assert {"question": "who", "reason": "closes in 12 days, bets stop 14 days before"} in document["passed"]
+
+
+def test_a_forecast_set_has_every_date_and_is_refused_when_it_lacks_one() -> None:
+    questions = set_of(FORMATS["forecastbench"](json.dumps(FORECASTBENCH)).questions)
+    p = {"metaculus/abc": 0.3, "fred/DGS10@2025-11-02": 0.6, "fred/DGS10@2025-11-25": 0.55}
+    text, left_out = submission(questions, p, "forecastbench", organization="We", model="ours")
+    document = json.loads(text)
+    assert document["forecast_due_date"] == "2025-10-26" and left_out == []
+    assert [(row["id"], row["resolution_date"], row["forecast"]) for row in document["forecasts"]] == [
+        ("abc", None, 0.3),
+        ("DGS10", "2025-11-02", 0.6),
+        ("DGS10", "2025-11-25", 0.55),
+    ]
+    del p["fred/DGS10@2025-11-25"]
+    with pytest.raises(QuestionError, match="1 questions have no forecast"):
+        submission(questions, p, "forecastbench", organization="We", model="ours")
+    part, left_out = submission(questions, p, "forecastbench", organization="We", model="ours", partial=True)
+    assert len(json.loads(part)["forecasts"]) == 1 and len(left_out) == 1
+    with pytest.raises(QuestionError, match="organization and model"):
+        submission(questions, p, "forecastbench", partial=True)
+    with pytest.raises(QuestionError, match="no probability"):
+        submission(questions, {**p, "metaculus/abc": 1.2}, "forecastbench", partial=True)
+
+
+def test_prophet_answers_have_the_exact_outcomes() -> None:
+    questions = set_of(FORMATS["prophet"]("\n".join(json.dumps(task) for task in TASKS[:1])).questions)
+    text, _ = submission(questions, {"T1#Ann": 0.25, "T1#Bo": 0.75}, "prophet", rationales={"T1": "Because."})
+    assert json.loads(text) == {
+        "task_id": "T1",
+        "rationale": "Because.",
+        "probabilities": [{"market": "Ann", "probability": 0.25}, {"market": "Bo", "probability": 0.75}],
+    }
+
+
+def test_a_title_is_no_markdown_of_its_own() -> None:
+    hostile = set_of([Question(id="q", title="Rain? ![x](http://x) <b>")])
+    text, _ = submission(hostile, {"q": 0.5}, "metaculus")
+    assert "![x]" not in text and "<b>" not in text.replace("\\<b\\>", "") and "Yes: 50.0 %" in text
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    (tmp_path / "round.json").write_text(json.dumps(FORECASTBENCH))
+    (tmp_path / "f.csv").write_text(
+        "method,event_id,trial,p\nm,metaculus/abc,1,0.2\nm,metaculus/abc,2,0.4\nm,fred/DGS10@2025-11-02,1,0.6\nm,fred/DGS10@2025-11-25,1,0.5\n"
+    )
+    assert run_cli(tmp_path, "questions", "import", "round.json").returncode == 0
+    words = ("submit", "forecastbench", "round", "--forecasts", "f.csv", "-o", "out.json")
+    done = run_cli(tmp_path, *words, "--organization", "We", "--model", "ours", "--pool", "mean")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out.json").read_text())["forecasts"][0]["forecast"] == pytest.approx(0.3)
+    none = run_cli(tmp_path, "questions", "bet", "round", "--forecasts", "f.csv", "--json")
+    assert none.returncode == 0 and json.loads(none.stdout)["bets"] == []
+    assert run_cli(tmp_path, *words[:2], "nothing", *words[3:]).returncode == 2

@@ -1,0 +1,162 @@
+"""Arms whose forecasts are runs of the engine: a grounder alone, or below Analytica's tree with rule V, S or L and depth n.
+
+Each kind is a row of `RUN_KINDS`: the names of agents that the registry knows, and their settings. An agent that another package
+brings is an arm too: ``arm: grounder`` with its name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.agents.registry import agent_names, open_grounder
+from workbench.engine.run.settings import PRESETS, RunSettings, with_preset
+from workbench.errors import UsageError
+from workbench.experiments.arms.base import ArmContext, ArmError, Cell, Price
+from workbench.experiments.exam import StudyExam
+from workbench.experiments.study import ArmSpec
+from workbench.models.cost import TOKENS, forecast_cost
+from workbench.models.usage import price_of
+from workbench.plugins import GROUNDERS
+
+#: Kind -> grounder and its settings. Without ``analytica`` the claim itself is the only leaf.
+RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "notebook": ("notebook", {}),
+    "zero-shot": ("zero-shot", {}),
+    "prophet": ("zero-shot", {"form": "brief"}),
+    "recall": ("zero-shot", {"form": "recall"}),
+    "tot": ("tree-of-thoughts", {}),
+    "got": ("graph-of-thoughts", {}),
+    "fot": ("forest-of-thoughts", {}),
+    "search": ("search", {}),
+    "deep-research": ("deep_research", {}),
+    "belief": ("belief", {}),
+    "statistical": ("statistical", {}),
+}
+#: Letter of paper A -> rule.
+ANALYTICA = {"V": "vanilla", "S": "logic", "L": "linear"}
+_LEAVES, _INNER = 13, 5  # of a tree at depth 1, about (paper A, Table 1: 19.9 nodes on average)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineArm:
+    """An arm of runs; ``base`` holds the settings without what differs from cell to cell."""
+
+    name: str
+    base: RunSettings
+    crowd: bool
+    read_context: bool = True
+
+    @property
+    def draws(self) -> bool:
+        """Models draw; the offline analyst gives the same each time."""
+        return not self.base.model.startswith("offline/") or self.base.rule == "random"
+
+    def price(self) -> Price:
+        """Calls and dollars of one run, by the averages of `workbench.models.cost`."""
+        single = self.base.analyzer == "single"
+        if thinking := self._thinking_calls():
+            return self._thought_price(thinking, single=single)
+        leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
+        expected = forecast_cost(
+            self.base.model,
+            leaves=leaves,
+            inner=0 if single else max(1, round(leaves * _INNER / _LEAVES)),
+            trials=self.base.trials,
+            prices=self.base.prices,
+        )
+        return Price(calls=expected.model_calls, usd=expected.cost_usd)
+
+    def _thinking_calls(self) -> int | None:
+        """Calls of one leaf, where the grounder knows them by definition."""
+        grounder = open_grounder(self.base.grounder, self.base.agent, self.base.options.get("grounder"))
+        calls = getattr(grounder, "expected_calls", None)
+        return calls if isinstance(calls, int) else None
+
+    def _thought_price(self, calls: int, *, single: bool) -> Price:
+        leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
+        stages = {"thought": float(calls * leaves * self.base.trials)}
+        if not single:
+            stages |= {"analyze": 4.0, "synthesis": float(max(1, round(leaves * _INNER / _LEAVES)))}
+        price = price_of(self.base.model, self.base.prices)
+        usd = None
+        if self.base.model.startswith("offline/"):
+            usd = 0.0
+        elif price is not None:
+            usd = sum(
+                n * (TOKENS[stage][0] * price.input + TOKENS[stage][1] * price.output)
+                for stage, n in stages.items()
+            )
+        return Price(calls=sum(stages.values()), usd=usd)
+
+    def settings(self, exam: StudyExam, cell: Cell) -> RunSettings:
+        """The arm's settings with the context of this event, and the seed of its random rule."""
+        from dataclasses import replace
+
+        import numpy as np
+
+        background = exam.contexts.get(cell.event, "") if self.read_context else ""
+        crowd = None
+        if self.crowd:
+            row = exam.events.event_id.tolist().index(cell.event)
+            value = float(exam.events.probability("crowd")[row])
+            crowd = value if np.isfinite(value) else None
+        return replace(
+            self.base,
+            context=replace(self.base.context, background=background, crowd=crowd),
+            agent=replace(self.base.agent, rule_seed=cell.seed * 1000 + cell.trial),
+        )
+
+
+def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
+    """An arm of `RUN_KINDS`, or ``arm: grounder`` with ``grounder``.
+
+    Settings: ``model``, ``preset``, ``analytica`` (V, S or L), ``depth``, ``max_leaves``, ``options`` (of the grounder), ``crowd``
+    (whether the market's probability is shown), ``read_context`` (whether the study's context is), and any field of `RunSettings` or `AgentSettings`.
+
+    Raises
+    ------
+    ArmError
+        A grounder that is not installed here, an unknown letter, or settings that a run refuses.
+    """
+    settings = dict(spec.settings)
+    if spec.kind == "grounder":
+        grounder, options = str(settings.pop("grounder", "")), {}
+    else:
+        grounder, defaults = RUN_KINDS[spec.kind]
+        options = dict(defaults)
+    if grounder not in agent_names(GROUNDERS):
+        raise ArmError(
+            f"arm {spec.name!r} needs the grounder {grounder!r}, which is not installed here: {', '.join(agent_names(GROUNDERS))}"
+        )
+    options |= settings.pop("options", {}) or {}
+    letter = settings.pop("analytica", None)
+    if letter is not None and letter not in ANALYTICA:
+        raise ArmError(f"arm {spec.name!r}: analytica is {', '.join(ANALYTICA)}, not {letter!r}")
+    preset = str(settings.pop("preset", "product"))
+    if preset not in PRESETS:
+        raise ArmError(f"arm {spec.name!r}: unknown preset {preset!r}: one of {', '.join(PRESETS)}")
+    crowd, read_context = settings.pop("crowd", False), settings.pop("read_context", True)
+    tree: dict[str, Any] = (
+        {"analyzer": "rounds", "rule": ANALYTICA[letter]} if letter else {"analyzer": "single"}
+    )
+    for fixed in ("budget_usd", "context", "background"):
+        if fixed in settings:
+            raise ArmError(f"arm {spec.name!r}: {fixed} is the study's, not an arm's")
+    try:
+        base = with_preset(
+            preset,
+            **{"grounder": grounder, "options": {"grounder": options} if options else {}, **tree, **settings},
+        )
+        _check_agents(base)
+    except UsageError as error:
+        raise ArmError(f"arm {spec.name!r}: {' '.join(str(error).split())}") from None
+    except TypeError as error:
+        raise ArmError(f"arm {spec.name!r}: {str(error).rpartition('() ')[2]}") from None
+    return EngineArm(name=spec.name, base=base, crowd=bool(crowd), read_context=bool(read_context))
+
+
+def _check_agents(settings: RunSettings) -> None:
+    from workbench.engine.run.opening import Agents
+
+    settings.require_installed()
+    Agents(settings)

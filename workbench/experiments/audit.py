@@ -1,0 +1,114 @@
+"""The leak audit of a study: what could have told an arm the answer. It comes before any result is shown.
+
+Checked: cutoffs that do not lie before the resolution, a crowd noted after the cutoff, an outcome on record before the forecast,
+models trained after a cutoff, and the audit of every run (its data, its dates, its records). Each finding is a line with a count;
+what was looked at is counted too. Table arms that read a column named in `HINDSIGHT_COLUMNS` are findings by their name.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from workbench.engine.evidence.audit import audit_run
+from workbench.engine.hindsight import hindsight
+from workbench.experiments.arms.runs import EngineArm
+from workbench.experiments.arms.tables import ColumnArm
+from workbench.experiments.exam import StudyExam
+from workbench.experiments.ledger import StudyState, stream_of
+from workbench.experiments.plan import StudyPlan
+from workbench.store import Store
+from workbench.store import events as ev
+
+#: Columns that were made with knowledge of the outcomes; `outcome` is the answer itself.
+HINDSIGHT_COLUMNS: Mapping[str, str] = {
+    "outcome": "the answer itself",
+    "truth": "the truth of a simulated world",
+    "prior_static": "a prior computed over all questions, with hindsight",
+    "prior_blf_asrun": "a prior of the authors' code, of other questions' outcomes by a faulty subtype",
+}
+
+
+def audit_study(store: Store, plan: StudyPlan, state: StudyState) -> StudyState:
+    """Audit what the study's forecasts rest on and put the findings on the log; results may be shown from then on."""
+    findings = [*_exam_findings(plan.exam), *_arm_findings(plan)]
+    runs = sorted(
+        {each.run for each in state.forecasts.values() if each.run}
+        | {each.run for each in state.missing.values() if each.run}
+    )
+    findings += _run_findings(store, runs)
+    checked = len(state.forecasts) + len(state.missing)
+    event = ev.StudyAudited(checked=checked, findings=tuple(findings))
+    store.append(stream_of(state.name), event)
+    state.audited = event
+    return state
+
+
+def _exam_findings(exam: StudyExam) -> list[str]:
+    frame = exam.events.frame
+    findings = []
+    if "resolution_date" in frame.columns:
+        days = dict(
+            zip(exam.events.event_id.tolist(), exam.events.text("resolution_date").tolist(), strict=True)
+        )
+        late = [event for event, day in days.items() if day and exam.cutoffs.get(event, "") >= day]
+        if late:
+            findings.append(
+                f"{len(late)} events resolve on or before their cutoff, the first is {late[0]}: the answer may be in the data"
+            )
+    for column in ("crowd_date", "quote_date"):
+        if column in frame.columns:
+            noted = dict(zip(exam.events.event_id.tolist(), exam.events.text(column).tolist(), strict=True))
+            after = [
+                event
+                for event, day in noted.items()
+                if day and exam.cutoffs.get(event) and day > exam.cutoffs[event]
+            ]
+            if after:
+                findings.append(
+                    f"{len(after)} crowd values were noted after the cutoff, the first is of {after[0]}"
+                )
+    return findings
+
+
+def _arm_findings(plan: StudyPlan) -> list[str]:
+    from proxies.asof.clock import Cutoff
+
+    findings = []
+    for name, arm in plan.arms.items():
+        if isinstance(arm, ColumnArm):
+            findings += [
+                f"arm {name} reads {column}: {why}"
+                for column, why in HINDSIGHT_COLUMNS.items()
+                if column in arm.spec.split("+")
+            ]
+        if recipe := getattr(arm, "recipe", None):
+            findings += [
+                f"arm {name} shrinks to {column}: {why}"
+                for column, why in HINDSIGHT_COLUMNS.items()
+                if recipe.prior == column and recipe.pool == "shrink-prior"
+            ]
+            if recipe.tune in ("in-sample", "as-published") and recipe.pool.startswith("shrink"):
+                findings.append(f"arm {name} is tuned on the outcomes that it is scored on ({recipe.tune})")
+        if isinstance(arm, EngineArm):
+            lines = Counter(
+                line
+                for day in set(plan.exam.cutoffs.values())
+                for line in hindsight(arm.base, Cutoff.parse(day))
+            )
+            findings += [f"arm {name}: {line}" for line in sorted(lines)[:3]]
+    return findings
+
+
+def _run_findings(store: Store, runs: list[str]) -> list[str]:
+    """Checks of runs that are not ok, a line for each check with the number of runs."""
+    counts: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], str] = {}
+    for run in runs:
+        for check in audit_run(store, run)["checks"]:
+            if check["verdict"] != "ok" and check["name"] != "hindsight":
+                key = (check["verdict"], check["name"])
+                counts[key] += 1
+                first.setdefault(key, f"run {run}: {check['found']}")
+    return [
+        f"{verdict}: {name}, in {count} of {len(runs)} runs ({first[verdict, name][:200]})"
+        for (verdict, name), count in sorted(counts.items())
+    ]

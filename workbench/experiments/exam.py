@@ -1,0 +1,230 @@
+"""The exam of a study: events with their statements and cutoffs, whatever they come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proxies.hashing import canonical_json, sha256_of
+from workbench.errors import UsageError
+from workbench.experiments.study import StudySpec
+from workbench.questions.model import Question, events_of
+from workbench.science.arrays import IntArray
+from workbench.science.simulator.exams import SimulatedExam, exam_from_settings
+from workbench.science.tables import Events, read_events
+from workbench.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyExam:
+    """What every arm is asked, alike.
+
+    Parameters
+    ----------
+    events : Events
+        All resolved yes or no.
+    statements, cutoffs, contexts : mapping of event id to str
+        The question as one sentence, the day before which a forecast knows, and background that every arm is given.
+    left_out : tuple of str
+        Events without an outcome that the study leaves out.
+    simulated : SimulatedExam or None
+    """
+
+    events: Events
+    statements: Mapping[str, str]
+    cutoffs: Mapping[str, str]
+    contexts: Mapping[str, str]
+    left_out: tuple[str, ...] = ()
+    simulated: SimulatedExam | None = None
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    @property
+    def digest(self) -> str:
+        """Hash over events, statements, cutoffs, contexts and outcomes."""
+        rows = [
+            [
+                event,
+                self.statements.get(event),
+                self.cutoffs.get(event),
+                self.contexts.get(event),
+                float(outcome),
+            ]
+            for event, outcome in zip(self.events.event_id.tolist(), self.events.outcome, strict=True)
+        ]
+        return sha256_of(canonical_json(rows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    events: Events
+    statements: dict[str, str]
+    criteria: dict[str, str]
+    simulated: SimulatedExam | None = None
+
+
+def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str]]:
+    """The exam of a study, and every mistake in it, a line each; None where nothing can be read."""
+    problems: list[str] = []
+    parts: list[_Part] = []
+    for source in spec.exams:
+        try:
+            parts.append(_part(store, spec, source))
+        except UsageError as error:
+            problems.append(f"exam: {' '.join(str(error).split())}")
+    if not parts:
+        return None, problems
+    if len(parts) > 1 and any(part.simulated for part in parts):
+        return None, [*problems, "exam: a simulated exam stands alone"]
+    if len(parts) > 1 and spec.cutoffs == "one":
+        dues = [frozenset(_cutoffs(part.events).values()) for part in parts]
+        if len(set(dues)) > 1:
+            shown = " and ".join(_days(each) for each in dues)
+            problems.append(
+                f"exam: the exams have different cutoffs ({shown}): one study each, or cutoffs: per-question"
+            )
+    ids = [event for part in parts for event in part.events.event_id.tolist()]
+    twice = sorted({event for event in ids if ids.count(event) > 1}) if len(set(ids)) < len(ids) else []
+    if twice:
+        problems.append(f"exam: event {twice[0]!r} is there twice ({len(twice)} of them in all)")
+        return None, problems
+    events = parts[0].events if len(parts) == 1 else _joined([part.events for part in parts])
+    events = _sized(events, spec)
+    unresolved = np.flatnonzero(np.isnan(events.outcome))
+    left_out: tuple[str, ...] = ()
+    if len(unresolved):
+        first = str(events.event_id[unresolved[0]])
+        if spec.unresolved == "refuse":
+            problems.append(
+                f"exam: {len(unresolved)} of {len(events)} events are not resolved yes or no and cannot be scored, the first is"
+                f" {first!r}: resolve them, or unresolved: leave-out"
+            )
+        left_out = tuple(str(events.event_id[row]) for row in unresolved)
+        events = events.take(np.flatnonzero(~np.isnan(events.outcome)))
+    if not len(events):
+        return None, [*problems, "exam: no event is left to score"]
+    contexts, context_problems = _contexts(spec, events)
+    criteria = {event: text for part in parts for event, text in part.criteria.items()}
+    present = set(events.event_id.tolist())
+    exam = StudyExam(
+        events=events,
+        statements={
+            event: text for part in parts for event, text in part.statements.items() if event in present
+        },
+        cutoffs=_cutoffs(events),
+        contexts={event: contexts.get(event) or criteria.get(event, "") for event in present},
+        left_out=left_out,
+        simulated=parts[0].simulated,
+    )
+    return exam, [*problems, *context_problems]
+
+
+def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
+    if "simulator" in source:
+        simulated = exam_from_settings(dict(source["simulator"] or {}))
+        return _Part(events=simulated.events(), statements={}, criteria={}, simulated=simulated)
+    if "events" in source:
+        path = spec.folder / str(source["events"])
+        events = read_events(path, unresolved=True)
+        if "exam" in source:
+            from workbench.questions.exams import find_exam
+
+            events = events.take(find_exam(store.home / "exams", str(source["exam"])).rows(events))
+        events = _where(events, source.get("where") or {})
+        statements = (
+            dict(zip(events.event_id.tolist(), events.text("question").tolist(), strict=True))
+            if "question" in events.frame.columns
+            else {}
+        )
+        return _Part(events=events, statements=statements, criteria={})
+    questions = _questions(store, spec, source)
+    from workbench.questions.scoring import events_table
+
+    events = _where(events_table(questions, path=Path(f"exam of {spec.name}")), source.get("where") or {})
+    pairs = [(question, event) for question in questions for event in events_of(question)]
+    return _Part(
+        events=events,
+        statements={event.id: event.statement for _, event in pairs},
+        criteria={event.id: question.criteria for question, event in pairs if question.criteria},
+    )
+
+
+def _questions(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> list[Question]:
+    if "set" in source:
+        from workbench.questions.book import load_set
+
+        return list(load_set(store, str(source["set"])).questions.values())
+    from workbench.questions.formats.registry import read_file
+
+    reading, _ = read_file(spec.folder / str(source["questions"]))
+    return list(reading.questions)
+
+
+def _where(events: Events, columns: Mapping[str, Any]) -> Events:
+    keep = np.ones(len(events), dtype=bool)
+    for column, wanted in columns.items():
+        values = [str(each) for each in (wanted if isinstance(wanted, list) else [wanted])]
+        keep &= np.isin(events.text(str(column)), values)
+    return events if keep.all() else events.take(np.flatnonzero(keep))
+
+
+def _sized(events: Events, spec: StudySpec) -> Events:
+    if spec.size is None:
+        return events
+    chosen = set(sorted(set(events.question.tolist()), key=spec.rank)[: spec.size])
+    rows: IntArray = np.flatnonzero([question in chosen for question in events.question.tolist()])
+    return events.take(rows)
+
+
+def _joined(parts: list[Events]) -> Events:
+    import pandas as pd
+
+    frame = pd.concat([part.frame for part in parts], ignore_index=True)
+    return replace(
+        parts[0],
+        event_id=np.concatenate([part.event_id for part in parts]),
+        question=np.concatenate([part.question for part in parts]),
+        source=np.concatenate([part.source for part in parts]),
+        kind=np.concatenate([part.kind for part in parts]),
+        outcome=np.concatenate([part.outcome for part in parts]),
+        frame=frame,
+    )
+
+
+def _cutoffs(events: Events) -> dict[str, str]:
+    if "forecast_due_date" not in events.frame.columns:
+        return {}
+    days = events.text("forecast_due_date").tolist()
+    return {event: day for event, day in zip(events.event_id.tolist(), days, strict=True) if day}
+
+
+def _days(days: frozenset[str]) -> str:
+    ordered = sorted(days)
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}" if ordered else "none"
+
+
+def _contexts(spec: StudySpec, events: Events) -> tuple[dict[str, str], list[str]]:
+    if spec.contexts is None:
+        return {}, []
+    from workbench.experiments.contexts import read_contexts
+
+    try:
+        contexts = read_contexts(spec.folder / spec.contexts)
+    except UsageError as error:
+        return {}, [f"contexts: {error}"]
+    by_event = {
+        event: contexts[key]
+        for event, question in zip(events.event_id.tolist(), events.question.tolist(), strict=True)
+        for key in (event if event in contexts else question,)
+        if key in contexts
+    }
+    lacking = [event for event in events.event_id.tolist() if event not in by_event]
+    problems = (
+        [f"contexts: {len(lacking)} of {len(events)} events have none, the first is {lacking[0]!r}"]
+        if lacking
+        else []
+    )
+    return by_event, problems

@@ -1,0 +1,177 @@
+"""From a study's file to what will be done: exam, arms, cells, price; every mistake is found here, before the first call."""
+
+import platform
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.experiments.arms.base import ArmContext, Cell
+from workbench.experiments.arms.registry import make_arm
+from workbench.experiments.arms.runs import EngineArm
+from workbench.experiments.arms.tables import PublishedArm, SimulatedArm
+from workbench.experiments.exam import StudyExam, open_exam
+from workbench.experiments.ledger import StudyState, stream_of
+from workbench.experiments.study import CHANGEABLE, StudyError, StudySpec
+from workbench.store import Store
+from workbench.version import __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPlan:
+    """A study that can be run."""
+
+    spec: StudySpec
+    exam: StudyExam
+    arms: dict[str, Any]
+
+    def cells(self) -> list[Cell]:
+        """Every forecast of the study, arm by arm; an arm that does not draw has one per event."""
+        cells = []
+        for name, arm in self.arms.items():
+            seeds = self.spec.seeds if arm.draws else self.spec.seeds[:1]
+            trials = range(1, (self.spec.trials if arm.draws else 1) + 1)
+            cells += [
+                Cell(name, event, seed, trial)
+                for seed in seeds
+                for trial in trials
+                for event in self.exam.events.event_id.tolist()
+            ]
+        return cells
+
+    def expected_usd(self) -> float | None:
+        """What the whole study is expected to cost; None if a price is not known."""
+        counts: dict[str, int] = {}
+        for cell in self.cells():
+            counts[cell.arm] = counts.get(cell.arm, 0) + 1
+        prices = {name: arm.price() for name, arm in self.arms.items()}
+        if any(price.usd is None for price in prices.values()):
+            return None
+        return sum((prices[name].usd or 0.0) * count for name, count in counts.items())
+
+    def cost_lines(self) -> list[str]:
+        """The cost forecast, a line per arm that asks a model, and the sum."""
+        lines, calls = [], 0
+        for name, arm in self.arms.items():
+            price, count = arm.price(), sum(1 for cell in self.cells() if cell.arm == name)
+            if not price.calls:
+                continue
+            calls += ceil(price.calls * count)
+            usd = "whose price is unknown" if price.usd is None else f"about ${price.usd * count:.2f}"
+            lines.append(
+                f"{name}: {count} runs, about {ceil(price.calls * count)} calls to {arm.base.model}, {usd}"
+            )
+        total = self.expected_usd()
+        lines.append(
+            f"{len(self.cells())} forecasts of {len(self.exam)} events by {len(self.arms)} arms, about {calls} model calls, "
+            + ("whose price is unknown" if total is None else f"${total:.2f}")
+        )
+        return lines
+
+    def manifest(self) -> dict[str, Any]:
+        """What the study rests on, so that its figures can be traced and the study repeated."""
+        return {
+            "workbench": __version__,
+            "python": platform.python_version(),
+            "study": self.spec.digest,
+            "exam": self.exam.digest,
+            "events": len(self.exam),
+            "left_out": list(self.exam.left_out),
+            "seeds": list(self.spec.seeds),
+            "arms": {
+                name: arm.base.to_json() if isinstance(arm, EngineArm) else {"kind": type(arm).__name__}
+                for name, arm in self.arms.items()
+            },
+            "expected_usd": self.expected_usd(),
+        }
+
+
+def plan_study(store: Store, spec: StudySpec, state: StudyState | None = None) -> StudyPlan:
+    """Open the exam and make the arms.
+
+    Parameters
+    ----------
+    state : StudyState, optional
+        Of the same study where it was begun before.
+
+    Raises
+    ------
+    StudyError
+        Every mistake at once: none of them is found after a call was paid for.
+    """
+    exam, problems = open_exam(store, spec)
+    arms: dict[str, Any] = {}
+    for arm in spec.arms:
+        try:
+            arms[arm.name] = make_arm(arm, ArmContext(folder=spec.folder))
+        except UsageError as error:
+            problems.append(" ".join(str(error).split()))
+    if exam is not None:
+        problems += _mismatches(exam, arms)
+    problems += _budget_problems(spec, arms)
+    if state is not None and not problems:
+        problems += _changes(spec, state)
+    if exam is not None and state is not None and state.manifest.get("exam") not in (None, exam.digest):
+        problems.append(
+            f"the exam of study {spec.name} has changed since it was begun: give the study another name"
+        )
+    if problems or exam is None:
+        raise StudyError(problems)
+    return StudyPlan(spec=spec, exam=exam, arms=arms)
+
+
+def _mismatches(exam: StudyExam, arms: dict[str, Any]) -> list[str]:
+    problems = []
+    for name, arm in arms.items():
+        if isinstance(arm, SimulatedArm) and exam.simulated is None:
+            problems.append(f"arm {name!r} is simulated and needs a simulated exam")
+        if isinstance(arm, EngineArm):
+            lacking = [event for event in exam.events.event_id.tolist() if not exam.statements.get(event)]
+            undated = [event for event in exam.events.event_id.tolist() if not exam.cutoffs.get(event)]
+            if lacking:
+                problems.append(
+                    f"arm {name!r} needs statements; {len(lacking)} events have none, the first is {lacking[0]!r}"
+                )
+            elif undated:
+                problems.append(
+                    f"arm {name!r} needs cutoffs; {len(undated)} events have none, the first is {undated[0]!r}"
+                )
+        if isinstance(arm, PublishedArm) or not hasattr(arm, "forecasts") or isinstance(arm, SimulatedArm):
+            continue
+        try:  # columns that are not there; a pass over the table that asks nobody
+            if type(arm).__module__.endswith(".tables"):
+                arm.forecasts(exam, seed=0, trial=1)
+        except UsageError as error:
+            problems.append(f"arm {name!r}: {' '.join(str(error).split())}")
+    return problems
+
+
+def _budget_problems(spec: StudySpec, arms: dict[str, Any]) -> list[str]:
+    if spec.budget_usd is None:
+        return []
+    problems = []
+    for name, arm in arms.items():
+        price = arm.price()
+        if price.usd is None:
+            problems.append(
+                f"arm {name!r}: the price of {arm.base.model} is unknown, so no budget in dollars can be kept: give prices"
+            )
+        elif price.usd > spec.budget_usd:
+            problems.append(
+                f"budget_usd {spec.budget_usd:g} is below one question of arm {name!r}, about ${price.usd:.2f}"
+            )
+    return problems
+
+
+def _changes(spec: StudySpec, state: StudyState) -> list[str]:
+    import json
+
+    now = json.loads(json.dumps(spec.to_json()))
+    before = state.study
+    changed = [key for key in now if key not in CHANGEABLE and key in before and now[key] != before[key]]
+    if not changed:
+        return []
+    return [
+        f"study {spec.name} was begun with other {', '.join(changed)} ({stream_of(spec.name)} holds it): give it another name;"
+        f" {' and '.join(CHANGEABLE)} may change"
+    ]

@@ -1,0 +1,43 @@
+"""The studies that come with the workbench: their names and notes, and copies of them."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from workbench.errors import UsageError
+from workbench.outputs import write_output
+
+_PACKAGE = "workbench.experiments.ready"
+
+
+@cache
+def ready_studies() -> dict[str, str]:
+    """Name -> what the study asks, in the order of the names."""
+    import yaml
+
+    names = sorted(entry.name for entry in files(_PACKAGE).iterdir() if entry.name.endswith(".yaml"))
+    return {
+        name.removesuffix(".yaml"): str(
+            yaml.safe_load(files(_PACKAGE).joinpath(name).read_text("utf-8"))["note"]
+        )
+        for name in names
+    }
+
+
+def write_ready(name: str, target: Path) -> list[Path]:
+    """Write a study, and its questions beside it where it brings some; return what was written.
+
+    Raises
+    ------
+    UsageError
+        No such study.
+    """
+    if name not in ready_studies():
+        raise UsageError(f"no ready study {name!r:.60}; there is: {', '.join(ready_studies())}")
+    written = [target]
+    write_output(target, files(_PACKAGE).joinpath(f"{name}.yaml").read_bytes())
+    questions = files(_PACKAGE).joinpath(f"{name}.csv")
+    if questions.is_file():
+        written.append(target.with_name(f"{name}.csv"))
+        write_output(written[-1], questions.read_bytes())
+    return written

@@ -1,0 +1,293 @@
+"""Working on a study: table arms at once, runs side by side within the budget, every forecast on the log before the next.
+
+A kill loses nothing that was paid for: a run's id is on the study's stream before the run begins, and the run's own ledgers
+answer for every call that it had made.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from proxies.asof.clock import Cutoff
+from proxies.errors import ProxyError
+from sandbox.errors import SandboxError
+from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.engine import Engine
+from workbench.engine.run.opening import change_run, new_run
+from workbench.engine.run.ownership import RunInWork
+from workbench.engine.run.settings import RunSettings
+from workbench.engine.run.state import load_state
+from workbench.engine.view import view
+from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
+from workbench.experiments.arms.base import Cell
+from workbench.experiments.arms.runs import EngineArm
+from workbench.experiments.ledger import SORT, StudyState, fold, stream_of
+from workbench.experiments.plan import StudyPlan
+from workbench.models.base import Model
+from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
+
+
+class StudyRunner:
+    """Works on one study in this process.
+
+    Parameters
+    ----------
+    store : Store
+    plan : StudyPlan
+    environ : mapping
+        Keys for models and sources.
+    isolation, workers : str, optional
+        As of `open_engine`.
+    say : callable
+        Called with lines of progress.
+    model : Model, optional
+        Instead of the one each arm names; for tests.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        plan: StudyPlan,
+        *,
+        environ: Mapping[str, str],
+        isolation: str | None = None,
+        workers: str | None = None,
+        say: Callable[[str], None] = lambda line: None,
+        model: Model | None = None,
+    ) -> None:
+        self._store = store
+        self._plan = plan
+        self._environ = environ
+        self._isolation = isolation
+        self._workers = workers
+        self._say = say
+        self._model = model
+        self._stream = stream_of(plan.spec.name)
+        self._reserved = 0.0
+
+    def state(self) -> StudyState:
+        """The study as the log has it now; empty before it was opened."""
+        name = self._plan.spec.name
+        known = name in self._store.streams(SORT)
+        return fold(name, self._store.events(self._stream) if known else [])
+
+    def open(self) -> None:
+        """Put the study on the log, or that it goes on with another budget; nothing where nothing changed."""
+        import json
+
+        study = json.loads(json.dumps(self._plan.spec.to_json()))
+        state = self.state()
+        if state.study != study:
+            self._store.append(self._stream, ev.StudyOpened(study=study, manifest=self._plan.manifest()))
+
+    async def work(self) -> StudyState:
+        """Make every forecast that is not on the log yet.
+
+        Raises
+        ------
+        BudgetStop
+            The budget is used up; `experiment run` goes on with a higher one.
+        ProviderError
+            A model or source failed for good; the study can be resumed.
+        """
+        self.open()
+        state = self.state()
+        by_arm: dict[str, list[Cell]] = {}
+        for cell in self._plan.cells():
+            if not state.ended(cell):
+                by_arm.setdefault(cell.arm, []).append(cell)
+        for name, cells in by_arm.items():
+            arm = self._plan.arms[name]
+            if isinstance(arm, EngineArm):
+                await self._run_cells(arm, cells, state)
+            else:
+                await asyncio.to_thread(self._fill_table, arm, cells)
+            self._say(f"{name}: {len(cells)} forecasts")
+        return self.state()
+
+    # -- arms that fill a table
+
+    def _fill_table(self, arm: object, cells: Sequence[Cell]) -> None:
+        place = {event: row for row, event in enumerate(self._plan.exam.events.event_id.tolist())}
+        rounds: dict[tuple[int, int], list[Cell]] = {}
+        for cell in cells:
+            rounds.setdefault((cell.seed, cell.trial), []).append(cell)
+        for (seed, trial), own in rounds.items():
+            began = time.perf_counter()
+            p, reasons = arm.forecasts(self._plan.exam, seed=seed, trial=trial)  # type: ignore[attr-defined]
+            seconds = (time.perf_counter() - began) / max(1, len(own))
+            # One transaction: a table costs nothing, so that half of it need not be kept.
+            with self._store.transaction():
+                for cell in own:
+                    row = place[cell.event]
+                    if np.isfinite(p[row]):
+                        self._record_forecast(cell, float(p[row]), seconds=seconds)
+                    else:
+                        self._record_missing(cell, reasons.get(row, "no forecast"))
+
+    # -- arms that are runs
+
+    async def _run_cells(self, arm: EngineArm, cells: Sequence[Cell], state: StudyState) -> None:
+        gate = asyncio.Semaphore(self._plan.spec.concurrency)
+        stop: list[BaseException] = []
+        async with open_engine(
+            self._store,
+            arm.base,
+            environ=self._environ,
+            isolation=self._isolation,
+            workers=self._workers,
+            model=self._model,
+            say=self._say,
+        ) as engine:
+
+            async def forecast(cell: Cell) -> None:
+                async with gate:
+                    if stop:  # what is in work is finished, nothing new is begun
+                        return
+                    try:
+                        await self._run_cell(engine, arm, cell, state.begun.get(cell, ""))
+                    except (WorkbenchError, SandboxError, ProxyError) as error:
+                        stop.append(error)
+
+            async with asyncio.TaskGroup() as group:
+                for cell in cells:
+                    group.create_task(forecast(cell))
+        if stop:
+            raise stop[0]
+
+    async def _run_cell(self, engine: Engine, arm: EngineArm, cell: Cell, run_id: str) -> None:
+        share = self._reserve(arm)
+        try:
+            exam = self._plan.exam
+            if not run_id:
+                settings: RunSettings = arm.settings(exam, cell)
+                if share is not None:
+                    settings = _with_budget(settings, share)
+                cutoff = Cutoff.parse(exam.cutoffs[cell.event])
+                try:
+                    await engine.check(exam.statements[cell.event], cutoff, settings)
+                except UsageError as error:
+                    self._record_missing(cell, " ".join(str(error).split()))
+                    return
+                with self._store.transaction():
+                    run_id = new_run(self._store, exam.statements[cell.event], cutoff, settings)
+                    self._store.append(
+                        self._stream,
+                        ev.ForecastBegun(
+                            node=cell.event, trial=cell.trial, arm=cell.arm, seed=cell.seed, run=run_id
+                        ),
+                    )
+            elif share is not None and not load_state(self._store, run_id).finished:
+                change_run(self._store, run_id, {"budget_usd": self._spent_by(run_id) + share})
+            await self._work(engine, cell, run_id)
+        finally:
+            if share is not None:
+                self._reserved -= share
+
+    async def _work(self, engine: Engine, cell: Cell, run_id: str) -> None:
+        try:
+            await engine.work(run_id)
+        except UsageError as error:
+            if isinstance(error, RunInWork):
+                raise
+            self._record_missing(cell, " ".join(str(error).split()), run=run_id)
+            return
+        except ProviderError as error:
+            # A run that failed for good by its own replies is a missing forecast; an outage stops the study.
+            state = load_state(self._store, run_id)
+            if state.stopped is not None and state.stopped.why == "outage":
+                raise
+            self._record_missing(cell, " ".join(str(error).split()), run=run_id)
+            return
+        run = view(self._store, run_id)
+        p = run.tree.root.p
+        if p is None:
+            self._record_missing(cell, "the run ended without a probability", run=run_id)
+            return
+        tokens = ModelLedger(self._store).spent(run_id)[1]
+        self._record_forecast(
+            cell,
+            p,
+            run=run_id,
+            seconds=run.state.worked_seconds,
+            calls=run.model_calls,
+            cost=run.cost_usd,
+            tokens=tokens,
+        )
+
+    def _reserve(self, arm: EngineArm) -> float | None:
+        """Dollars of what is left for one run of the budget; the shares of all runs in work never exceed it."""
+        budget = self._plan.spec.budget_usd
+        if budget is None or arm.price().usd == 0.0:
+            return None
+        state = self.state()
+        open_runs = [run for cell, run in state.begun.items() if run and not state.ended(cell)]
+        spent = (state.cost_usd or 0.0) + sum(self._spent_by(run) for run in open_runs)
+        left = budget - spent - self._reserved
+        if left <= 0 and budget > 0:
+            raise BudgetStop(
+                f"the study's budget of ${budget:g} is used up (${spent:.2f}): raise budget_usd and run the file again"
+            )
+        share = left / self._plan.spec.concurrency if self._plan.spec.concurrency > 1 else left
+        self._reserved += share
+        return share
+
+    def _spent_by(self, run_id: str) -> float:
+        return ModelLedger(self._store).spent(run_id)[0]
+
+    # -- onto the log
+
+    def _record_forecast(
+        self,
+        cell: Cell,
+        p: float,
+        *,
+        run: str = "",
+        seconds: float = 0.0,
+        calls: int = 0,
+        cost: float | None = 0.0,
+        tokens: int = 0,
+    ) -> None:
+        self._store.append(
+            self._stream,
+            ev.ForecastMade(
+                node=cell.event,
+                trial=cell.trial,
+                arm=cell.arm,
+                seed=cell.seed,
+                p=p,
+                run=run,
+                seconds=seconds,
+                calls=calls,
+                cost_usd=cost,
+                tokens=tokens,
+            ),
+        )
+
+    def _record_missing(self, cell: Cell, reason: str, *, run: str = "") -> None:
+        calls, cost = 0, 0.0
+        if run:
+            ended = view(self._store, run)
+            calls, cost = ended.model_calls, ended.cost_usd or 0.0
+        self._store.append(
+            self._stream,
+            ev.ForecastMissing(
+                node=cell.event,
+                trial=cell.trial,
+                arm=cell.arm,
+                seed=cell.seed,
+                run=run,
+                reason=reason[:500],
+                calls=calls,
+                cost_usd=cost,
+            ),
+        )
+
+
+def _with_budget(settings: RunSettings, share: float) -> RunSettings:
+    from dataclasses import replace
+
+    return replace(settings, budget_usd=share)

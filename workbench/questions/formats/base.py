@@ -1,0 +1,120 @@
+"""What every reader of a question file gives: questions, and what it left out with its reason."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from workbench.questions.model import Question, QuestionError
+
+
+class LeftOut(NamedTuple):
+    """An entry of a file that became no question; ``reason`` is one line."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Questions of a file in its order, and the entries that became none."""
+
+    questions: tuple[Question, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class Resolution(NamedTuple):
+    """How one event came out: ``p`` 1, 0 or a share; ``day`` ISO, "" if the file does not say."""
+
+    event: str
+    p: float
+    day: str
+
+
+def parse_json(text: str, *, what: str) -> Any:
+    """Return the value of a JSON text; raises `QuestionError` with the place of the mistake."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise QuestionError(f"{what} is no JSON: {error}") from None
+    except RecursionError:
+        raise QuestionError(f"{what} is nested too deep to be a file of questions") from None
+
+
+def collect(entries: Iterable[tuple[str, Any]], read: Any) -> Reading:
+    """Read entry by entry; one that is refused is left out with the reason, never the whole file with it.
+
+    Parameters
+    ----------
+    entries : iterable of (name, value)
+    read : callable
+        ``value -> Question``, or a list of them, or a text: the reason why it becomes none.
+    """
+    questions: list[Question] = []
+    left_out: list[LeftOut] = []
+    seen: set[str] = set()
+    for name, value in entries:
+        try:
+            result = read(value)
+        except QuestionError as error:
+            left_out.append(LeftOut(name, " ".join(str(error).split())))
+            continue
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            left_out.append(LeftOut(name, f"an entry of another shape ({type(error).__name__}: {error})"))
+            continue
+        if isinstance(result, str):
+            left_out.append(LeftOut(name, result))
+            continue
+        for question in result if isinstance(result, list) else [result]:
+            if question.id in seen:
+                left_out.append(LeftOut(question.id, "its id stands in the file before"))
+                continue
+            seen.add(question.id)
+            questions.append(question)
+    return Reading(questions=tuple(questions), left_out=tuple(left_out))
+
+
+def day_of(value: Any) -> str:
+    """The UTC day of an instant or date as its source writes it, "" for none; raises `QuestionError` for no date.
+
+    >>> day_of("2026-01-31T23:30:00-05:00"), day_of("2026-01-31"), day_of(None)
+    ('2026-02-01', '2026-01-31', '')
+    """
+    if value in (None, "", "N/A"):
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC).date().isoformat()
+    text = str(value).strip()
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise QuestionError(f"{text!r:.40} is no date") from None
+    if len(text) > 10 and instant.tzinfo is not None:
+        instant = instant.astimezone(UTC)
+    return instant.date().isoformat()
+
+
+def number_of(value: Any) -> float | None:
+    """A number that a source may write as text, None for none or for what is no finite number.
+
+    >>> number_of("0.25"), number_of("N/A"), number_of(True)
+    (0.25, None, None)
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def text_of(value: Any) -> str:
+    """A text field, "" for none."""
+    return "" if value in (None, "N/A") else str(value).strip()
+
+
+def field(entry: Mapping[str, Any], *names: str) -> Any:
+    """The first of several fields that an entry has, None for none."""
+    return next((entry[name] for name in names if entry.get(name) not in (None, "")), None)

@@ -1,0 +1,96 @@
+"""Prophet Arena task files: one JSON object a line, with the exact names of the outcomes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.questions.answers import outcomes_of
+from workbench.questions.formats.base import Reading, collect, day_of, parse_json, text_of
+from workbench.questions.model import Question, QuestionError
+
+
+def is_task_file(text: str) -> bool:
+    """Whether a text begins with a line that is a task."""
+    first = text.lstrip().partition("\n")[0]
+    if not first.startswith("{"):
+        return False
+    try:
+        entry = json.loads(first)
+    except ValueError:
+        return False
+    return isinstance(entry, dict) and {"task_id", "outcomes"} <= set(entry)
+
+
+def read_questions(text: str) -> Reading:
+    """Read a task file; several winners make the outcomes of a task independent of each other."""
+    entries = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            entry = parse_json(line, what=f"line {number}")
+            entries.append(
+                (str(entry.get("task_id", f"line {number}")) if isinstance(entry, dict) else "", entry)
+            )
+    return collect(entries, _question)
+
+
+def _question(entry: Mapping[str, Any]) -> Question:
+    outcomes = tuple(text_of(each) for each in entry["outcomes"])
+    metadata = entry.get("metadata") or {}
+    resolved = entry.get("resolved_outcome") or {}
+    winners = resolved.get("value") or []
+    winners = [winners] if isinstance(winners, str) else [text_of(each) for each in winners]
+    unknown = [winner for winner in winners if winner not in outcomes]
+    if unknown:
+        raise QuestionError(f"the winner {unknown[0]!r:.60} is none of its outcomes")
+    question = Question(
+        id=str(entry["task_id"]),
+        title=text_of(entry["title"]),
+        kind="options",
+        options=outcomes,
+        exclusive=len(winners) <= 1 and metadata.get("mutually_exclusive", True) is not False,
+        source=text_of(entry.get("source")) or "prophet-arena",
+        source_id=str(entry["task_id"]),
+        question_type="market",
+        category=text_of(metadata.get("category")),
+        background=text_of(entry.get("context")),
+        asked_on=day_of(entry.get("predict_by")),
+        closes_on=day_of(entry.get("predict_by")),
+        resolved_on=day_of(resolved.get("resolved_at")),
+    )
+    return question.answered(outcomes_of(question, "|".join(winners))) if winners else question
+
+
+def write_questions(questions: Sequence[Question]) -> str:
+    """A task file; binary questions get the outcomes Yes and No.
+
+    Raises
+    ------
+    QuestionError
+        A question that is neither a choice nor binary.
+    """
+    lines = []
+    for question in questions:
+        if question.kind not in ("options", "binary"):
+            raise QuestionError(
+                f"question {question.id}: a Prophet Arena task names its outcomes; {question.kind} has none"
+            )
+        if question.kind == "binary":
+            labels = ["Yes", "No"]
+            p = question.outcomes.get(question.id)
+            winners = [] if p is None else ["Yes"] if p == 1.0 else ["No"]
+        else:
+            labels = list(question.options)
+            winners = [each for each in labels if question.outcomes.get(f"{question.id}#{each}") == 1.0]
+        entry: dict[str, Any] = {
+            "task_id": question.id,
+            "title": question.title,
+            "outcomes": labels,
+            "predict_by": question.asked_on or question.closes_on or None,
+            "source": question.source,
+            "context": question.background,
+            "metadata": {"category": question.category, "mutually_exclusive": question.exclusive},
+        }
+        if winners:
+            entry["resolved_outcome"] = {"value": winners, "resolved_at": question.resolved_on or None}
+        lines.append(json.dumps(entry, ensure_ascii=False))
+    return "\n".join(lines) + "\n"

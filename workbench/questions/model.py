@@ -1,0 +1,351 @@
+"""One question in every form that is asked: binary, options, thresholds, numeric, date, each over one or more horizons.
+
+A question is scored as binary *events* (`events_of`): one per option, level or day and horizon. Tables, scores, exams and
+experiments know events alone, so that every form of question is scored by the same code. A numeric or date question has
+events at its ``levels`` or ``days``; without any it is listed by `reasons_unscored` and not scored.
+
+=========  =========================  =========================================================
+kind       what is asked              events
+=========  =========================  =========================================================
+binary     whether it happens         one: yes
+options    which option               one per option; ``exclusive`` says whether one alone comes true
+threshold  whether a value is above   one per level
+numeric    a value in a range         one per level (the distribution function read there)
+date       when it happens            one per day: whether it has happened by then
+=========  =========================  =========================================================
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
+from typing import Any, Literal, get_args
+
+from workbench.errors import UsageError
+from workbench.propositions.strict_json import STRICT, read_strict
+
+QuestionKind = Literal["binary", "options", "threshold", "numeric", "date"]
+LinkKind = Literal["given-yes", "given-no", "implies", "excludes", "part-of"]
+Side = Literal["above", "at least", "below", "at most"]
+
+_LONGEST = 60_000  # characters of one text field: pages and rules of strangers are cut, not trusted
+
+
+class QuestionError(UsageError):
+    """A question that cannot be read, or a set that cannot be used as asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """How a question hangs on another of its set.
+
+    ``given-yes`` and ``given-no``: asked on condition that the other comes out so; ``implies``: yes here means yes there;
+    ``excludes``: not both; ``part-of``: one date, level or market of the other's event.
+    """
+
+    kind: LinkKind
+    to: str
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A market's prices of one event: asks in [0, 1] for a share that pays 1, and when they stood."""
+
+    yes_ask: float | None = None
+    no_ask: float | None = None
+    last: float | None = None
+    instant: str = ""
+
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        for name in ("yes_ask", "no_ask", "last"):
+            price = getattr(self, name)
+            if price is not None and not 0 <= price <= 1:
+                raise QuestionError(f"the price {name} must be in [0, 1], not {price:g}")
+
+    @property
+    def implied(self) -> float | None:
+        """Probability of Yes: both asks normalised to 1 (paper P, App. B.2), else the last price; None without any."""
+        if self.yes_ask is not None and self.no_ask is not None and self.yes_ask + self.no_ask > 0:
+            return self.yes_ask / (self.yes_ask + self.no_ask)
+        return self.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question; texts are as its source wrote them.
+
+    Parameters
+    ----------
+    id : str
+        Unique in its set.
+    title : str
+        The question in one sentence.
+    kind : str
+        See the module.
+    source, source_id, url, category : str
+        Where it comes from; ``category`` is the source's own topic.
+    question_type : str
+        ``market`` or ``dataset``, the two halves of a score; any other word stands for itself.
+    background, criteria, resolution_source : str
+    asked_on : str
+        Knowledge cutoff of a forecast, ISO date; "" if it is open.
+    closes_on : str
+        Last day on which it can be answered.
+    horizons : tuple of str
+        Resolution days, ISO; several make a multi-horizon question.
+    options : tuple of str
+    exclusive : bool
+        Whether exactly one option comes true.
+    levels : tuple of float
+    side : {"above", "at least", "below", "at most"}
+        Of a level, what makes the event.
+    low, high : float or None
+        Range of a numeric answer; ``unit`` names what it is measured in.
+    days : tuple of str
+        ISO days of a date question's events.
+    payoffs : mapping of str to float
+        Value of one dollar put on an option, once it is known (paper A, section 5.1).
+    crowd : mapping of event id to float
+        Probability that a market or crowd gave at ``asked_on``.
+    quotes : mapping of event id to Quote
+    links : tuple of Link
+    outcomes : mapping of event id to float
+        1, 0, or a share for what resolved in part. A record of `record_outcomes` goes before it.
+    resolved_on : str
+    volume : float or None
+        Traded, in US dollars.
+    extra : mapping of str to str
+        Further columns of the source.
+    """
+
+    id: str
+    title: str
+    kind: QuestionKind = "binary"
+    source: str = "own"
+    source_id: str = ""
+    url: str = ""
+    category: str = ""
+    question_type: str = "dataset"
+    background: str = ""
+    criteria: str = ""
+    resolution_source: str = ""
+    asked_on: str = ""
+    closes_on: str = ""
+    horizons: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    exclusive: bool = True
+    levels: tuple[float, ...] = ()
+    side: Side = "above"
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    days: tuple[str, ...] = ()
+    payoffs: Mapping[str, float] = field(default_factory=dict)
+    crowd: Mapping[str, float] = field(default_factory=dict)
+    quotes: Mapping[str, Quote] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    resolved_on: str = ""
+    volume: float | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        # Space around a text carries nothing, and a file of columns would lose it.
+        for name in ("id", "title", "background", "criteria"):
+            object.__setattr__(self, name, getattr(self, name).strip()[:_LONGEST])
+        object.__setattr__(self, "options", tuple(option.strip() for option in self.options))
+        if not self.id or any(letter in self.id for letter in "\r\n\t"):
+            raise QuestionError(f"a question needs an id on one line, not {self.id!r:.60}")
+        if not self.title:
+            raise QuestionError(f"question {self.id}: the title is empty")
+        for name in ("asked_on", "closes_on", "resolved_on"):
+            check_day(getattr(self, name), of=f"{name} of question {self.id}", blank=True)
+        for name in ("horizons", "days"):
+            values = getattr(self, name)
+            for day in values:
+                check_day(day, of=f"{name} of question {self.id}")
+            if len(set(values)) != len(values):
+                raise QuestionError(f"question {self.id}: a day stands twice in {name}")
+        if self.kind == "options" and len(self.options) < 2:
+            raise QuestionError(f"question {self.id}: a choice needs at least two options")
+        if len(set(self.options)) != len(self.options) or "" in self.options:
+            raise QuestionError(f"question {self.id}: an option is empty or stands twice")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise QuestionError(f"question {self.id}: the range from {self.low:g} to {self.high:g} is empty")
+        for name in ("crowd", "outcomes"):
+            for event, p in getattr(self, name).items():
+                if not 0 <= p <= 1:
+                    raise QuestionError(
+                        f"question {self.id}: {name} of {event!r} must be in [0, 1], not {p:g}"
+                    )
+
+    @classmethod
+    def from_json(cls, data: object) -> "Question":
+        """Read what `to_json` wrote; raises ``UsageError`` with the field that is wrong."""
+        name = data.get("id") if isinstance(data, dict) else None
+        return read_strict(cls, data, what=f"question {name!r:.80}" if name else "a question")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object without the fields that say nothing."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value not in ("", (), {}, None)
+            and (name, value) not in (("side", "above"), ("exclusive", True), ("kind", "binary"))
+        }
+
+    def answered(self, outcomes: Mapping[str, float], day: str = "") -> "Question":
+        """Return the question with outcomes of its events on top of those it has."""
+        return replace(self, outcomes={**self.outcomes, **outcomes}, resolved_on=day or self.resolved_on)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionEvent:
+    """One binary event of a question: what a forecast is a probability of."""
+
+    id: str
+    question: str
+    statement: str
+    part: str
+    """Option, level or day; "" for a plain question."""
+    horizon: str
+    outcome: float | None
+    crowd: float | None
+
+
+def check_day(text: str, *, of: str, blank: bool = False) -> str:
+    """Return an ISO day as it is; raises `QuestionError` for anything else.
+
+    >>> check_day("2026-01-31", of="a horizon")
+    '2026-01-31'
+    """
+    if blank and not text:
+        return text
+    try:
+        if date.fromisoformat(text).isoformat() == text:
+            return text
+    except ValueError:
+        pass  # reported below, with the text
+    raise QuestionError(f"{of} must be a day such as 2026-01-31, not {text!r:.40}")
+
+
+def parts_of(question: Question) -> tuple[str, ...]:
+    """Labels of a question's events without their horizons; one empty label for a plain question, none without levels.
+
+    >>> parts_of(Question(id="q", title="Who?", kind="options", options=("Ann", "Bo")))
+    ('Ann', 'Bo')
+    """
+    match question.kind:
+        case "binary":
+            return ("",)
+        case "options":
+            return question.options
+        case "threshold" | "numeric":
+            return tuple(f"{level:.12g}" for level in question.levels)
+        case "date":
+            return question.days
+    raise AssertionError(question.kind)
+
+
+def event_id(question: str, part: str = "", horizon: str = "") -> str:
+    """Id of an event: the question's, the part after ``#``, the horizon after ``@``.
+
+    >>> event_id("q1"), event_id("q1", "Ann"), event_id("q1", horizon="2026-01-31")
+    ('q1', 'q1#Ann', 'q1@2026-01-31')
+    """
+    return question + (f"#{part}" if part else "") + (f"@{horizon}" if horizon else "")
+
+
+def events_of(question: Question) -> list[QuestionEvent]:
+    """Binary events of a question, horizons inside parts; empty for a numeric or date question without levels or days."""
+    several = question.horizons if len(question.horizons) > 1 else ("",)
+    events = []
+    for part in parts_of(question):
+        for horizon in several:
+            own = event_id(question.id, part, horizon)
+            events.append(
+                QuestionEvent(
+                    id=own,
+                    question=question.id,
+                    statement=_statement(question, part, horizon),
+                    part=part,
+                    horizon=horizon or (question.horizons[0] if question.horizons else question.closes_on),
+                    outcome=question.outcomes.get(own),
+                    crowd=crowd_of(question, own),
+                )
+            )
+    return events
+
+
+def crowd_of(question: Question, event: str) -> float | None:
+    """The crowd's probability of an event: as stated, else what the quoted asks imply; None without either."""
+    stated = question.crowd.get(event)
+    if stated is not None:
+        return stated
+    quote = question.quotes.get(event)
+    return None if quote is None else quote.implied
+
+
+def _statement(question: Question, part: str, horizon: str) -> str:
+    by = f" (by {horizon})" if horizon else ""
+    match question.kind:
+        case "binary":
+            return question.title + by
+        case "options":
+            return f"{question.title}{by}: {part}"
+        case "threshold" | "numeric":
+            unit = f" {question.unit}" if question.unit else ""
+            return f"{question.title}{by}: {question.side} {part}{unit}"
+        case "date":
+            return f"{question.title}: by {part}"
+    raise AssertionError(question.kind)
+
+
+def reasons_unscored(question: Question) -> list[str]:
+    """Why a question, or some of its events, cannot be scored, one line each; empty if all can."""
+    events = events_of(question)
+    if not events:
+        what = "levels" if question.kind == "numeric" else "days" if question.kind == "date" else "levels"
+        return [f"a {question.kind} question without {what} has no event to score"]
+    reasons = []
+    unresolved = [event for event in events if event.outcome is None]
+    partly = [event for event in events if event.outcome not in (None, 0.0, 1.0)]
+    if len(unresolved) == len(events):
+        reasons.append("not resolved yet")
+    elif unresolved:
+        reasons.append(f"{len(unresolved)} of {len(events)} events not resolved yet")
+    if partly:
+        reasons.append(
+            f"resolved in part ({len(partly)} of {len(events)} events): only yes and no are scored"
+        )
+    if question.kind == "options" and question.exclusive and not unresolved and not partly:
+        for horizon in question.horizons if len(question.horizons) > 1 else ("",):
+            winners = [
+                part
+                for part in question.options
+                if question.outcomes.get(event_id(question.id, part, horizon)) == 1.0
+            ]
+            if len(winners) != 1:
+                reasons.append(f"exclusive, but {len(winners)} of {len(question.options)} options came true")
+    return reasons
+
+
+def check_links(questions: Mapping[str, Question]) -> None:
+    """Refuse links that lead nowhere; raises `QuestionError` with the first of them."""
+    for question in questions.values():
+        for link in question.links:
+            if link.to not in questions:
+                raise QuestionError(
+                    f"question {question.id} is {link.kind} {link.to!r:.60}, which is not in the set"
+                )
+            if link.to == question.id:
+                raise QuestionError(f"question {question.id} is linked to itself")
+
+
+#: Kinds by name, for messages and readers of files.
+KINDS: tuple[str, ...] = get_args(QuestionKind)

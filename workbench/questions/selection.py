@@ -1,0 +1,241 @@
+"""Which of a venue's events become questions: filters one after another, each with its count and a reason per event.
+
+The rules are those of paper A, App. C.2 (dates, volume, keywords, at most five markets, payoffs that can be told apart) and of
+paper P, section 2 and B.1 (popularity, recurrence, diversity). Every event is looked at by each filter in order until one drops
+it; the account names filter, figure and reason for every single one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from workbench.questions.model import Question, QuestionError, crowd_of, events_of
+
+#: Words of events that paper A leaves out: entertainment, sports, plain price ranges (examples of its C.2).
+EXCLUDED_WORDS = ("who will win", "movie", "sports team vs.", "price range")
+#: Prices closer than this leave the options of an event indistinguishable.
+_SAME_PRICE = 0.01
+
+
+class Verdict(NamedTuple):
+    """What became of one event: ``filter`` is "" if it was kept, else the filter that dropped it, and why."""
+
+    event: str
+    filter: str
+    reason: str
+
+
+class FilterCount(NamedTuple):
+    """How many events came to a filter, and how many it dropped."""
+
+    filter: str
+    seen: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionRules:
+    """Bounds of the filters; None or empty leaves a filter out.
+
+    Parameters
+    ----------
+    unresolved : bool
+        Only events that are open in every market.
+    resolved : bool
+        Only events that are settled in every market; for a back-test.
+    closes_from, closes_to : str or None
+        Days, both ends counted.
+    min_volume : float or None
+        US dollars over all markets; an event without a stated volume is dropped.
+    min_liquidity : float or None
+        US dollars.
+    max_markets : int or None
+    excluded_words : tuple of str
+        In the title, whatever their case.
+    distinguishable : bool
+        The prices of the options must differ, or a plain question's differ from 0.5 by nothing needed: a choice whose
+        options all cost the same tells a market nothing.
+    per_series : int or None
+        At most so many events of one series (recurrence), the most traded first.
+    per_category : int or None
+        At most so many of one category (diversity), the most traded first.
+    size : int or None
+        At most so many in all, the most traded first (popularity); paper P takes 20 a day.
+    """
+
+    unresolved: bool = False
+    resolved: bool = False
+    closes_from: str | None = None
+    closes_to: str | None = None
+    min_volume: float | None = None
+    min_liquidity: float | None = None
+    max_markets: int | None = None
+    excluded_words: tuple[str, ...] = ()
+    distinguishable: bool = False
+    per_series: int | None = None
+    per_category: int | None = None
+    size: int | None = None
+
+
+#: Rules by name. Dates of paper A: after its models' knowledge cutoff of 2024-06-01, before 2025-05-01.
+RULES: dict[str, SelectionRules] = {
+    "none": SelectionRules(),
+    "analytica-paper": SelectionRules(
+        closes_from="2024-06-02",
+        closes_to="2025-04-30",
+        min_volume=500_000,
+        max_markets=5,
+        excluded_words=EXCLUDED_WORDS,
+        distinguishable=True,
+    ),
+    "prophet-paper": SelectionRules(unresolved=True, per_series=1, per_category=3, size=20),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The events kept, in the order they came, and the account of all."""
+
+    questions: tuple[Question, ...]
+    verdicts: tuple[Verdict, ...]
+    counts: tuple[FilterCount, ...]
+
+
+def select(questions: Sequence[Question], rules: SelectionRules) -> Selection:
+    """Apply the filters in their order.
+
+    Raises
+    ------
+    QuestionError
+        Rules that contradict themselves.
+
+    Examples
+    --------
+    >>> quiet = Question(id="a", title="A quiet one", volume=1000.0)
+    >>> busy = Question(id="b", title="A busy one", volume=900000.0)
+    >>> selection = select([quiet, busy], SelectionRules(min_volume=500_000))
+    >>> [question.id for question in selection.questions], selection.verdicts[0]
+    (['b'], Verdict(event='a', filter='volume', reason='traded 1,000, at least 500,000 is asked'))
+    """
+    if rules.unresolved and rules.resolved:
+        raise QuestionError("no event is both open and settled: ask for one of them")
+    left = list(questions)
+    fate: dict[str, Verdict] = {}
+    counts = []
+    for name, look in _single_filters(rules):
+        reasons = {question.id: reason for question in left if (reason := look(question))}
+        fate |= {event: Verdict(event, name, reason) for event, reason in reasons.items()}
+        counts.append(FilterCount(name, len(left), len(reasons)))
+        left = [question for question in left if question.id not in reasons]
+    for name, group, most in _ranking_filters(rules):
+        dropped = _beyond(left, group, most)
+        fate |= {event: Verdict(event, name, reason) for event, reason in dropped.items()}
+        counts.append(FilterCount(name, len(left), len(dropped)))
+        left = [question for question in left if question.id not in dropped]
+    verdicts = tuple(fate.get(question.id, Verdict(question.id, "", "kept")) for question in questions)
+    return Selection(questions=tuple(left), verdicts=verdicts, counts=tuple(counts))
+
+
+Look = Callable[[Question], str]
+
+
+def _single_filters(rules: SelectionRules) -> list[tuple[str, Look]]:
+    filters: list[tuple[str, Look]] = []
+    if rules.unresolved:
+        filters.append(("unresolved", lambda q: "settled already" if q.outcomes else ""))
+    if rules.resolved:
+        filters.append(
+            (
+                "resolved",
+                lambda q: "" if len(q.outcomes) == len(events_of(q)) else "not settled in every market",
+            )
+        )
+    if rules.closes_from or rules.closes_to:
+        filters.append(
+            ("dates", lambda q: _outside(q, rules.closes_from or "", rules.closes_to or "9999-12-31"))
+        )
+    if rules.min_volume is not None:
+        filters.append(("volume", lambda q: _too_little(q.volume, rules.min_volume or 0.0, "traded")))
+    if rules.min_liquidity is not None:
+        filters.append(
+            ("liquidity", lambda q: _too_little(_liquidity(q), rules.min_liquidity or 0.0, "on offer"))
+        )
+    if rules.max_markets is not None:
+        filters.append(("markets", lambda q: _too_many(len(events_of(q)), rules.max_markets or 0)))
+    if rules.excluded_words:
+        filters.append(("words", lambda q: _worded(q, rules.excluded_words)))
+    if rules.distinguishable:
+        filters.append(("distinguishable", _alike))
+    return filters
+
+
+def _ranking_filters(rules: SelectionRules) -> list[tuple[str, Callable[[Question], str], int]]:
+    filters: list[tuple[str, Callable[[Question], str], int]] = []
+    if rules.per_series is not None:
+        filters.append(("recurrence", lambda q: q.extra.get("series") or q.id, rules.per_series))
+    if rules.per_category is not None:
+        filters.append(("diversity", lambda q: q.category or "no category", rules.per_category))
+    if rules.size is not None:
+        filters.append(("popularity", lambda q: "all events", rules.size))
+    return filters
+
+
+def _outside(question: Question, first: str, last: str) -> str:
+    if not question.closes_on:
+        return "it does not say when it closes"
+    return (
+        ""
+        if first <= question.closes_on <= last
+        else f"closes {question.closes_on}, {first} to {last} is asked"
+    )
+
+
+def _too_little(value: float | None, least: float, what: str) -> str:
+    if value is None:
+        return f"it does not say what is {what}"
+    return "" if value >= least else f"{what} {value:,.0f}, at least {least:,.0f} is asked"
+
+
+def _too_many(count: int, most: int) -> str:
+    return "" if count <= most else f"{count} markets, at most {most} are asked"
+
+
+def _worded(question: Question, words: Sequence[str]) -> str:
+    title = question.title.casefold()
+    hit = next((word for word in words if word.casefold() in title), None)
+    return "" if hit is None else f"its title has {hit!r}"
+
+
+def _liquidity(question: Question) -> float | None:
+    text = question.extra.get("liquidity")
+    return None if not text else float(text)
+
+
+def _alike(question: Question) -> str:
+    """Why the values of a question's options cannot be told apart: payoffs if they are known, else prices."""
+    if question.payoffs:
+        values = list(question.payoffs.values())
+        what = "payoffs"
+    else:
+        known = [crowd_of(question, event.id) for event in events_of(question)]
+        values = [p for p in known if p is not None]
+        values = [values[0], 1 - values[0]] if len(values) == 1 else values
+        what = "prices"
+    if len(values) < 2:
+        return f"it has no {what}"
+    if max(values) - min(values) < _SAME_PRICE:
+        return f"all its {what} are {values[0]:.3g}"
+    return ""
+
+
+def _beyond(questions: Sequence[Question], group: Callable[[Question], str], most: int) -> dict[str, str]:
+    members: dict[str, list[Question]] = {}
+    for question in questions:
+        members.setdefault(group(question), []).append(question)
+    dropped = {}
+    for name, entries in members.items():
+        # Equal volumes by id, so that the choice does not depend on the order of a venue's answer.
+        ranked = sorted(entries, key=lambda question: (-(question.volume or 0.0), question.id))
+        for place, question in enumerate(ranked[most:], most + 1):
+            dropped[question.id] = f"number {place} of {len(ranked)} of {name}, {most} are taken"
+    return dropped

@@ -1,0 +1,81 @@
+"""Asking Kalshi and Polymarket for events through the broker: pages until there are no more, or as many as were asked for."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from workbench.questions.formats import venues
+from workbench.questions.formats.base import Reading
+from workbench.questions.model import QuestionError
+
+VENUES = ("kalshi", "polymarket")
+_MOST_PAGES = 50  # of one series or tag
+
+
+class BrokerCall(Protocol):
+    """One call through the broker: path and parameters in, the answer's data out."""
+
+    def __call__(self, path: str, params: Mapping[str, Any]) -> Awaitable[Any]:
+        """Return the data; raises ``proxies.errors.ProxyError``."""
+        ...
+
+
+async def fetch_events(
+    call: BrokerCall, venue: str, *, series: Sequence[str] = (), limit: int = 200
+) -> Reading:
+    """Events of a venue with their markets, as questions.
+
+    Parameters
+    ----------
+    call : BrokerCall
+    venue : {"kalshi", "polymarket"}
+    series : sequence of str
+        Kalshi's series tickers, or Polymarket's tag ids; without any, the newest that the venue lists (no cutoff allows that
+        on Kalshi).
+    limit : int
+        Most events of each series.
+
+    Raises
+    ------
+    QuestionError
+        No such venue, or an answer that holds no events.
+    """
+    if venue not in VENUES:
+        raise QuestionError(f"a venue is one of {', '.join(VENUES)}, not {venue!r:.40}")
+    pages: Callable[..., Awaitable[list[Mapping[str, Any]]]] = _kalshi if venue == "kalshi" else _polymarket
+    events: list[Mapping[str, Any]] = []
+    for name in series or (None,):
+        events += await pages(call, name, limit)
+    return venues.read_kalshi(events) if venue == "kalshi" else venues.read_polymarket(events)
+
+
+async def _kalshi(call: BrokerCall, series: str | None, limit: int) -> list[Mapping[str, Any]]:
+    events: list[Mapping[str, Any]] = []
+    cursor = ""
+    for _ in range(_MOST_PAGES):
+        params: dict[str, Any] = {"limit": min(200, limit - len(events)), "with_nested_markets": True}
+        params |= {"series_ticker": series} if series else {}
+        params |= {"cursor": cursor} if cursor else {}
+        data = await call("kalshi/events", params)
+        page = data.get("events") if isinstance(data, Mapping) else None
+        if not isinstance(page, list):
+            raise QuestionError("the answer of kalshi/events holds no list of events")
+        events += page
+        cursor = data.get("cursor") or ""
+        if not cursor or not page or len(events) >= limit:
+            break
+    return events[:limit]
+
+
+async def _polymarket(call: BrokerCall, tag: str | None, limit: int) -> list[Mapping[str, Any]]:
+    events: list[Mapping[str, Any]] = []
+    for _ in range(_MOST_PAGES):
+        size = min(500, limit - len(events))
+        params: dict[str, Any] = {"limit": size, "offset": len(events)}
+        params |= {"tag_id": tag} if tag else {}
+        page = await call("polymarket/events", params)
+        if not isinstance(page, list):
+            raise QuestionError("the answer of polymarket/events is no list of events")
+        events += page
+        if len(page) < size or len(events) >= limit:
+            break
+    return events[:limit]
