@@ -1,0 +1,398 @@
+"""What a client of the official library gets: tools, data under the cutoff, runs, proposals; and what it cannot get."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.upstream import Sent, Upstream
+from tests.mcp.clients import answer, connected, resource
+from workbench.engine.annotating import add_comment, add_note, record_outcome, sign_off
+from workbench.engine.run.state import load_state
+from workbench.engine.whatif.saved import change_scenario, save_scenario
+from workbench.errors import UsageError
+from workbench.mcp import server as mcp_server
+from workbench.mcp.transports import visible_runs
+from workbench.mcp.visible_runs import VisibleRuns
+from workbench.propositions.edits import SetValue
+from workbench.store import ApiLedger, Store
+
+LATER = "20190630-120000-beef"
+SAME_BEGINNING = "20180630-120000-acee"
+CUTOFF = "2018-07-01"
+TOOLS = {
+    "search",
+    "open_page",
+    "call_api",
+    "api_docs",
+    "list_runs",
+    "read_tree",
+    "read_proof",
+    "what_if",
+    "sensitivity",
+    "verify",
+    "propose_edit",
+}
+SERIES = {"path": "embedded/series/observations", "params": {"series_id": "SP500", "start": "2018-06-01"}}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    make_small_run(tmp_path)
+    return tmp_path
+
+
+async def test_it_lists_its_tools_and_none_takes_a_cutoff(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        tools = (await client.list_tools()).tools
+        assert {tool.name for tool in tools} == TOOLS
+        for tool in tools:
+            assert not {"cutoff", "as_of", "now"} & set(tool.input_schema["properties"])
+            assert tool.input_schema["additionalProperties"] is False
+        assert CUTOFF in (client.instructions or "")
+
+
+async def test_a_data_call_keeps_the_cutoff_and_stands_in_the_ledger(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        good, text = await answer(client, "call_api", **SERIES)
+    assert good
+    assert max(row["date"] for row in json.loads(text)["data"]) == "2018-06-29"
+    with closing(Store(home)) as store:
+        (row,) = ApiLedger(store).rows("call")
+    assert (row.path, row.cutoff) == (SERIES["path"], CUTOFF)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"cutoff": "2030-01-01"}, {"as_of": "2030-01-01"}, {"params": {"series_id": "SP500", "cutoff": "now"}}],
+)
+async def test_a_client_cannot_widen_the_cutoff_by_an_argument(home: Path, more: dict[str, Any]) -> None:
+    async with connected(home, CUTOFF) as client:
+        good, text = await answer(client, "call_api", **{**SERIES, **more})
+    assert not good
+    assert "cutoff" in text or "as_of" in text
+
+
+async def test_a_window_beyond_the_cutoff_is_clamped(home: Path) -> None:
+    params = {**SERIES["params"], "end": "2018-12-31"}  # type: ignore[dict-item]
+    async with connected(home, CUTOFF) as client:
+        good, text = await answer(client, "call_api", path=SERIES["path"], params=params)
+    assert good and "2018-07" not in json.dumps(json.loads(text)["data"])
+
+
+async def test_documentation_comes_as_map_by_words_and_by_path(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        for arguments, expected in (
+            ({}, "embedded"),
+            ({"words": "inflation"}, "CORE_CPI"),
+            ({"paths": [SERIES["path"]]}, "series_id"),
+        ):
+            good, text = await answer(client, "api_docs", **arguments)
+            assert good and expected in text
+
+
+async def test_a_search_gives_what_was_published_before_the_cutoff_and_names_no_reason(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def page(name: str, day: str, text: str) -> dict[str, str]:
+        return {"url": f"https://news.example/{name}", "title": name, "publishedDate": day, "text": text}
+
+    early = page("early", "2018-06-20T12:00:00.000Z", "Rates may rise later this year.")
+    july = page("after-the-fact", "2018-07-20T12:00:00.000Z", "Rates rose.")
+    with Upstream(lambda seen: Sent({"results": [july, early]})) as vendor:
+        for name in ("EXA", "WIKIPEDIA", "GDELT", "SEC", "BRAVE"):
+            monkeypatch.setenv(f"WORKBENCH_UPSTREAM_{name}", vendor.url)
+        monkeypatch.setenv("EXA_API_KEY", "a-key-of-exa")
+        async with connected(home, CUTOFF) as client:
+            good, text = await answer(client, "search", words="interest rates", k=5)
+            blocked = await answer(client, "open_page", url="not an address")
+    found = json.loads(text)
+    assert good and [result["title"] for result in found["results"]] == ["early"]
+    assert "after-the-fact" not in text and "a-key-of-exa" not in text
+    with closing(Store(home)) as store:
+        paths = {row.path for row in ApiLedger(store).rows("call")}
+    assert "exa/search/search" in paths
+    assert not blocked[0] and "no copy of this page" in blocked[1]
+
+
+# --- runs --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_run_is_read_down_to_its_cells(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        tree = json.loads((await answer(client, "read_tree", run="last"))[1])
+        proof = json.loads((await answer(client, "read_proof", run=RUN[:8], node="P1"))[1])
+        by_uri = await resource(client, tree["nodes"][1]["proof"])
+        listed = (await client.list_resources()).resources
+    assert tree["root"]["p"] == pytest.approx(0.56)
+    assert [cell.get("output") for cell in proof["cells"]] == [None, "2\n"]
+    assert by_uri == (True, json.dumps(proof, ensure_ascii=False))
+    assert [str(each.uri) for each in listed] == ["workbench://runs", f"workbench://runs/{RUN}"]
+
+
+async def test_a_proof_is_read_from_the_records_and_not_from_a_file_that_was_edited(home: Path) -> None:
+    notebook = home / "runs" / RUN / "proofs" / "P1.ipynb"
+    journal = home / "runs" / RUN / "sessions" / "P1.1.1.jsonl"
+    async with connected(home, CUTOFF) as client:
+        before = await answer(client, "read_proof", run=RUN, node="P1")
+        notebook.write_text(notebook.read_text().replace("CALL_API", "LATER"))
+        assert await answer(client, "read_proof", run=RUN, node="P1") == before
+        journal.write_text(journal.read_text().replace("CALL_API", "LATER"))
+        good, text = await answer(client, "read_proof", run=RUN, node="P1")
+    assert before[0] and not good and "journal" in text
+
+
+async def test_verify_runs_the_cells_in_a_sealed_kernel(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        good, text = await answer(client, "verify", run=RUN)
+        refused = await answer(client, "verify", run=RUN, isolation="none")
+    report = json.loads(text)
+    assert good and report["verified"] and report["isolation"] in ("namespaces", "landlock")
+    assert not refused[0]
+
+
+CALLS_ON_A_RUN: list[tuple[str, dict[str, Any]]] = [
+    ("read_tree", {}),
+    ("read_proof", {"node": "P1"}),
+    ("what_if", {"set": {"P1": 0.1}}),
+    ("sensitivity", {}),
+    ("verify", {}),
+    ("propose_edit", {"set": {"P1": 0.1}, "scenario": "mine"}),
+]
+
+
+async def test_a_later_run_is_nowhere_and_asking_for_it_is_asking_for_nothing(home: Path) -> None:
+    make_small_run(home, LATER, cutoff="2018-07-02")
+    async with connected(home, CUTOFF) as client:
+        for tool, arguments in CALLS_ON_A_RUN:
+            answers = [
+                await answer(client, tool, run=run, **arguments)
+                for run in (LATER, LATER[:8], "20990101-000000-0000")
+            ]
+            assert answers[0] == answers[1] == answers[2] and not answers[0][0]
+        for rest in ("", "/proofs/P1"):
+            read = [
+                await resource(client, f"workbench://runs/{run}{rest}")
+                for run in (LATER, LATER[:8], "20990101-000000-0000")
+            ]
+            assert read[0] == read[1] == read[2] and not read[0][0]
+        seen = (await answer(client, "list_runs"))[1] + str(await client.list_resources())
+        assert RUN in seen and LATER not in seen
+        assert json.loads((await answer(client, "read_tree", run="last"))[1])["run_id"] == RUN
+    with closing(Store(home)) as store:
+        assert not load_state(store, LATER).scenarios.scenarios
+    async with connected(home, "2018-07-02") as client:  # the legitimate neighbour: a run of the very cutoff
+        assert LATER in (await answer(client, "list_runs"))[1]
+
+
+async def test_a_later_run_makes_no_beginning_ambiguous(home: Path) -> None:
+    make_small_run(home, SAME_BEGINNING, cutoff="2018-08-01")
+    async with connected(home, CUTOFF) as client:
+        assert (await answer(client, "read_tree", run=RUN[:18]))[0]
+    async with connected(home, "2018-08-01") as client:
+        assert not (await answer(client, "read_tree", run=RUN[:18]))[0]
+
+
+async def test_a_run_without_a_cutoff_is_as_late_as_its_end(home: Path) -> None:
+    make_small_run(home, LATER, cutoff="now")
+    async with connected(home, "2018-07-01") as client:
+        assert LATER not in (await answer(client, "list_runs"))[1]
+    async with connected(home, "2100-01-01") as client:
+        assert LATER in (await answer(client, "list_runs"))[1]
+
+
+async def test_one_run_pins_its_own_cutoff_and_hides_the_others(home: Path) -> None:
+    make_small_run(home, SAME_BEGINNING)
+    async with connected(home, run=RUN) as client:
+        assert "2018-06-30" in (client.instructions or "")
+        assert SAME_BEGINNING not in (await answer(client, "list_runs"))[1]
+        assert not (await answer(client, "read_tree", run=SAME_BEGINNING))[0]
+    with pytest.raises(UsageError, match="later than 2018-06-01"):
+        visible_runs(home, "2018-06-01", RUN)
+
+
+def put_on_record(home: Path) -> None:
+    """All that people may do with a finished run, and a full what-if's calls."""
+    with closing(Store(home)) as store:
+        add_comment(store, RUN, "P1", "It came out otherwise", author="Ann")
+        add_note(store, RUN, "it fell", tags=["wrong"], author="Ann")
+        record_outcome(store, RUN, "no", on="2018-12-31", author="Ann")
+        save_scenario(store, RUN, "mine", [SetValue(node="P1", p=0.01)], author="Ann", probability=0.5)
+        sign_off(store, RUN, author="Bo", verdict="return")
+        with store.transaction() as db:  # the calls of a full what-if, and of a refit
+            db.execute(
+                "INSERT INTO model_calls SELECT NULL, run_id, 'P0', 0, 99, stage, 7, retry, at_utc, request_hash, request,"
+                " reply, model, 5, 5, 5, 1.5, 2.0 FROM model_calls LIMIT 1"
+            )
+
+
+async def transcript(home: Path) -> list[tuple[bool, str]]:
+    """Everything a client can ask, twice over what it proposed itself."""
+    async with connected(home, CUTOFF) as client:
+        answers = [
+            await answer(client, "list_runs"),
+            await answer(client, "list_runs", search="fell"),
+            await answer(client, "list_runs", search="wrong"),
+            await answer(client, "what_if", run=RUN, set={"P2": 0.5}, scenario="mine"),
+        ]
+        for tool, arguments in [*CALLS_ON_A_RUN, *CALLS_ON_A_RUN]:
+            answers.append(await answer(client, tool, run=RUN, **arguments))
+        answers.append(await answer(client, "read_proof", run=RUN, node="P0"))
+        answers.append((True, str(await client.list_resources())))
+        answers.append(await resource(client, "workbench://runs"))
+        answers.append(await resource(client, f"workbench://runs/{RUN}"))
+        answers.append(await answer(client, "call_api", **SERIES))
+    return answers
+
+
+async def test_two_worlds_what_people_did_later_changes_no_byte(tmp_path: Path) -> None:
+    plain, later = tmp_path / "plain", tmp_path / "later"
+    for home in (plain, later):
+        make_small_run(home)
+    put_on_record(later)
+    make_small_run(later, LATER, cutoff="2018-12-31")
+
+    def without_clock(answers: list[tuple[bool, str]]) -> list[tuple[bool, str]]:
+        (*others, (good, data)) = answers
+        call = json.loads(data)
+        call["meta"].pop("fetched_at", None)
+        return [*others, (good, json.dumps(call))]
+
+    assert without_clock(await transcript(plain)) == without_clock(await transcript(later))
+
+
+async def test_with_the_guard_off_the_two_worlds_differ(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(home, CUTOFF) as client:
+        before = [await answer(client, "what_if", run=RUN, set={"P2": 0.5}, scenario="mine")]
+        put_on_record(home)
+        monkeypatch.setattr(VisibleRuns, "_as_it_ended", lambda self, store, run: load_state(store, run))
+        assert await answer(client, "list_runs", search="fell") != (True, '{"runs": []}')
+        assert [await answer(client, "what_if", run=RUN, set={"P2": 0.5}, scenario="mine")] != before
+
+
+async def test_without_a_cutoff_it_all_shows(home: Path) -> None:
+    put_on_record(home)
+    async with connected(home) as client:
+        tree = json.loads((await answer(client, "read_tree", run=RUN))[1])
+        assert tree["outcome"]["p"] == 0.0 and tree["notes"] and tree["cost_usd"] is not None
+        assert tree["scenarios"]["scenarios"][0]["name"] == "mine"
+        assert RUN in (await answer(client, "list_runs", search="fell"))[1]
+        on_top = json.loads((await answer(client, "what_if", run=RUN, set={"P2": 0.4}, scenario="mine"))[1])
+        assert on_top["after"] == pytest.approx(0.1 + 0.5 * 0.01 + 0.4 * 0.4)
+
+
+async def test_two_worlds_a_later_event_of_a_newer_workbench_changes_nothing(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        before = await answer(client, "read_tree", run=RUN)
+        with closing(Store(home)) as store, store.transaction() as db:
+            db.execute(
+                "INSERT INTO events SELECT seq + 1000, run_id, at_utc, 'of.a.newer', node, trial, 99, '{}'"
+                " FROM events ORDER BY seq DESC LIMIT 1"
+            )
+        assert await answer(client, "read_tree", run=RUN) == before
+
+
+# --- proposals ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_proposal_is_a_scenario_and_the_base_stays(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        first = await answer(
+            client, "propose_edit", run=RUN, set={"P1": 0.0}, scenario="bear", rationale="a bad year"
+        )
+        second = await answer(client, "propose_edit", run=RUN, set={"P2": 0.0}, scenario="bear")
+        tree = json.loads((await answer(client, "read_tree", run=RUN))[1])
+    assert [json.loads(text)["after"] for _, text in (first, second)] == pytest.approx([0.26, 0.1])
+    assert tree["root"]["p"] == pytest.approx(0.56)
+    assert tree["proposed"] == [{"name": "bear", "edits": 2, "root": pytest.approx(0.1)}]
+    with closing(Store(home)) as store:
+        state = load_state(store, RUN)
+    (scenario,) = state.scenarios.scenarios.values()
+    assert scenario.author == "mcp" and scenario.rationale == "a bad year" and len(scenario.edits) == 2
+    assert state.tree.root.p == pytest.approx(0.56)
+
+
+@pytest.mark.parametrize("how", ["edited", "closed"])
+async def test_what_a_person_does_to_a_proposal_stays_unseen_and_nothing_is_lost(
+    home: Path, how: str
+) -> None:
+    async with connected(home, CUTOFF) as client:
+        await answer(client, "propose_edit", run=RUN, set={"P1": 0.0}, scenario="bear")
+        with closing(Store(home)) as store:
+            (name,) = load_state(store, RUN).scenarios.scenarios
+            if how == "edited":
+                save_scenario(store, RUN, name, [SetValue(node="P2", p=1.0)], author="Ann")
+            else:
+                change_scenario(store, RUN, "close", name, author="Ann")
+        good, text = await answer(client, "propose_edit", run=RUN, set={"P1": 0.2}, scenario="bear")
+    assert good and json.loads(text)["after"] == pytest.approx(0.36)
+    with closing(Store(home)) as store:
+        scenarios = load_state(store, RUN).scenarios.scenarios
+    newest = list(scenarios.values())[-1]
+    assert newest.author == "mcp" and [edit.p for edit in newest.edits] == [0.0, 0.2]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"scenario": "x"}, "nothing is changed"),
+        ({"scenario": "x", "set": {"P9": 0.5}}, "P9"),
+        ({"scenario": "x", "set": {"P1": 1.5}}, "less than or equal"),
+        ({"scenario": "base", "set": {"P1": 0.5}}, "base"),
+        ({"set": {"P1": 0.5}}, "scenario"),
+        ({"scenario": "x", "weight": {"P1": 7}}, "-1 to 1"),
+    ],
+)
+async def test_a_proposal_that_does_not_fit_is_one_line_and_leaves_nothing(
+    home: Path, arguments: dict[str, Any], word: str
+) -> None:
+    async with connected(home, CUTOFF) as client:
+        good, text = await answer(client, "propose_edit", run=RUN, **arguments)
+    assert not good and word in text and "\n" not in text
+    with closing(Store(home)) as store:
+        assert not load_state(store, RUN).scenarios.scenarios
+
+
+# --- hostile text, our own bugs ----------------------------------------------------------------------------------
+
+
+async def test_what_a_model_wrote_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    make_small_run(tmp_path, source="print('\x1b]0;owned\x07\u202e')")
+    async with connected(tmp_path, CUTOFF) as client:
+        good, text = await answer(client, "read_proof", run=RUN, node="P1")
+    assert good and not set(text) & set("\x1b\x07\u202e")
+    assert "owned" in json.loads(text)["cells"][1]["source"]
+
+
+async def test_an_answer_that_is_too_long_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_server, "LONGEST_ANSWER", 200)
+    async with connected(home, CUTOFF) as client:
+        good, text = await answer(client, "call_api", **SERIES)
+    assert not good and "ask for less" in text
+
+
+async def test_a_bug_of_ours_tells_the_client_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*arguments: Any, **more: Any) -> Any:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("workbench.engine.documents.call_through", broken)
+    async with connected(home, CUTOFF) as client:
+        good, text = await answer(client, "call_api", **SERIES)
+    assert not good and "secret" not in text and "secret detail" in caplog.text
+
+
+async def test_unknown_tools_and_resources_are_one_line(home: Path) -> None:
+    async with connected(home, CUTOFF) as client:
+        assert not (await answer(client, "delete_run", run=RUN))[0]
+        for uri in (
+            "workbench://other",
+            "workbench://runs/",
+            f"workbench://runs/{RUN}/sessions",
+            "file:///etc",
+        ):
+            assert not (await resource(client, uri))[0]

@@ -1,0 +1,80 @@
+"""What a client proposes to change: kept as scenarios of the run, never in its base, and read back without anybody else's edits."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from workbench.engine.whatif.saved import check_name, save_scenario
+from workbench.errors import UsageError
+from workbench.propositions.edits import Edit
+from workbench.store import Store
+
+#: Whose the records are. A person who reads the scenarios sees that it was no person.
+AUTHOR = "mcp"
+
+
+@dataclass(slots=True)
+class _Proposal:
+    """Edits under one name; ``stored_as`` and ``seq`` are the scenario in the log and its record that they were added on."""
+
+    edits: tuple[Edit, ...]
+    stored_as: str
+    seq: int
+
+
+@dataclass(slots=True)
+class Proposals:
+    """The proposals of one server, as its client made them.
+
+    Under a cutoff a client must not see what people did later, not even that a scenario of a name is taken. So each server
+    stores under names of its own, and answers from what it was told, not from what became of it in the log.
+    """
+
+    _mark: str = field(default_factory=lambda: secrets.token_hex(3))
+    _by_name: dict[tuple[str, str], _Proposal] = field(default_factory=dict)
+
+    def edits(self, run_id: str, name: str) -> tuple[Edit, ...]:
+        """Return the edits proposed under a name so far; none for a new name."""
+        proposal = self._by_name.get((run_id, name))
+        return () if proposal is None else proposal.edits
+
+    def names(self, run_id: str) -> list[str]:
+        """Return the names of a run's proposals in the order they were made."""
+        return [name for run, name in self._by_name if run == run_id]
+
+    def keep(
+        self, store: Store, run_id: str, name: str, edits: Sequence[Edit], *, rationale: str = ""
+    ) -> None:
+        """Add edits to a proposal and to its scenario in the log.
+
+        Where a person changed or closed the stored scenario meanwhile, all its edits go into a new one.
+        Raises ``UsageError`` for a name that says nothing, or edits that do not fit the tree.
+        """
+        check_name(name)
+        known = self._by_name.get((run_id, name))
+        whole = (*(known.edits if known else ()), *edits)
+        if known is not None:
+            try:
+                known.seq = self._save(store, run_id, known.stored_as, edits, rationale, known.seq)
+                known.edits = whole
+                return
+            except UsageError:
+                pass  # changed by a person: what follows raises what is wrong with the edits themselves, if anything is
+        stored_as = f"{name.strip()} ({AUTHOR} {self._mark}-{len(self._by_name) + 1})"
+        if known is not None:
+            stored_as = f"{known.stored_as}, again {secrets.token_hex(3)}"
+        seq = self._save(store, run_id, stored_as, whole, rationale, None)
+        self._by_name[run_id, name] = _Proposal(whole, stored_as, seq)
+
+    def _save(
+        self,
+        store: Store,
+        run_id: str,
+        stored_as: str,
+        edits: Sequence[Edit],
+        rationale: str,
+        base_seq: int | None,
+    ) -> int:
+        return save_scenario(
+            store, run_id, stored_as, edits, author=AUTHOR, rationale=rationale, base_seq=base_seq
+        )

@@ -1,0 +1,186 @@
+"""Which runs a client may see, and how much of each: under a cutoff nothing that became known or was said after it.
+
+Under a cutoff a client reads only finished runs whose own cutoff is not later, each as it stood when it came to its end: without outcomes,
+comments, notes, tags, sign-offs, scenarios of others, and spending. A run that is later and a run that does not exist get the
+same words, so that an id cannot be tried out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from workbench.engine import documents
+from workbench.engine.run.annotations import Annotations
+from workbench.engine.run.state import RunState, fold, load_state
+from workbench.engine.view import view_of
+from workbench.errors import UsageError, WorkbenchError
+from workbench.propositions.scenario_book import ScenarioBook
+from workbench.store import Store, StoredEvent
+from workbench.store import events as ev
+
+# Of the documents of `runs` and `show`; what a later version adds to them is left out until it is named here.
+_ROW = ("run_id", "statement", "cutoff", "p", "status")
+_ROW_OF_TODAY = ("state", "model", "started_utc", "outcome", "tags")
+_RUN = (
+    "run_id",
+    "statement",
+    "cutoff",
+    "root",
+    "base_rate",
+    "nodes",
+    "n_nodes",
+    "n_leaves",
+    "isolation",
+    "status",
+    "not_verified",
+)
+_RUN_OF_TODAY = (
+    "model",
+    "hindsight",
+    "model_calls",
+    "api_calls",
+    "cost_usd",
+    "state",
+    "reason",
+    "outcome",
+    "tags",
+    "notes",
+    "comments",
+    "sign_offs",
+)
+_NODE = (
+    "id",
+    "parent",
+    "statement",
+    "p",
+    "key_factor",
+    "kind",
+    "rule",
+    "reaches",
+    "warnings",
+    "status",
+    "verified",
+)
+
+
+class NoSuchRun(UsageError):
+    """No run of this id is to be seen; the words are the same whether there is none or it is a later one."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such run here: list_runs names those that can be read")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisibleRuns:
+    """The runs of a home that one server shows.
+
+    Parameters
+    ----------
+    cutoff : Cutoff
+        The pinned knowledge cutoff. A live one (``now``) shows all runs with all that is known of them.
+    only : str, optional
+        Id of the one run that is shown.
+    """
+
+    cutoff: Cutoff
+    only: str | None = None
+
+    def rows(self, store: Store, search: str = "", limit: int = 50) -> list[dict[str, Any]]:
+        """Return the newest runs in which every word of ``search`` occurs, the newest last."""
+        if limit < 1:
+            raise UsageError(f"a limit is 1 or more, not {limit}")
+        words = search.casefold().split()
+        rows: list[dict[str, Any]] = []
+        for state in self._states(store):
+            text = documents.searched_text(state) if words else ""
+            if all(word in text for word in words):
+                rows.append(self._row(state))
+                if len(rows) == limit:
+                    break
+        return rows[::-1]
+
+    def state(self, store: Store, run: str) -> RunState:
+        """Return a run by its id, an unambiguous beginning of one, or ``last``; raises ``NoSuchRun``."""
+        if run in self._ids(store):
+            state = self._visible(store, run)
+        elif run == "last":
+            state = next(self._states(store), None)
+        else:
+            # Beginnings are looked up among what can be seen: else a later run would make one ambiguous.
+            near = [state for state in self._states(store) if run and state.run_id.startswith(run)]
+            state = near[0] if len(near) == 1 else None
+        if state is None:
+            raise NoSuchRun
+        return state
+
+    def document(self, store: Store, state: RunState) -> dict[str, Any]:
+        """Return a run with its nodes, as ``show --json`` has it without paths of this machine."""
+        shown = view_of(store, state).document()
+        names = _RUN if not self.cutoff.live else (*_RUN, *_RUN_OF_TODAY)
+        document = {name: shown[name] for name in names}
+        document["nodes"] = [
+            {**{name: node[name] for name in _NODE}, "proof": proof_uri(state, node["id"])}
+            for node in shown["nodes"]
+        ]
+        return {**document, "imported": _is_imported(store, state)}
+
+    def _row(self, state: RunState) -> dict[str, Any]:
+        row = documents.run_row(state)
+        return {name: row[name] for name in (_ROW if not self.cutoff.live else (*_ROW, *_ROW_OF_TODAY))}
+
+    def _ids(self, store: Store) -> list[str]:
+        """Ids of this home that may be looked at, the newest first."""
+        return [run_id for run_id in reversed(store.run_ids()) if self.only in (None, run_id)]
+
+    def _states(self, store: Store) -> Iterator[RunState]:
+        for run_id in self._ids(store):
+            state = self._visible(store, run_id)
+            if state is not None:
+                yield state
+
+    def _visible(self, store: Store, run_id: str) -> RunState | None:
+        """Return a run as far as it may be seen; None for one that may not, or whose records cannot be read."""
+        try:
+            if self.cutoff.live:
+                return load_state(store, run_id)
+            return self._as_it_ended(store, run_id)
+        except WorkbenchError:
+            # A newer workbench's event may be one of the later ones: it must not tell a client that there are any.
+            return None
+
+    def _as_it_ended(self, store: Store, run_id: str) -> RunState | None:
+        """Return the run at its first end without what people put on it; None if it is later than the cutoff, or unfinished."""
+        ends = store.events(run_id, kinds=("run.started", "run.finished"))
+        end = next((stored for stored in ends if isinstance(stored.event, ev.RunFinished)), None)
+        if end is None or not self._is_early(ends[0], end):
+            return None
+        # Later events are not even read: one of a newer workbench would make the run unreadable.
+        state = fold(store, store.events(run_id, until=end.seq))
+        state.annotations, state.scenarios = Annotations(), ScenarioBook()  # of before its end
+        return state
+
+    def _is_early(self, first: StoredEvent, end: StoredEvent) -> bool:
+        if not isinstance(first.event, ev.RunStarted):
+            return False
+        begun = datetime.fromisoformat(first.event.cutoff_instant.replace("Z", "+00:00"))
+        own = Cutoff.parse(first.event.cutoff, now=begun)
+        # A run without a cutoff reads until it ends.
+        last = datetime.fromisoformat(end.at_utc.replace("Z", "+00:00")) if own.live else own.instant
+        return last <= self.cutoff.instant
+
+
+def _is_imported(store: Store, state: RunState) -> bool:
+    return bool(store.events(state.run_id, kinds=("run.imported",)))
+
+
+def run_uri(run_id: str) -> str:
+    """Return the address of a run as a resource."""
+    return f"workbench://runs/{run_id}"
+
+
+def proof_uri(state: RunState, node: str) -> str | None:
+    """Return the address of a leaf's first proof; None where there is none."""
+    trial = state.trial(node, 1)
+    return None if trial.belief is None else f"{run_uri(state.run_id)}/proofs/{node}"
