@@ -20,9 +20,11 @@ if TYPE_CHECKING:
         decide,
         doctor,
         import_run,
+        open_page,
         open_run,
         resume,
         runs,
+        search_web,
     )
 
 
@@ -38,9 +40,11 @@ __all__ = [
     "decide",
     "doctor",
     "import_run",
+    "open_page",
     "open_run",
     "resume",
     "runs",
+    "search_web",
 ]
 
 

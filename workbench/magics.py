@@ -1,54 +1,119 @@
-"""``%load_ext workbench``: a claim as a notebook cell.
+"""``%load_ext workbench``: claims, what-ifs and proofs as lines and cells of a notebook.
 
 ::
 
     %%proposition --cutoff 2018-06-30
     The S&P 500 closes higher on 2018-12-31 than on 2018-06-29
 
-``%run_of RUN`` opens an earlier run. Both leave the analysis in the variable ``analysis``.
+    %whatif P2.1=0 P3=40%      # options as of `workbench whatif`: --remove, --weight, --pin, --scenario, ...
+    %proof P2.1                # the notebook behind a leaf
+    %run_of RUN                # an earlier run
+
+``%%proposition`` and ``%run_of`` leave the analysis in the variable ``analysis``, which the others are about; without one they
+are about the newest run.
 """
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from workbench.engine.blocking import run_blocking
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from workbench.api import Analysis
+    from workbench.api import Analysis, Proof, WhatIfView
+
+_FORMS = {
+    "%%proposition": "write %%proposition --cutoff 2018-06-30 and the claim below it",
+    "%whatif": "write %whatif P2.1=0.25, several with spaces between, options as of `workbench whatif`",
+    "%proof": "write %proof P2.1",
+}
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(
-            f"%%proposition: {message}; write %%proposition --cutoff 2018-06-30 and the claim below it"
-        )
+        raise UsageError(f"{self.prog}: {message}; {_FORMS[self.prog]}")
 
 
-def _parser() -> _Parser:
+def _parser(name: str) -> _Parser:
     # argparse ends the process on a wrong option and on --help, and here the process is the user's kernel.
-    parser = _Parser(prog="%%proposition", add_help=False, exit_on_error=False)
+    return _Parser(prog=name, add_help=False, exit_on_error=False, allow_abbrev=False)
+
+
+def _parsed(parser: _Parser, line: str) -> dict[str, Any]:
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"{parser.prog}: {error}; {_FORMS[parser.prog]}") from None
+    try:
+        return vars(parser.parse_args(words))
+    except argparse.ArgumentError as error:
+        parser.error(str(error))
+
+
+def _proposition_parser() -> _Parser:
+    parser = _parser("%%proposition")
     parser.add_argument("--cutoff", required=True)
-    parser.add_argument("--model")
-    parser.add_argument("--api-base")
+    for name in ("--model", "--api-base", "--grounder", "--rule", "--isolation"):
+        parser.add_argument(name, default=argparse.SUPPRESS)
     parser.add_argument("--preset", default="product")
-    parser.add_argument("--max-leaves", type=int)
-    parser.add_argument("--trials", type=int)
-    parser.add_argument("--isolation")
+    for name in ("--max-leaves", "--depth", "--trials"):
+        parser.add_argument(name, type=int, default=argparse.SUPPRESS)
+    parser.add_argument("--budget-usd", type=float, default=argparse.SUPPRESS)
+    parser.add_argument("--plan-only", action="store_true")
+    return parser
+
+
+def _what_if_parser() -> _Parser:
+    parser = _parser("%whatif")
+    parser.add_argument("values", nargs="*", metavar="NODE=P")
+    for name in ("--add", "--remove", "--restate", "--weight", "--rule", "--pin", "--unpin"):
+        parser.add_argument(name, action="append", default=[])
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--scenario")
+    for name in ("--author", "--reason", "--rationale"):
+        parser.add_argument(name, default="")
     return parser
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register ``%%proposition`` and ``%run_of``."""
+    """Register ``%%proposition``, ``%whatif``, ``%proof`` and ``%run_of``."""
+
+    def present() -> "Analysis":
+        from workbench.api import Analysis, open_run
+
+        analysis = shell.user_ns.get("analysis")
+        return analysis if isinstance(analysis, Analysis) else open_run("last")
 
     def proposition(line: str, cell: str) -> "Analysis":
         from workbench.api import analyze
 
-        options = vars(_parser().parse_args(line.split()))
+        options = _parsed(_proposition_parser(), line)
         # A claim that is wrapped over several lines of the cell is one statement.
         analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
         shell.user_ns["analysis"] = analysis
         return analysis
+
+    def what_if(line: str) -> "WhatIfView":
+        from workbench.engine.whatif.edits import EditTexts
+
+        options = _parsed(_what_if_parser(), line)
+        request = EditTexts(
+            settings=options.pop("values"),
+            adds=options.pop("add"),
+            removes=options.pop("remove"),
+            restatements=options.pop("restate"),
+            weights=options.pop("weight"),
+            rules=options.pop("rule"),
+            pins=options.pop("pin"),
+            unpins=options.pop("unpin"),
+        ).request()
+        return present().what_if_of(request, **options)
+
+    def proof(line: str) -> "Proof":
+        parser = _parser("%proof")
+        parser.add_argument("node")
+        return present().proof(_parsed(parser, line)["node"])
 
     def run_of(line: str) -> "Analysis":
         from workbench.api import open_run
@@ -58,4 +123,6 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis
 
     shell.register_magic_function(proposition, "cell", "proposition")
+    shell.register_magic_function(what_if, "line", "whatif")
+    shell.register_magic_function(proof, "line", "proof")
     shell.register_magic_function(run_of, "line", "run_of")

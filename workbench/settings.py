@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
+from proxies.home import home_from
+
 if TYPE_CHECKING:
     from proxies.catalogue import Catalogue
     from proxies.settings import ProxySettings
+
+__all__ = ["catalogue_of", "config_folder", "home_from", "proxy_settings"]
 
 
 def config_folder() -> Path:
     """Return the platform's folder for a person's settings and keys; no cell of a sealed kernel sees it."""
     return Path(platformdirs.user_config_dir("analyst-workbench"))
-
-
-def home_from(environ: Mapping[str, str]) -> Path:
-    """Return the data folder: ``WORKBENCH_HOME``, else the platform's place for user data."""
-    named = environ.get("WORKBENCH_HOME")
-    return (
-        Path(named).expanduser().resolve() if named else Path(platformdirs.user_data_dir("analyst-workbench"))
-    )
 
 
 def proxy_settings(environ: Mapping[str, str], home: Path) -> ProxySettings:

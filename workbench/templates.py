@@ -12,6 +12,20 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+#: Characters of one text that a page shows. A model's report has a few thousand; a stranger's may have millions.
+LONGEST = 50_000
+
+
+def brief(text: str, longest: int = LONGEST) -> str:
+    """Return a text as a page shows it: whole, or its beginning and a line that says how much was cut.
+
+    A filter of every HTML template; exports for programs hold all of it.
+    """
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}\n[cut here: {len(text) - longest:,} more characters; `workbench show --json` has them]"
+
+
 def html_environment(
     package: str, folder: str = "templates", **filters: Callable[..., object]
 ) -> "Environment":
@@ -30,7 +44,7 @@ def html_environment(
         # Files of an installed package do not change under a running process; jinja2 would look at each one at every use.
         auto_reload=False,
     )
-    environment.filters.update(filters)
+    environment.filters.update(brief=brief, **filters)
     return environment
 
 

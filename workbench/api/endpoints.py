@@ -1,0 +1,116 @@
+"""The data that a cell can ask for, called from outside a run, and what works on this machine."""
+
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+from workbench.api.home import open_home
+from workbench.engine import documents
+from workbench.engine.blocking import run_blocking
+
+
+def apis(pattern: str | None = None) -> list[dict[str, Any]]:
+    """Return the endpoints a cell can call, all or those that match some words."""
+    return documents.apis(pattern, environ=os.environ)
+
+
+def api_doc(*paths: str) -> str:
+    """Return the documentation of endpoints, with an example that runs."""
+    from proxies.catalogue import api_doc as documentation
+    from workbench.settings import catalogue_of, home_from
+
+    return documentation(catalogue_of(home_from(os.environ)), list(paths))
+
+
+def call(
+    path: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    cutoff: str = "now",
+    strict: bool = False,
+    max_residual: str | None = None,
+) -> dict[str, Any]:
+    """Make one call through the broker and return its data and what was done to keep the cutoff.
+
+    Parameters
+    ----------
+    path : str
+        As ``apis`` lists it, or its unambiguous short form.
+    params : mapping, optional
+        The endpoint's parameters (``api_doc`` says which).
+    cutoff : str
+        A date (start of that day in New York), an instant, or ``now``; nothing known later comes back.
+    strict : bool
+        Refuse endpoints whose residual risk of knowing too much is high.
+
+    Raises
+    ------
+    Refused
+        No such endpoint, a parameter that does not fit, or nothing that may be known at the cutoff.
+    ProxyError
+        The source failed, or its key is missing.
+    """
+
+    async def work() -> dict[str, Any]:
+        with closing(open_home()) as store:
+            return await documents.call(
+                store,
+                path,
+                params or {},
+                cutoff,
+                strict=strict,
+                max_residual=max_residual,
+                environ=os.environ,
+            )
+
+    return run_blocking(work())
+
+
+def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **web: Any) -> dict[str, Any]:
+    """Return what the web has on some words as of a cutoff, as ``workbench search --json`` prints it.
+
+    Parameters
+    ----------
+    words : str
+    cutoff : str
+        A date (start of that day in New York), an instant, or ``now``.
+    k : int
+        Most results, 25 at most.
+    audit : bool
+        Also what was removed, with verdict and reason; that may tell what came after the cutoff.
+    **web
+        ``question, model, api_base, options`` (a ``workbench.search.options.WebOptions``).
+
+    Raises
+    ------
+    UsageError, ProxyError
+        Nothing to look for, no such cutoff or engine.
+    """
+
+    async def work() -> dict[str, Any]:
+        with closing(open_home()) as store:
+            return await documents.search(store, words, cutoff, k=k, audit=audit, environ=os.environ, **web)
+
+    return run_blocking(work())
+
+
+def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict[str, Any]:
+    """Return a page as it stood before a cutoff, as ``workbench page --json`` prints it; parameters as for ``search_web``.
+
+    Raises
+    ------
+    ProxyError
+        There is no dated copy, or the page is blocked.
+    """
+
+    async def work() -> dict[str, Any]:
+        with closing(open_home()) as store:
+            return await documents.page(store, url, cutoff, audit=audit, environ=os.environ, **web)
+
+    return run_blocking(work())
+
+
+def doctor() -> dict[str, Any]:
+    """Return what works on this machine, what does not, and why."""
+    return run_blocking(documents.doctor(os.environ))

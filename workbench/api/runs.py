@@ -1,0 +1,209 @@
+"""Runs as a caller has them: analyze a claim, resume, open or take in a run, list runs and hold them against each other."""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.api.analysis import Analysis
+from workbench.api.home import names_of, open_home
+from workbench.engine import documents
+from workbench.engine.blocking import refuse_running_loop, run_blocking
+from workbench.engine.run.settings import with_preset
+from workbench.engine.run.state import load_state
+from workbench.engine.view import view
+from workbench.errors import UsageError
+
+
+async def analyze(
+    statement: str,
+    *,
+    cutoff: str,
+    preset: str = "product",
+    quiet: bool = False,
+    plan_only: bool = False,
+    workers: str | int | None = None,
+    **options: Any,
+) -> Analysis:
+    """Break a claim into a tree, ground every leaf in a sealed notebook, and return the finished analysis.
+
+    Parameters
+    ----------
+    statement : str
+        A proposition that will turn out true or false.
+    cutoff : str
+        Knowledge cutoff: a date (start of that day in New York), an instant, or ``"now"``.
+    preset : str
+        Named set of defaults.
+    quiet : bool
+        Show no progress: in a notebook an output of the cell, elsewhere lines on stderr.
+    plan_only : bool
+        Stop after the tree; ``resume`` grounds it.
+    workers : str or int, optional
+        Ground elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
+    **options
+        Any field of ``RunSettings`` or ``AgentSettings``: ``model``, ``api_base``, ``max_leaves``, ``trials``, ...
+        ``isolation`` names the level of the kernels; without it the best sealed level that works here is taken.
+
+    Raises
+    ------
+    UsageError
+        A mistake of the caller, in one line that says how to mend it.
+    ProviderError
+        A model or source failed for good; ``resume`` goes on where it stopped.
+    """
+    # Imported here and in most functions below, so that `import workbench` loads neither kernels nor pandas.
+    from proxies.asof.clock import Cutoff
+    from workbench.engine.annotating import resolve_when_finished
+    from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.opening import new_run
+    from workbench.widgets.cell_progress import progress_listener
+
+    settings, place = with_preset(preset, **options), _workers(workers)
+    instant = Cutoff.parse(cutoff)
+    with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
+        async with open_engine(
+            store,
+            settings,
+            environ=os.environ,
+            isolation=settings.isolation,
+            listener=listener,
+            workers=place,
+        ) as engine:
+            await engine.check(statement, instant, settings)
+            run_id = new_run(store, statement, instant, replace(settings, keyed=engine.keyed))
+            await engine.work(run_id, plan_only=plan_only)
+        await resolve_when_finished(store, run_id)
+        return Analysis(view(store, run_id))
+
+
+def analyze_sync(statement: str, *, cutoff: str, **options: Any) -> Analysis:
+    """Return what ``analyze`` returns, for a plain script; takes the same options.
+
+    Raises ``UsageError`` if an event loop runs already, as it does in a notebook; write ``await wb.analyze(...)`` there.
+    """
+    refuse_running_loop("analyze_sync", "await wb.analyze(...)")
+    return run_blocking(analyze(statement, cutoff=cutoff, **options))
+
+
+async def resume(
+    run_id: str = "last",
+    *,
+    isolation: str | None = None,
+    quiet: bool = False,
+    workers: str | int | None = None,
+) -> Analysis:
+    """Go on with a run that was stopped and return it; nothing that reached the ledger is asked again.
+
+    Parameters
+    ----------
+    run_id : str
+        An id, the beginning of one, or ``last``.
+    isolation : str, optional
+        ``namespaces``, ``landlock`` or ``none``; the best sealed level that works here unless given.
+    workers : str or int, optional
+        As for ``analyze``; the run may have begun elsewhere.
+
+    Raises
+    ------
+    UsageError
+        No such run, a part of it is not installed here, or it is a tree from a file, which no model made.
+    IsolationUnavailable
+        A kernel is needed and the level does not work here.
+    ProviderError
+        A model or source failed for good; ``resume`` goes on where it stopped.
+    """
+    from workbench.engine.annotating import resolve_when_finished
+    from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.settings import check_level
+    from workbench.engine.whatif.edits import adopt_tree_file
+    from workbench.widgets.cell_progress import progress_listener
+
+    place = _workers(workers)
+    if isolation is not None:
+        check_level(isolation)
+    with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
+        run_id = store.resolve_run(run_id)
+        # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
+        adopt_tree_file(store, run_id)
+        state = load_state(store, run_id)
+        # A finished run may come from a file whose model nobody can open here; there is nothing to ask it.
+        if not state.finished:
+            state.require_model()
+            async with open_engine(
+                store,
+                state.settings,
+                environ=os.environ,
+                isolation=isolation,
+                listener=listener,
+                workers=place,
+            ) as engine:
+                await engine.work(run_id)
+            await resolve_when_finished(store, run_id)
+        return Analysis(view(store, run_id))
+
+
+def open_run(run_id: str = "last") -> Analysis:
+    """Return an earlier run of this home; ``run_id`` may be the beginning of an id, or ``last``.
+
+    Raises ``UnknownRun``, or ``StoreCorrupt`` for a run whose records cannot be read.
+    """
+    with closing(open_home()) as store:
+        return Analysis(view(store, store.resolve_run(run_id)))
+
+
+def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = False) -> Analysis:
+    """Take in an exported run or a tree and return it, as ``workbench import`` does.
+
+    ``cutoff`` is a date or an instant for a tree that states none. Raises ``PackageAltered`` for a package whose evidence
+    contradicts itself, unless ``anyway``; it is marked then.
+    """
+    from workbench.engine.evidence.package import import_run as take_in
+
+    with closing(open_home()) as store:
+        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
+
+
+def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the runs of this home, the newest last; one that cannot be read says why under ``unreadable``.
+
+    Of those with all ``tags`` and every word of ``search``, the newest ``limit``.
+    """
+    with closing(open_home()) as store:
+        return documents.runs(store, tags=names_of(tags), search=search, limit=limit)
+
+
+def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+    """Return where the probabilities of several runs contradict each other; all finished runs unless some are named.
+
+    ``exclusive`` holds groups of runs of which exactly one comes true. ``findings`` have a ``gap``: by how much the
+    probabilities, in [0, 1], are apart from what logic asks. Only runs of one cutoff are compared.
+    """
+    with closing(open_home()) as store:
+        return documents.coherence(store, runs, exclusive)
+
+
+def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
+    """Return the probabilities of exclusive options, one run each, and the one to take.
+
+    The probabilities sum to 1. ``threshold`` in [0, 1] is above which the first of two options is taken; that of the first
+    run's preset unless given: 0.5, and 0.7 in the paper's (A, appendix C.1: docs/papers.md).
+    """
+    if not runs:
+        raise UsageError(
+            "nothing to decide between: name a run per option, or one that stands against its negation"
+        )
+    with closing(open_home()) as store:
+        states = [load_state(store, store.resolve_run(run)) for run in runs]
+        return documents.decision(states, threshold)
+
+
+def _workers(workers: str | int | None) -> str | None:
+    """Return ``workers`` as the command line has it; refused before a run is opened."""
+    if workers is None:
+        return None
+    from workbench.engine.workers.opening import check_workers
+
+    return check_workers(str(workers))

@@ -1,0 +1,81 @@
+"""A what-if as a caller has it: the edits as they are written, and their outcome."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.engine.blocking import run_blocking
+from workbench.engine.whatif.edits import WhatIfResult
+from workbench.errors import UsageError
+from workbench.store import Store
+
+if TYPE_CHECKING:
+    from workbench.engine.run.state import RunState
+    from workbench.propositions.edits import AddChild, Edit
+
+
+def added(*words: str) -> "AddChild":
+    """Return the edit of ``add=[(PARENT, STATEMENT)]``, with or without a polarity; raises ``UsageError``."""
+    from workbench.propositions import Polarity
+    from workbench.propositions.edits import AddChild
+
+    try:
+        parent, statement, polarity = (*words, None) if len(words) == 2 else words
+        return AddChild(
+            node=parent, statement=statement, polarity=Polarity(polarity.capitalize()) if polarity else None
+        )
+    except (ValueError, AttributeError):
+        raise UsageError(
+            f'add={words!r:.80}: write (PARENT, STATEMENT) or (PARENT, STATEMENT, "Negative") (or "Positive")'
+        ) from None
+
+
+def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:
+    """Return the outcome of edits with the synthesizer asked again for the ancestors; says the price on stderr first."""
+    from workbench.engine.gateway import open_gateway
+    from workbench.engine.whatif.edits import full_what_if, plan_full, price_line
+
+    plan, _ = plan_full(state, edits)
+    sys.stderr.write(price_line(state, plan.nodes) + "\n")
+
+    async def work() -> WhatIfResult:
+        return await full_what_if(state, edits, open_gateway(store, state))
+
+    return run_blocking(work())
+
+
+class WhatIfView:
+    """The outcome of a what-if.
+
+    Attributes
+    ----------
+    before, after : float or None
+        Probability of the root in [0, 1]; ``after`` is None where a node on the path has no value or no formula.
+    changed : tuple of Change
+        Edited nodes and moved ancestors, each with ``id``, ``before``, ``after``.
+    stale : tuple of str
+        Nodes that only a full resynthesis can recompute.
+    overrides : list of dict
+        Values held by somebody: ``id``, ``p``, ``author``, ``reason``, ``expires``, ``model_p``.
+    model_calls : int
+        How often the model was asked; 0 unless ``full``.
+    """
+
+    def __init__(self, result: WhatIfResult) -> None:
+        self._result = result
+        self.before = result.whatif.before
+        self.after = result.whatif.after
+        self.changed = result.whatif.changed
+        self.stale = result.whatif.stale
+        self.overrides = result.to_json()["overrides"]
+        self.model_calls = result.model_calls
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``workbench whatif --json`` prints."""
+        return self._result.to_json()
+
+    def __repr__(self) -> str:
+        from workbench.engine.wording import percent
+
+        lines = [f"{item.id:8}{percent(item.before)} -> {percent(item.after)}" for item in self.changed]
+        return "\n".join([*lines, f"root    {percent(self.before)} -> {percent(self.after)}"])

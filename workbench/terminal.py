@@ -1,0 +1,69 @@
+"""Text as it may reach a terminal.
+
+A statement, a model's words and a stranger's file may hold sequences that move the cursor, set a title, write the clipboard
+or turn the direction of writing around. Every line that the command line prints passes `printable` first.
+"""
+
+import re
+
+_BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+
+
+def printable(text: str, *, keep: str = "\n\t") -> str:
+    r"""Return the text with U+FFFD for each character that a terminal obeys rather than shows.
+
+    These are control characters (also the one-byte forms of ESC sequences above 0x7f), bidirectional overrides, characters of
+    no width, and halves of surrogate pairs, which no stream can encode.
+
+    >>> printable("a\x1b[31mb\u202ec\nd")
+    'a\ufffd[31mb\ufffdc\nd'
+    """
+    if text.isprintable():
+        return text
+    text = _BREAKS.sub("\n", text)
+    # isspace() of what is left: spaces of another width, which isprintable() counts with the controls
+    return "".join(
+        char if char.isprintable() or char in keep else " " if _is_wide_space(char) else "\ufffd"
+        for char in text
+    )
+
+
+#: Characters of one line that a terminal is sent; a statement has at most 600, a stranger's millions.
+LONGEST_LINE = 4_000
+
+
+def brief_lines(text: str) -> str:
+    r"""Return lines as a person reads them: those that are too long are cut, and a last line says how many and what has all.
+
+    >>> print(brief_lines("short\n" + "x" * 5_000)[-58:])
+    …
+    cut here: 1 long line, 1,000 characters; --json has them
+    """
+    lines = text.split("\n")
+    long = [line for line in lines if len(line) > LONGEST_LINE]
+    if not long:
+        return text
+    missing = sum(map(len, long)) - LONGEST_LINE * len(long)
+    cut = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines]
+    count = f"{len(long)} long line{'s' if len(long) > 1 else ''}"
+    return "\n".join([*cut, f"cut here: {count}, {missing:,} characters; --json has them"])
+
+
+def json_printable(text: str) -> str:
+    r"""Return a JSON document with such characters inside its strings as ``\uXXXX``: the same values, safe to look at.
+
+    >>> json_printable('{"a": "\x9b31m"}')
+    '{"a": "\\u009b31m"}'
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text)
+
+
+def _is_wide_space(char: str) -> bool:
+    return char.isspace() and not char < " "
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
