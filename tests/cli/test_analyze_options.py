@@ -85,9 +85,9 @@ def synthesis(options: dict[str, Any], reply: str) -> tuple[dict[str, Any], floa
     tree = Tree.root_only("It rains").expand("P0", {"P1": "Clouds", "P2": "Wind"}, {"P1": up, "P2": up})
     for node in ("P1", "P2"):
         tree = tree.with_belief(node, Belief(p=0.5, key_factor="", report=""))
-    rule, belief = open_synthesizer("linear", None, options).read(  # type: ignore[attr-defined]
-        reply, tree["P0"], tree.children("P0")
-    )
+    agent: Any = open_synthesizer("linear", None, options)
+    weighed = agent.weigh(reply, tree["P0"], tree.children("P0"), stand_by=False)
+    rule, belief = agent.settled(weighed, tree.children("P0"))
     return rule.to_json(), belief.p
 
 
@@ -129,3 +129,30 @@ def test_resuming_a_finished_tree_of_another_program_says_that_it_is_finished(tm
     assert done.returncode == 0, done.stderr
     assert f"run {imported['run_id']} is finished: nothing is left to do" in done.stderr
     assert json.loads(done.stdout) == imported
+
+
+def test_how_much_residual_risk_is_allowed_is_said_on_the_command_line(tmp_path: Path) -> None:
+    asked = (
+        "call",
+        "embedded/series/observations",
+        "series_id=SP500",
+        "start=2018-06-25",
+        "--cutoff",
+        "2018-06-30",
+    )
+    assert run_cli(tmp_path, *asked, "--max-residual", "low").returncode == 0
+    refused = run_cli(tmp_path, *asked, "--max-residual", "none")
+    assert refused.returncode != 0 and "at most none" in refused.stderr
+    for command in (asked, (*ANALYZE, "--plan-only")):
+        wrong = run_cli(tmp_path, *command, "--max-residual", "little")
+        assert wrong.returncode == 2 and "none, low, medium, high" in wrong.stderr
+
+
+def test_the_limit_of_residual_risk_is_stored_with_the_run(tmp_path: Path) -> None:
+    assert planned(tmp_path, "--max-residual", "medium").max_residual == "medium"
+    assert planned(tmp_path).max_residual is None
+
+
+def test_words_to_look_for_endpoints_may_be_several(tmp_path: Path) -> None:
+    done = run_cli(tmp_path, "apis", "treasury", "rates")
+    assert done.returncode == 0 and "fmp/economics/treasury-rates" in done.stdout

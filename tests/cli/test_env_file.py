@@ -13,6 +13,7 @@ from proxies.catalogue import load_catalogue
 from tests.command_line import run_cli
 from tests.fakes.upstream import Sent, Upstream
 from workbench.cli.env_file import LARGEST_BYTES, is_key_name, load_keys
+from workbench.engine.run import outage
 
 KEY = "the-callers-own-key-0123456789"
 REFUSED = [
@@ -92,8 +93,9 @@ def test_an_upstream_in_it_does_not_get_the_callers_data_key(
 
 
 def test_an_api_base_in_it_does_not_get_the_callers_model_key(
-    tmp_path: Path, stranger: Upstream, names: list[str]
+    tmp_path: Path, stranger: Upstream, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(outage, "_NEVER_HEARD", 1.0)  # the address without a server is not waited for
     command = ("analyze", "It rains in Bern", "--cutoff", "2018-06-30", "--model", "openai/x", "--plan-only")
     stranger.handler = lambda seen: Sent(status=400, body={"error": {"message": "no"}})
     run_cli(tmp_path, *command, OPENAI_API_KEY=KEY, OPENAI_API_BASE=stranger.url)

@@ -16,6 +16,7 @@ from typing import Any
 import nbformat
 import pytest
 
+import workbench as wb
 from tests.command_line import cli_environment, run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy, fenced
 
@@ -75,7 +76,7 @@ def test_several_steps_a_mended_cell_a_doc_request_and_broken_json(tmp_path: Pat
     policy = Policy(
         fails_once={"P1.1"},
         reads_docs={"P3"},
-        malformed={"linear P1", "conclude P2", "step P3"},
+        malformed={"linear P1", "conclude P2"},
         faults={"step P2": [500], "analyze": [429]},
     )
     with OpenAIServer(policy) as server:
@@ -195,13 +196,30 @@ def test_ctrl_c_leaves_a_resumable_run(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["status"] == "done"
 
 
-def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
+def test_a_budget_that_cannot_be_kept_is_refused_before_the_first_call(tmp_path: Path) -> None:
     with OpenAIServer() as server:
         done = analyze(tmp_path, server, "--budget-usd", "5")
-    assert done.returncode == 3, done.stderr
-    assert "unknown" in done.stderr
-    assert json.loads(done.stdout)["status"] == "partial"
-    assert len(server.asked) == 1
+        assert done.returncode == 2, done.stderr
+        assert "--price openai/x=IN,OUT" in done.stderr
+        assert not server.asked
+        assert json.loads(run_cli(tmp_path, "runs", "--json").stdout) == []
+        priced = analyze(tmp_path, server, "--plan-only", "--budget-usd", "5", "--price", "openai/x=1,2")
+    assert priced.returncode == 0, priced.stderr
+
+
+def test_a_run_that_used_up_its_budget_goes_on_with_another(tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        stopped = analyze(tmp_path, server, "--budget-calls", "9")
+        assert stopped.returncode == 3, stopped.stderr
+        assert "--budget-calls" in stopped.stderr.strip().splitlines()[-1]
+        assert len(server.asked) == 9
+        again = run_cli(tmp_path, "resume", "last")
+        assert again.returncode == 3 and len(server.asked) == 9
+        done = run_cli(tmp_path, "resume", "last", "--budget-calls", "500", "--json")
+        assert done.returncode == 0, done.stderr
+        times = Counter((asked.stage, asked.node, asked.key()) for asked in server.asked)
+    assert set(times.values()) == {1}
+    assert json.loads(done.stdout)["status"] == "done"
 
 
 def test_a_plan_can_be_edited_before_it_is_grounded(tmp_path: Path) -> None:
@@ -228,13 +246,21 @@ def test_a_plan_can_be_edited_before_it_is_grounded(tmp_path: Path) -> None:
     assert ids(final)["P2"] == "The VIX closes above 21 on 2018-12-31"
 
 
-def test_a_full_what_if_asks_exactly_the_ancestors(tmp_path: Path) -> None:
+def test_a_full_what_if_asks_exactly_the_ancestors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with OpenAIServer() as server:
         document = json.loads(analyze(tmp_path, server).stdout)
         seen = len(server.asked)
         done = run_cli(tmp_path, "whatif", document["run_id"], "--set", "P1.1=0.0", "--full", "--json")
         assert done.returncode == 0, done.stderr
         asked = [(one.stage, one.node) for one in server.asked[seen:]]
+        # From Python the same; nothing has happened to the run since, so the ledger answers.
+        monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+        view = wb.open_run(document["run_id"]).what_if({"P1.1": 0.0}, full=True)
+        assert {**view.to_json(), "model_calls": 2} == json.loads(done.stdout) and view.model_calls == 0
+        price = capsys.readouterr().err
+        assert "for 2 nodes (P1, P0)" in price and price in done.stderr
         numeric = run_cli(tmp_path, "whatif", document["run_id"], "--set", "P1.1=0.0", "--json")
         assert len(server.asked) == seen + 2
     assert asked == [("linear", "P1"), ("linear", "P0")]
@@ -285,7 +311,7 @@ def test_trials_are_independent_and_pooled_in_logit_space(tmp_path: Path) -> Non
 
 
 def test_a_provider_that_is_down_for_good_is_exit_4(tmp_path: Path) -> None:
-    done = run_cli(tmp_path, *ANALYZE, "--api-base", "http://127.0.0.1:9/v1")
+    done = run_cli(tmp_path, *ANALYZE, "--api-base", "http://127.0.0.1:9/v1", "--patience", "4")
     assert done.returncode == 4, done.stderr
     assert "Traceback" not in done.stderr
     assert json.loads(done.stdout)["status"] == "failed"

@@ -53,7 +53,7 @@ def _markers(clone: Path) -> set[str]:
 
 
 def _environment(clone: Path) -> dict[str, str]:
-    return {**cli_environment(clone.parent), "JUPYTER_TOKEN": "t", "PYTHONNOUSERSITE": "1"}
+    return {**cli_environment(clone.parent), "JUPYTER_TOKEN": "t" * 32, "PYTHONNOUSERSITE": "1"}
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,23 @@ def test_noise_is_repeatable_and_in_the_unit_interval(home: Path) -> None:
     assert "noise is one of" in refused(home, "noise", RUN, "--kind", "pink")
 
 
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (("doctor",), "cache_bytes"),
+        (("whatif", RUN, "--set", "P3=0.1"), demo_tree()["P3"].statement),
+        (("noise", RUN, "--draws", "20"), "draws"),
+        (("refit", RUN, "--k", "2"), demo_tree()["P2"].statement),
+    ],
+    ids=["doctor", "whatif", "noise", "refit"],
+)
+def test_a_pipe_gets_whole_plain_lines_of_every_table(home: Path, words: tuple[str, ...], whole: str) -> None:
+    done = run_cli(home, *words, FORCE_COLOR="1", COLUMNS="20")
+    assert done.returncode == 0 and "\x1b" not in done.stdout
+    assert any(whole in line for line in done.stdout.splitlines())
+    assert not any(line != line.rstrip() for line in done.stdout.splitlines())
+
+
 def test_a_tree_that_is_no_bayes_net_is_refused_or_projected_with_a_note(home: Path) -> None:
     assert "P0" in refused(home, "export", RUN, "--to", "bif")
     done = run_cli(home, "export", RUN, "--to", "bif", "--project")
@@ -235,3 +252,13 @@ def test_forecasts_that_cannot_all_hold_are_found_wanting(home: Path) -> None:
     assert done.returncode == 6 and report["findings"][0]["gap"] == pytest.approx(root() + 0.5 - 1)
     assert "NOT coherent" in run_cli(home, "coherence").stdout
     assert "no run" in refused(home, "coherence", "nobody")
+
+
+def test_what_it_would_take_needs_no_edit(home: Path) -> None:
+    ways = asked(home, "whatif", RUN, "--reach", "50%")
+    assert ways["target"] == 0.5 and ways["root"] == root()
+    moved = asked(home, "whatif", RUN, "--set", "P2.2=0.6", "--reach", "0.5")
+    assert moved["root"] == asked(home, "whatif", RUN, "--set", "P2.2=0.6")["after"] != root()
+    assert "leave out --full and --scenario" in refused(
+        home, "whatif", RUN, "--reach", "0.5", "--scenario", "x"
+    )

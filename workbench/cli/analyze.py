@@ -1,31 +1,43 @@
 """``analyze``: a claim becomes a tree, grounded leaves, and a probability of the root."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import orjson
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command
+from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, say
 from workbench.cli.drive import analyze_claim
+from workbench.cli.run_options import DETACH, WORKERS, takes_run_options
+from workbench.cli.settings_file import defaults, run_settings
 from workbench.errors import UsageError
 from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
 
 
 @command
+@takes_run_options
 def analyze(
     statement: Annotated[str, typer.Argument(help="A proposition that will turn out true or false.")],
     cutoff: Annotated[
         str,
         typer.Option(help="Knowledge cutoff: a date (start of that day in New York), an instant, or now."),
     ],
-    model: Annotated[
-        str | None, typer.Option(help="offline/analyst, or provider/model as LiteLLM spells it.")
-    ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
+    settings: Mapping[str, Any],
     analyzer: Annotated[str | None, typer.Option(help="How the claim is broken into a tree.")] = None,
-    grounder: Annotated[str | None, typer.Option(help="How leaves are grounded.")] = None,
+    grounder: Annotated[
+        str | None,
+        typer.Option(help="How leaves are grounded: in notebooks, or by an agent that looks things up."),
+    ] = None,
+    ground_with: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LEAF=GROUNDER",
+            help="The grounder of one leaf, or several joined by + and pooled: P3=statistical. Repeat for more; other leaves go by"
+            " --grounder.",
+        ),
+    ] = None,
     rule: Annotated[str | None, typer.Option(help="How children are combined.")] = None,
     rule_seed: Annotated[int | None, typer.Option(help="Seed of --rule random.")] = None,
     semantics: Annotated[
@@ -42,12 +54,24 @@ def analyze(
         list[str] | None,
         typer.Option(
             help="ROLE.NAME=VALUE: a setting of one agent alone; ROLE is analyzer, grounder or synthesizer,"
-            " VALUE is JSON or text."
+            " VALUE is JSON or text (docs/grounders.md lists those of belief, search and deep_research)."
         ),
     ] = None,
+    background: Annotated[
+        str | None,
+        typer.Option(help="What the agents should know of the claim: text, or @FILE."),
+    ] = None,
+    criteria: Annotated[
+        str | None, typer.Option(help="How the claim resolves, in the resolver's words: text, or @FILE.")
+    ] = None,
+    horizon: Annotated[str | None, typer.Option(help="By when, if the statement does not say it.")] = None,
+    crowd: Annotated[
+        float | None,
+        typer.Option(help="A market's or crowd's probability at the cutoff, shown to the analyzer."),
+    ] = None,
     preset: Annotated[
-        str, typer.Option(help="Named set of defaults: product, analytica-paper, blf-paper.")
-    ] = "product",
+        str | None, typer.Option(help="Named set of defaults: product, analytica-paper, blf-paper.")
+    ] = None,
     depth: Annotated[
         int | None, typer.Option(help="n of Analytica^n: leaves are analyzed again n - 1 times.")
     ] = None,
@@ -58,31 +82,35 @@ def analyze(
         int | None, typer.Option(help="The analyzer stops after the round that reaches this many.")
     ] = None,
     trials: Annotated[int | None, typer.Option(help="Independent groundings per leaf.")] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Groundings at once.")] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option(help="Stop, resumable, when the model has cost this much.")
+    aggregate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage),"
+            " calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.",
+        ),
     ] = None,
-    workers: Annotated[str, typer.Option(help="Where groundings run.")] = "local",
+    workers: Annotated[str | None, WORKERS] = None,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
     ] = False,
+    max_residual: Annotated[
+        str | None,
+        typer.Option(
+            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium."
+        ),
+    ] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Stop after the tree, with a cost forecast.")
     ] = False,
+    detach: Annotated[bool, DETACH] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."""
-    from workbench.engine.run.settings import with_preset
-
-    if workers != "local":
-        raise UsageError(
-            f"workers {workers!r} cannot be used: this version grounds leaves on this machine (--workers local)"
-        )
-    settings = with_preset(
-        preset,
-        model=model,
-        api_base=api_base,
+    chosen = dict(
+        settings,
+        preset=preset,
         analyzer=analyzer,
         grounder=grounder,
         rule=rule,
@@ -91,13 +119,83 @@ def analyze(
         leaf_target=leaf_target,
         max_leaves=max_leaves,
         trials=trials,
-        concurrency=concurrency,
-        budget_usd=budget_usd,
         isolation=isolation,
-        strict=strict,
+        strict=strict or None,
+        max_residual=_residual(max_residual),
+        background=_text_or_file("background", background),
+        criteria=_text_or_file("criteria", criteria),
+        horizon=horizon,
+        crowd=crowd,
+        aggregation=_aggregation(aggregate or ()),
         options=_agent_options(option or (), semantics, normalise),
     )
-    analyze_claim(statement, cutoff, settings, plan_only=plan_only, as_json=as_json)
+    if ground_with:
+        _name_grounders(chosen, ground_with)
+    values, complaints = defaults(Path.cwd())
+    for complaint in complaints:
+        say(f"workbench: {complaint}")
+    run = run_settings(chosen, values)
+    if detach and (plan_only or as_json):
+        raise UsageError(
+            "--detach returns at once: leave out --plan-only and --json, and look at the run with watch"
+        )
+    analyze_claim(
+        statement, cutoff, run, plan_only=plan_only, as_json=as_json, detach=detach, workers=workers
+    )
+
+
+def _aggregation(pairs: Sequence[str]) -> dict[str, Any] | None:
+    """Return what ``--aggregate`` sets, by the names of ``Aggregation``; raises ``UsageError``."""
+    from dataclasses import fields
+
+    from workbench.engine.run.aggregation import Aggregation
+
+    known = [item.name.replace("_", "-") for item in fields(Aggregation) if item.name != "learned_from"]
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or name not in known:
+            raise UsageError(f"--aggregate {pair!r}: write NAME=VALUE, NAME one of {', '.join(known)}")
+        values[name.replace("-", "_")] = _value(text)
+    return values or None
+
+
+def _name_grounders(chosen: dict[str, Any], pairs: Sequence[str]) -> None:
+    """Put ``--ground-with`` into the router's settings; leaves that nobody names go by the grounder that was asked for."""
+    named: dict[str, str] = {}
+    for pair in pairs:
+        node, equals, grounder = pair.partition("=")
+        if not (equals and node.strip() and grounder.strip()):
+            raise UsageError(f"--ground-with {pair!r}: write LEAF=GROUNDER, for example P3=statistical")
+        if node.strip() in named:
+            raise UsageError(f"--ground-with names {node.strip()} twice: say it once")
+        named[node.strip()] = grounder.strip()
+    options = dict(chosen["options"].get("grounder", {}))
+    if chosen["grounder"] not in (None, "auto"):
+        # The settings given for the one grounder stay its own.
+        options = {chosen["grounder"]: options, "among": [chosen["grounder"]]}
+    chosen["options"]["grounder"] = {**options, "ground_with": named}
+    chosen["grounder"] = "auto"
+
+
+def _residual(word: str | None) -> Any:
+    from proxies.catalogue.schema import RESIDUALS
+
+    if word not in (None, *RESIDUALS):
+        raise UsageError(f"max-residual is one of {', '.join(RESIDUALS)}, not {word!r}")
+    return word
+
+
+def _text_or_file(option: str, value: str | None) -> str | None:
+    """Return an option's text, read from a file where it begins with ``@``."""
+    if value is None or not value.startswith("@"):
+        return value
+    try:
+        return Path(value[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--{option} {value!r:.200}: the file cannot be read as text ({type(error).__name__})"
+        ) from None
 
 
 class AnalyzeCommand(TyperCommand):

@@ -5,23 +5,26 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, emit_json, say
+from workbench.cli.common import JSON_OPTION, command, echo, emit_json, say
 
 
 @command
 def apis(
-    pattern: Annotated[str | None, typer.Argument(help="Words to look for.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to look for.")] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """List the endpoints, or those that match some words."""
+    """List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."""
     from workbench.engine import documents
 
+    pattern = " ".join(words) if words else None
     entries = documents.apis(pattern, environ=os.environ)
     if as_json:
         emit_json(entries)
         return
     for entry in entries:
-        typer.echo(f"{entry['path']}  {entry['description']}")
+        named = " ".join(f"{name}={value}" for name, value in entry["params"].items())
+        against = f"  [{entry['obstacle']}]" if entry["obstacle"] else ""
+        echo(f"{entry['path']}{' ' + named if named else ''}  {entry['description']}{against}")
     if not entries:
         say(f"no endpoint matches {pattern!r}: `workbench apis` lists all")
 
@@ -32,4 +35,4 @@ def api_doc(paths: Annotated[list[str], typer.Argument(help="Endpoint paths, 1 t
     from proxies.catalogue import api_doc as documentation
     from workbench.settings import catalogue_of, home_from
 
-    typer.echo(documentation(catalogue_of(home_from(os.environ)), paths))
+    echo(documentation(catalogue_of(home_from(os.environ)), paths))

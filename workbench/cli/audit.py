@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, emit_json, open_store
+from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, echo, emit_json, open_store
 
 
 @command
@@ -20,5 +20,21 @@ def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
     else:
         lines = [(check["verdict"], check["name"], check["found"]) for check in report["checks"]]
         show_table(("", "check", "result"), lines)
+        if spent := report["time_and_money"]:
+            echo("")
+            show_table(
+                ("time and money", "seconds", "share", "", "US dollars"),
+                [
+                    (
+                        part["name"],
+                        f"{part['seconds']:.1f}",
+                        f"{part['share']:.0%}",
+                        f"{part['count']:,} {part['unit']}" if part["count"] is not None else "",
+                        "unknown" if part["usd"] is None else f"{part['usd']:.4f}",
+                    )
+                    for part in spent["parts"]
+                ],
+            )
+            echo(f"by the clock {spent['worked_seconds']:.1f} s; leaves work side by side")
     if not report["passed"]:
         raise typer.Exit(WANTING)

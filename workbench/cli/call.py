@@ -18,6 +18,12 @@ def call(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
     ] = False,
+    max_residual: Annotated[
+        str | None,
+        typer.Option(
+            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium."
+        ),
+    ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make one call through the broker and print its data and what was done to keep the cutoff."""
@@ -26,7 +32,13 @@ def call(
     try:
         answer = asyncio.run(
             documents.call(
-                open_store(), path, _params(params or []), cutoff, strict=strict, environ=os.environ
+                open_store(),
+                path,
+                _params(params or []),
+                cutoff,
+                strict=strict,
+                max_residual=max_residual,
+                environ=os.environ,
             )
         )
     except ProxyError as error:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, WANTING, command, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
 
 
 @command
@@ -41,8 +41,8 @@ def coherence(
         if lines:
             show_table(("run", "p", "cutoff", "statement"), lines)
         for finding in report["findings"]:
-            typer.echo(f"{finding['kind']:10} {finding['message']}")
+            echo(f"{finding['kind']:10} {finding['message']}")
         count = len(report["findings"])
-        typer.echo("coherent" if not count else f"NOT coherent: {count} finding{'s' if count > 1 else ''}")
+        echo("coherent" if not count else f"NOT coherent: {count} finding{'s' if count > 1 else ''}")
     if report["findings"]:
         raise typer.Exit(WANTING)

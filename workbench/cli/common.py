@@ -15,7 +15,9 @@ import typer
 
 from proxies.errors import CatalogueError, ProxyError, Refused
 from sandbox.errors import IsolationUnavailable, SandboxError
+from workbench.cli.streams import drop_unread_output
 from workbench.errors import WorkbenchError
+from workbench.terminal import brief_lines, json_printable, printable
 
 if TYPE_CHECKING:
     from workbench.store import Store
@@ -31,11 +33,34 @@ EXPECTED = (WorkbenchError, ProxyError, SandboxError)
 DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
 
 # Arguments and options that many commands have, spelt once.
-RUN = typer.Argument(help="Run id, the beginning of one, or last.")
+RUN = typer.Argument(
+    help="Run id, the beginning of one, or last.", autocompletion=lambda incomplete: run_names(incomplete)
+)
 JSON_OPTION = typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
 ISOLATION_OPTION = typer.Option(
     help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here."
 )
+
+
+def run_names(incomplete: str) -> list[str]:
+    """Return the run ids of this environment's home that begin so, and ``last``: what Tab offers; nothing where none can be read."""
+    from workbench.settings import home_from
+    from workbench.store import Store
+
+    home = home_from(os.environ)
+    if not (home / "workbench.db").is_file():  # Tab must not make a home
+        return []
+    try:
+        store = Store(home)
+    except WorkbenchError:
+        return []
+    try:
+        names = [*reversed(store.run_ids()), "last"]
+    except WorkbenchError:
+        names = []
+    finally:
+        store.close()
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def open_store() -> "Store":
@@ -50,15 +75,31 @@ def open_store() -> "Store":
 
 def emit_json(value: Any) -> None:
     """Print one JSON document on stdout, and nothing else there."""
+    import json
+
     import orjson
 
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
+        text = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
+    sys.stdout.write(json_printable(text) + "\n")
+    sys.stdout.flush()
+
+
+def echo(text: str, *, whole: bool = False) -> None:
+    """Print lines of a result for the person on stdout; what a stranger wrote in them cannot steer the terminal.
+
+    Lines of thousands of characters are cut, and a last line says so; not those of a ``whole`` document.
+    """
+    sys.stdout.write((printable(text) if whole else brief_lines(printable(text))) + "\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
     """Print a message for the person on stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(printable(text) + "\n")
     sys.stderr.flush()
 
 
@@ -112,6 +153,11 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
             token = _opened.set(stack)
             try:
                 function(*args, **kwargs)
+            except BrokenPipeError:
+                # Nobody is left whom a line could tell; a run that was in work has stopped with its own. Other pipes are ours.
+                if not drop_unread_output():
+                    raise
+                raise typer.Exit(STOPPED) from None
             finally:
                 _opened.reset(token)
 

@@ -11,20 +11,25 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from sandbox.jupyter.door import (
+    COOKIE_OPTIONS,
+    CULL_SECONDS,
+    HOST,
+    IDLE_SECONDS,
+    SERVER_SETTINGS,
+    is_own_request,
+)
 from workbench.errors import UsageError
 
-HOST = "127.0.0.1"
 DEFAULT_PORT = 8866
-#: A kernel that no page looks at any more is stopped within a minute: its page went without a word (a killed browser), or
-#: its connection answers no ping. One that computes is left to end; one with an open page stays however idle.
-# The longest life after a page is two pings, the idle time and one look: 50 s. A dashboard's kernel holds some 72 MB.
-IDLE_SECONDS, CULL_SECONDS, PING_SECONDS = 25, 5, 10
+#: Pages of the server itself, for ``lab`` too: the one for a wrong token.
+SERVER_PAGES = Path(__file__).resolve().parent / "voila" / "server"
 SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the kernel appends to ours
 
 
@@ -55,7 +60,7 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     """Return the Voila application, configured but not started."""
     from traitlets.config import Config
 
-    notebook = dashboard_notebook()
+    notebook = shipped_notebook("dashboard.ipynb")
     config = Config()
     config.Voila.ip = HOST
     config.Voila.port = _checked(port) if port is not None else DEFAULT_PORT
@@ -64,14 +69,8 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     config.Voila.token = token
     config.Voila.open_browser = False
     config.Voila.log_level = "ERROR"  # Voila warns that our own notebook carries no signature
-    config.Voila.tornado_settings = {
-        "allow_remote_access": False,  # Jupyter's own look at Host, beside ours; Voila turns it off
-        "xsrf_cookie_kwargs": {"samesite": "Strict"},
-        "ws_ping_interval": PING_SECONDS * 1000,
-        # Jupyter closes at a ping if the last answer is older; with the interval itself the first ping would close
-        "ws_ping_timeout": PING_SECONDS * 1500,
-    }
-    config.IdentityProvider.cookie_options = {"samesite": "Strict", "httponly": True}
+    config.Voila.tornado_settings = SERVER_SETTINGS
+    config.IdentityProvider.cookie_options = COOKIE_OPTIONS
     config.Voila.notebook_path = str(notebook)
     # Neither the notebook's metadata nor the address may choose another template than ours.
     config.VoilaConfiguration.allow_template_override = "NO"
@@ -86,9 +85,8 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     return app
 
 
-def dashboard_notebook() -> Path:
-    """Return the notebook that is served: the checkout's, else the installed one."""
-    name = "dashboard.ipynb"
+def shipped_notebook(name: str) -> Path:
+    """Return a notebook that ships with the workbench: the checkout's, else the installed one; ``serve`` and ``lab`` use it."""
     checkout = Path(__file__).resolve().parents[2] / "notebooks" / name
     for path in (checkout, Path(sys.prefix) / "share" / "analyst-workbench" / "notebooks" / name):
         if path.is_file():
@@ -127,34 +125,15 @@ def _answers(port: int) -> bool:
         return False
 
 
-def is_own_request(headers: Mapping[str, str], port: int) -> bool:
-    """Whether a request names this server as its host and comes from a page of this server, or from no page at all.
-
-    A name that a stranger's DNS points at 127.0.0.1 is another host. A page of another origin says so by ``Origin``, or by
-    ``Sec-Fetch-Site`` where browsers leave that out; pages on other ports of this machine count as ``same-site`` and get
-    our cookies sent, so they are refused too. A link that a person follows is no request of that page's.
-
-    >>> is_own_request({"Host": "127.0.0.1:8866"}, 8866), is_own_request({"Host": "evil.example:8866"}, 8866)
-    (True, False)
-    """
-    own = [f"{host}:{port}" for host in (HOST, "localhost")]
-    if headers.get("Host") not in own:
-        return False
-    origin = headers.get("Origin")
-    if origin is not None and origin not in [f"http://{host}" for host in own]:
-        return False
-    if headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
-        return True
-    return (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == ("navigate", "document")
-
-
 def _application_class(environment: dict[str, str]) -> Any:
+    from jinja2 import ChoiceLoader, FileSystemLoader
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from tornado.httputil import HTTPServerRequest
     from tornado.routing import Matcher, Rule
     from tornado.web import RequestHandler
     from voila.app import Voila
     from voila.tornado.handler import TornadoVoilaHandler
+    from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
     class OwnKernel(KernelSpecManager):
         """Offers one kernel: the Python of this process, whatever else is installed as ``python3``."""
@@ -184,6 +163,16 @@ def _application_class(environment: dict[str, str]) -> Any:
         async def prepare(self) -> None:
             await super().prepare()
             assert self.xsrf_token  # asking for it sets the cookie
+
+    class Channels(VoilaKernelWebsocketHandler):  # type: ignore[misc]
+        """A page's connection to its kernel, which holds no small message back.
+
+        An edit is answered by three of them; without this the third waits until the browser confirms the second, 40 ms.
+        """
+
+        async def open(self, *args: Any, **kwargs: Any) -> None:
+            self.set_nodelay(True)
+            await super().open(*args, **kwargs)
 
     class Strange(Matcher):
         """Matches every request that `is_own_request` refuses.
@@ -231,8 +220,9 @@ def _application_class(environment: dict[str, str]) -> Any:
             router.rules.insert(0, router.process_rule(Rule(Strange(self), Refused)))
 
         def init_handlers(self) -> Any:
+            ours = {TornadoVoilaHandler: Page, VoilaKernelWebsocketHandler: Channels}
             return [
-                (route, Page if handler is TornadoVoilaHandler else handler, *options)
+                (route, ours.get(handler, handler), *options)
                 for route, handler, *options in super().init_handlers()
             ]
 
@@ -244,6 +234,10 @@ def _application_class(environment: dict[str, str]) -> Any:
                 and len(self.connection_dir) < SOCKET_PATH_LIMIT - len("/kernel-.json-ipc-1") - 36
             ):
                 self.config.ConnectionFileMixin.transport = "ipc"
-            return super().init_settings()
+            settings = super().init_settings()
+            pages = settings["jinja2_env"]
+            # Before Jupyter's own, whose page for a wrong token names a command that lists no server of ours.
+            pages.loader = ChoiceLoader([FileSystemLoader(str(SERVER_PAGES)), pages.loader])
+            return settings
 
     return Dashboards

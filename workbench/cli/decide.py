@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, emit_json, open_store
+from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store
 
 
 @command
@@ -30,5 +30,5 @@ def decide(
         emit_json(document)
         return
     for row in document["options"]:
-        typer.echo(f"{percent(row['probability']):>7}  {row['option']}")
-    typer.echo(f"decision: {document['decision']} (threshold {document['threshold']:g})")
+        echo(f"{percent(row['probability']):>7}  {row['option']}")
+    echo(f"decision: {document['decision']} (threshold {document['threshold']:g})")

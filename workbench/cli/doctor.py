@@ -10,20 +10,38 @@ from workbench.cli.common import JSON_OPTION, command, emit_json
 
 
 @command
-def doctor(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def doctor(
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", help="Also ask every source for one example, with your keys: one call of each plan."
+        ),
+    ] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
     """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
+    from workbench.cli.table import show_fields
     from workbench.engine import documents
 
-    report = asyncio.run(documents.doctor(os.environ))
+    report = asyncio.run(documents.doctor(os.environ, live=live))
     if as_json:
         emit_json(report)
         return
+    facts = []
     for name, value in report.items():
         if isinstance(value, dict):
-            typer.echo(f"{name}:")
-            for key, item in value.items():
-                typer.echo(f"  {key:22} {item}")
+            facts += [
+                (f"{name}: {key}", _source_line(item) if name == "sources" else item)
+                for key, item in value.items()
+            ]
         elif isinstance(value, list):
-            typer.echo(f"{name}: {', '.join(map(str, value)) or 'none'}")
+            # One line each: a refusal of the machine is a sentence.
+            facts += [(name if place == 0 else "", item) for place, item in enumerate(value or ["none"])]
         else:
-            typer.echo(f"{name}: {value}")
+            facts.append((name, value))
+    show_fields(facts)
+
+
+def _source_line(check: dict[str, str]) -> str:
+    """One source's check as a line: what it said, or what it was asked."""
+    return f"{check['verdict']}: {check['says'] or check['endpoint']}"

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,6 +14,7 @@ from workbench.cli.common import (
     PROVIDER,
     STOPPED,
     USAGE,
+    echo,
     emit_json,
     exit_code,
     fail,
@@ -21,23 +22,80 @@ from workbench.cli.common import (
     open_store,
     say,
 )
+from workbench.cli.signals import stop_signals
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from workbench.engine.run.settings import RunSettings
-    from workbench.store import Store
+    from workbench.engine.run.state import RunState
+    from workbench.store import Store, StoredEvent
 
 
 def analyze_claim(
-    statement: str, cutoff: str, settings: "RunSettings", *, plan_only: bool = False, as_json: bool = False
+    statement: str,
+    cutoff: str,
+    settings: "RunSettings",
+    *,
+    plan_only: bool = False,
+    as_json: bool = False,
+    detach: bool = False,
+    workers: str | None = None,
 ) -> str:
-    """Open a run for a claim, work on it, print it, and return its id; leaves with the exit code of an early end."""
-    from proxies.asof.clock import Cutoff
+    """Open a run for a claim, work on it, print it, and return its id; leaves with the exit code of an early end.
 
+    With ``detach`` another process works on it, and this returns when that has taken it up.
+    """
+    from proxies.asof.clock import Cutoff
+    from workbench.cli.approve import can_answer
+    from workbench.engine.run.approvals import check_answerable
+
+    if workers is not None:
+        from workbench.engine.workers.opening import check_workers
+
+        check_workers(workers)
+    if not settings.api_base:  # a server of one's own may want none
+        from workbench.models.listing import require_key
+
+        require_key(settings.model, os.environ)  # before the run is opened: what is refused leaves nothing
     claim = (statement, Cutoff.parse(cutoff))
+    check_answerable(settings, answered=can_answer(), workers=workers is not None)
     store = open_store()
-    run_id, error = drive(store, settings, isolation=settings.isolation, claim=claim, plan_only=plan_only)
-    return finish(store, run_id, error, plan_only=plan_only, as_json=as_json)
+    if detach:
+        run_id = asyncio.run(_open_run(store, claim, settings))
+        detach_run(store, run_id, isolation=settings.isolation, workers=workers)
+        return run_id
+    worked_on, error = drive(
+        store, settings, isolation=settings.isolation, workers=workers, claim=claim, plan_only=plan_only
+    )
+    return finish(store, worked_on, error, plan_only=plan_only, as_json=as_json)
+
+
+async def _open_run(store: "Store", claim: "tuple[str, Cutoff]", settings: "RunSettings") -> str:
+    """Check a claim as its own process will, and open the run: what is refused is refused here, where somebody reads it."""
+    from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.opening import new_run
+
+    async with open_engine(
+        store, settings, environ=os.environ, isolation=settings.isolation, answered=True
+    ) as engine:
+        await engine.check(*claim, settings)
+        return new_run(store, *claim, replace(settings, keyed=engine.keyed))
+
+
+def detach_run(store: "Store", run_id: str, *, isolation: str | None, workers: str | None = None) -> None:
+    """Start a process that goes on with a run, print the run's id, and return when that process has taken it."""
+    from workbench.engine.run.detached import resume_detached
+
+    process = resume_detached(store, run_id, isolation=isolation, workers=workers)
+    if process.exit_code:
+        say(process.line or f"workbench: process {process.pid} ended at once")
+        raise typer.Exit(process.exit_code if process.exit_code > 0 else STOPPED)
+    if not process.in_time:
+        say(
+            f"workbench: process {process.pid} has not taken up the run yet: see {store.folder(run_id) / 'run.log'}"
+        )
+    say(f"run {run_id} is in work: process {process.pid}; `workbench watch {run_id}` shows it")
+    echo(run_id)
 
 
 def drive(
@@ -45,6 +103,7 @@ def drive(
     settings: "RunSettings",
     *,
     isolation: str | None,
+    workers: str | None = None,
     run_id: str | None = None,
     claim: "tuple[str, Cutoff] | None" = None,
     plan_only: bool = False,
@@ -56,7 +115,15 @@ def drive(
     """
     try:
         run_id, error = asyncio.run(
-            _work(store, settings, isolation=isolation, run_id=run_id, claim=claim, plan_only=plan_only)
+            _work(
+                store,
+                settings,
+                isolation=isolation,
+                workers=workers,
+                run_id=run_id,
+                claim=claim,
+                plan_only=plan_only,
+            )
         )
     except KeyboardInterrupt as stop:  # before or after the time in which Ctrl-C cancels the work
         return run_id, stop
@@ -70,34 +137,63 @@ async def _work(
     settings: "RunSettings",
     *,
     isolation: str | None,
+    workers: str | None,
     run_id: str | None,
     claim: "tuple[str, Cutoff] | None",
     plan_only: bool,
 ) -> "tuple[str | None, BaseException | None]":
+    from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
+    from workbench.engine.annotating import resolve_when_finished
+    from workbench.engine.hindsight import hindsight
     from workbench.engine.progress import print_progress
     from workbench.engine.run.assembly import open_engine
     from workbench.engine.run.opening import new_run
+    from workbench.engine.run.state import load_state
 
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
     # A signal cancels the task instead of raising in the middle of it: cancelled groundings end their kernels on the way
     # out, and SIGTERM, which would end this process at once, leaves none behind either.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in stop_signals():
         loop.add_signal_handler(number, task.cancel)
+    answers = TerminalAnswers(store) if settings.approve != "none" and at_terminal() else None
+
+    def listener(state: "RunState", stored: "StoredEvent") -> None:
+        print_progress(state, stored)
+        if answers is not None:
+            answers.listen(state, stored)
+
+    answering = None if answers is None else loop.create_task(answers.work())
     try:
         async with open_engine(
-            store, settings, environ=os.environ, isolation=isolation, listener=print_progress
+            store,
+            settings,
+            environ=os.environ,
+            isolation=isolation,
+            listener=listener,
+            workers=workers,
+            answered=can_answer(),
+            say=say,
         ) as engine:
             if claim is not None:
                 statement, cutoff = claim
                 await engine.check(statement, cutoff, settings)
-                run_id = new_run(store, statement, cutoff, settings)
+                run_id = new_run(store, statement, cutoff, replace(settings, keyed=engine.keyed))
                 say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
+                for line in hindsight(settings, cutoff):
+                    say(f"WARNING: {line}")
             assert run_id is not None, "a run to take up, or a claim to open one for"
+            done_before = claim is None and load_state(store, run_id).finished
             await engine.work(run_id, plan_only=plan_only)
+        # After the engine is closed, and never for a run that was finished before: resuming that one changes nothing.
+        if not done_before:
+            await resolve_when_finished(store, run_id)
     except (asyncio.CancelledError, *EXPECTED) as error:
         return run_id, error
+    finally:
+        if answering is not None:
+            answering.cancel()
     return run_id, None
 
 
@@ -119,14 +215,16 @@ def finish(
     if as_json and (error is None or _code(error) in (STOPPED, PROVIDER)):
         emit_json(run.document())
     elif error is None:
-        typer.echo("\n".join(run_lines(run)))
+        echo("\n".join(run_lines(run)))
     if error is not None:
         say(f"workbench: {_ending(error, run_id)}")
         raise typer.Exit(_code(error))
-    if plan_only:
-        from workbench.engine.run.forecast import cost_line
+    from workbench.engine.run.forecast import cost_line, error_line
 
+    if plan_only:
         say(cost_line(run.state))
+    elif run.state.finished and (line := error_line(run.state, run.model_calls, run.cost_usd)):
+        say(line)
     return run_id
 
 

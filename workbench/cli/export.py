@@ -1,19 +1,43 @@
 """``export`` and ``import``: taking a run elsewhere and back."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.errors import UsageError
+
+#: A terminal would take some of their bytes for control sequences.
+_BINARY = ("zip", "pdf", "docx")
+_WHAT = {
+    "html": "the note (HTML)",
+    "pdf": "the note (PDF)",
+    "docx": "the note (Word)",
+    "md": "the note (Markdown)",
+    "zip": "the whole package",
+    "json": "the tree (JSON)",
+    "csv": "the tree (CSV)",
+    "bif": "the Bayes net (BIF)",
+    "problog": "the program (ProbLog)",
+    "squiggle": "the program (Squiggle)",
+    "ipynb": "tree and proofs (notebook)",
+}
 
 
 @command
 def export(
     run: Annotated[str, RUN],
-    to: Annotated[str, typer.Option("--to", help="html, json, csv, bif, problog, ipynb or zip.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            help="html, pdf, docx or md (the note); zip (the package); json, csv, bif, problog, squiggle or ipynb."
+            " Without it the suffix of -o says.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write; stdout without it.")
     ] = None,
@@ -31,25 +55,39 @@ def export(
         bool, typer.Option("--sign", help="For zip: sign the package with your key (`keys new` makes one).")
     ] = False,
 ) -> None:
-    """Write a run in a format of other programs, or as the whole package a reviewer needs (zip)."""
-    from proxies.atomic import replace_file
-    from workbench.engine.evidence.package import export_run
+    """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
+    from workbench.engine.evidence.package import export_run, format_of
+    from workbench.engine.run.files import manifest_id
+    from workbench.outputs import write_output
     from workbench.synthesis.exchange.bayes_net import OnMisfit
     from workbench.synthesis.rules.normalise import check_normaliser
 
+    to = format_of(output, to)
+    if output is None and to in _BINARY and sys.stdout.isatty():
+        raise UsageError(f"a {to} is not for a terminal: name a file with -o")
     store = open_store()
+    run_id = store.resolve_run(run)
     misfit: OnMisfit = "project" if project else "refuse"
     data, notes = export_run(
-        store, store.resolve_run(run), to, misfit=misfit, normalise=check_normaliser(normalise), sign=sign
+        store,
+        run_id,
+        to,
+        misfit=misfit,
+        normalise=check_normaliser(normalise),
+        sign=sign,
+        environ=os.environ,
     )
     for note in notes:
         say(note)
     if output is not None:
         # By an atomic rename: a reader, or a full disk, never leaves half a package under the name.
-        replace_file(output, data)
-    # A terminal would take some bytes of the archive for control sequences.
-    elif to == "zip" and sys.stdout.isatty():
-        raise UsageError("a zip is not for a terminal: name a file with -o")
+        write_output(output, data)
+        named = manifest_id(store, run_id)
+        say(
+            f"wrote {output}: {_WHAT.get(to, to)} of run {run_id}, {len(data) / 1000:,.0f} kB, manifest {(named or 'none')[:19]}"
+        )
+    elif sys.stdout.isatty():
+        echo(data.decode(), whole=True)
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
@@ -81,10 +119,10 @@ def import_file(
             emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
         else:
             for item in error.findings:
-                typer.echo(f"differs   {item.line()}")
+                echo(f"differs   {item.line()}")
         raise
     run = view(store, run_id)
     if as_json:
         emit_json(run.document())
     else:
-        typer.echo("\n".join(run_lines(run)))
+        echo("\n".join(run_lines(run)))

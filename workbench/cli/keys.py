@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, emit_json
+from workbench.cli.common import command, echo, emit_json
 
 keys = typer.Typer(
     no_args_is_help=True, help="The key that signs your packages, and whose keys you trust by name."
@@ -19,8 +19,8 @@ def new() -> None:
     from workbench.engine.keys import fingerprint, key_path, new_key
 
     public = new_key()
-    typer.echo(public)
-    typer.echo(f"fingerprint {fingerprint(public)}; the key itself is in {key_path()}, for you alone")
+    echo(public)
+    echo(f"fingerprint {fingerprint(public)}; the key itself is in {key_path()}, for you alone")
 
 
 @keys.command("show")
@@ -35,11 +35,9 @@ def show(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON do
         mine = None if own is None else {"key": own, "fingerprint": fingerprint(own)}
         emit_json({"own": mine, "trusted": rows})
         return
-    typer.echo(
-        f"yours: {own}  {fingerprint(own)}" if own else "you have no key: `workbench keys new` makes one"
-    )
+    echo(f"yours: {own}  {fingerprint(own)}" if own else "you have no key: `workbench keys new` makes one")
     for key, name in names.items():
-        typer.echo(f"{name}: {key}  {fingerprint(key)}")
+        echo(f"{name}: {key}  {fingerprint(key)}")
 
 
 @keys.command("trust")
@@ -56,4 +54,4 @@ def trust(
     text = key if key.startswith("ssh-") or not Path(key).is_file() else Path(key).read_text(errors="replace")
     public = check_public_key(text)
     remember(name, public)
-    typer.echo(f"{name}: {fingerprint(public)}")
+    echo(f"{name}: {fingerprint(public)}")

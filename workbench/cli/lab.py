@@ -1,4 +1,4 @@
-"""``lab``: JupyterLab in the data folder, with the Analyst kernel in its launcher."""
+"""``lab``: JupyterLab in a folder with the tutorials, with the Analyst kernel and cards of ours in its launcher."""
 
 import os
 import sys
@@ -7,13 +7,19 @@ from typing import Annotated
 
 import typer
 
+from proxies.atomic import private_folder, replace_file
+from sandbox.jupyter.door import lab_options
 from workbench.cli.common import ISOLATION_OPTION, command, leave_current_folder
+from workbench.cli.dashboard_server import SERVER_PAGES, shipped_notebook
 from workbench.engine.run.settings import check_level
 from workbench.settings import home_from
 from workbench.store.database import make_home
 
 #: What the kernels' provisioner reads (``sandbox.jupyter.provisioner``, not imported here: it loads Jupyter).
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"
+#: Our part of JupyterLab's page: the cards of its launcher.
+LAB_EXTENSIONS = Path(__file__).resolve().parent / "labextensions"
+TUTORIALS = ("tutorial.ipynb", "science_report.ipynb")
 
 
 @command
@@ -24,7 +30,7 @@ def lab(
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
 ) -> None:
-    """Start JupyterLab in the data folder, with the Analyst kernel in its launcher."""
+    """Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."""
     if isolation is not None:
         check_level(isolation)
     home = home_from(os.environ)
@@ -34,8 +40,12 @@ def lab(
         "-P",
         "-m",
         "jupyterlab",
-        "--ServerApp.ip=127.0.0.1",
+        *lab_options(),
         f"--ServerApp.root_dir={home}",
+        # The root is the home, so that a proof below runs/ opens too; the page begins beside the tutorials.
+        f"--FileContentsManager.preferred_dir={put_tutorials(home).name}",
+        f"--LabApp.extra_labextensions_path={LAB_EXTENSIONS}",
+        f"--ServerApp.extra_template_paths={SERVER_PAGES}",
     ]
     # JupyterLab asks the outside for news and updates unless told not to
     arguments += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
@@ -50,6 +60,16 @@ def lab(
     # After home_from: WORKBENCH_HOME may be relative to the folder that is left here, and is handed on absolute.
     leave_current_folder()
     os.execve(sys.executable, arguments, {**lab_environment(isolation), "WORKBENCH_HOME": str(home)})
+
+
+def put_tutorials(home: Path) -> Path:
+    """Copy the notebooks that ship into a folder of the home and return it; one that is there already is a person's."""
+    folder = home / "notebooks"
+    private_folder(folder)
+    for name in TUTORIALS:
+        if not (folder / name).exists():
+            replace_file(folder / name, shipped_notebook(name).read_bytes(), private=True)
+    return folder
 
 
 def lab_environment(isolation: str | None = None) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
 
 
 @command
@@ -20,6 +20,7 @@ def noise(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Disturb the leaves and print the root's distribution; no model is asked."""
+    from workbench.cli.table import show_table
     from workbench.engine import documents
     from workbench.engine.run.state import load_state
     from workbench.engine.wording import percent
@@ -30,15 +31,20 @@ def noise(
     if as_json:
         emit_json(study)
         return
-    typer.echo(
+    echo(
         f"root {percent(study['root'])} undisturbed; {draws} draws of {kind} noise, level {level:g}, seed {seed}"
     )
-    typer.echo(f"mean {percent(study['mean'])}, standard deviation {100 * study['sd']:.1f} points")
-    typer.echo("  ".join(f"{share}%: {percent(value)}" for share, value in study["quantiles"].items()))
+    echo(f"mean {percent(study['mean'])}, standard deviation {100 * study['sd']:.1f} points")
+    show_table(
+        [f"{share}%" for share in study["quantiles"]],
+        [[percent(value) for value in study["quantiles"].values()]],
+    )
     counts = [0] * 20
     for value in study["values"]:
         counts[min(19, int(20 * value))] += 1
-    for place, count in enumerate(counts):
-        if count:
-            bar = "#" * max(1, round(40 * count / max(counts)))
-            typer.echo(f"{5 * place:3d}-{5 * place + 5:3d}%  {count:5d}  {bar}")
+    bars = [
+        (f"{5 * place}-{5 * place + 5}%", count, "#" * max(1, round(40 * count / max(counts))))
+        for place, count in enumerate(counts)
+        if count
+    ]
+    show_table(("root", "draws", ""), bars)

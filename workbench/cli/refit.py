@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.errors import UsageError
 
 
@@ -19,6 +19,7 @@ def refit(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
+    from workbench.cli.table import show_table
     from workbench.engine import documents
     from workbench.engine.gateway import open_gateway
     from workbench.engine.run.state import load_state
@@ -38,19 +39,21 @@ def refit(
     if as_json:
         emit_json(document)
         return
+    lines = []
     for row in document["nodes"]:
-        value = row["value"]
-        line = "every reply was unusable" if value is None else _spread(value)
-        failed = f"  ({row['failed']} unusable)" if row["failed"] else ""
-        typer.echo(f"{row['id']:10}{'value':12}{line}{failed}  {row['statement']}")
+        failed = "every reply was unusable  " if row["value"] is None else ""
+        if row["failed"] and row["value"] is not None:
+            failed = f"({row['failed']} unusable)  "
+        lines.append((row["id"], "value", *_spread(row["value"]), f"{failed}{row['statement']}"))
         for name, spread in (row["coefficients"] or {}).items():
-            typer.echo(f"{'':10}{name:12}{_spread(spread)}{'  SIGN FLIPS' if spread['flips'] else ''}")
+            lines.append(("", name, *_spread(spread), "SIGN FLIPS" if spread["flips"] else ""))
         for formula, count in (row["formulas"] or {}).items():
-            typer.echo(f"{'':10}{count:3} x {formula}")
+            lines.append(("", "formula", *_spread(None), f"{count} x {formula}"))
         for warning in row["warnings"]:
             say(f"{row['id']}: {warning}")
-    typer.echo(f"{document['model_calls']} model calls; the run is unchanged")
+    show_table(("node", "of", "mean", "sd", "low", "high", "notes"), lines)
+    echo(f"{document['model_calls']} model calls; the run is unchanged")
 
 
-def _spread(spread: dict[str, Any]) -> str:
-    return f"{spread['mean']:+.4f} sd {spread['sd']:.4f}  ({spread['low']:+.4f} to {spread['high']:+.4f})"
+def _spread(spread: dict[str, Any] | None) -> tuple[float | None, ...]:
+    return tuple(None if spread is None else spread[name] for name in ("mean", "sd", "low", "high"))

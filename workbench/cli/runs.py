@@ -1,41 +1,79 @@
 """``runs``: the runs of this home."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
 
 
 @command
-def list_runs(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
-    """List the runs of this home, the newest last."""
-    from workbench.cli.table import show_table
+def list_runs(
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Only runs with this tag (`note --tag` sets one).")
+    ] = None,
+    search: Annotated[
+        str, typer.Option(help="Only runs in which these words occur: claim, propositions, model, notes.")
+    ] = "",
+    limit: Annotated[int | None, typer.Option(help="The newest so many.")] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """List the runs of this home, the newest last, with outcome and Brier score where there is one; leaves with exit code 6 if the records of one cannot be read."""
     from workbench.engine import documents
-    from workbench.engine.wording import percent
 
     store = open_store()
-    rows = documents.runs(store)
+    rows = documents.runs(store, tags=tag or (), search=search, limit=limit)
+    damaged = any("unreadable" in row for row in rows)
     if as_json:
         emit_json(rows)
+    else:
+        _print(rows, store.home, chosen=bool(tag or search))
+    if damaged:
+        raise typer.Exit(WANTING)
+
+
+def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
+    from workbench.cli.table import show_table
+    from workbench.engine.wording import percent
+
+    if not rows and chosen:
+        say(f"no run in {home} has these tags and words: `workbench runs` lists all")
         return
     if not rows:
-        say(f"no runs in {store.home} yet: `workbench analyze` or `workbench demo` makes one")
+        say(f"no runs in {home} yet: `workbench analyze` or `workbench demo` makes one")
         return
+    # Two columns that say nothing would cost a narrow terminal the claim.
+    resolved = any(row["outcome"] is not None for row in rows)
     lines = [
         (
             row["run_id"],
             row["status"],
             percent(row["p"]),
+            *(_outcome_cells(row["outcome"]) if resolved else ()),
             row["cutoff"],
-            f"{_mark(row['imported'])}{row['statement']}",
+            f"{_mark(row['imported'])}{row['statement'] or row['unreadable']}{_tags(row['tags'])}",
         )
         for row in rows
     ]
-    show_table(("run", "status", "p", "cutoff", "statement"), lines)
+    columns = ("outcome", "Brier") if resolved else ()
+    show_table(("run", "status", "p", *columns, "cutoff", "statement"), lines)
     for row in rows:
         if "not_installed" in row:
-            typer.echo(f"{row['run_id']}: {row['not_installed']}")
+            echo(f"{row['run_id']}: {row['not_installed']}")
+
+
+def _outcome_cells(outcome: dict[str, Any] | None) -> tuple[str, str]:
+    from workbench.engine.wording import NO_VALUE, outcome_words
+
+    if outcome is None:
+        return NO_VALUE, NO_VALUE
+    brier = outcome["brier"]
+    return outcome_words(outcome["p"]), NO_VALUE if brier is None else f"{brier:.3f}"
+
+
+def _tags(tags: list[str]) -> str:
+    return f"  [{', '.join(tags)}]" if tags else ""
 
 
 def _mark(imported: dict[str, Any] | None) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 
 
 @command
@@ -16,16 +16,27 @@ def scenarios(
     close: Annotated[
         str | None, typer.Option(help="Close the scenario; its records stay on the log.")
     ] = None,
+    rename: Annotated[
+        str | None, typer.Option(help="OLD=NEW: another name; its records stay on the log.")
+    ] = None,
+    duplicate: Annotated[
+        str | None, typer.Option(help="NAME=COPY: the same edits once more, not weighed.")
+    ] = None,
+    annotate: Annotated[
+        str | None, typer.Option(help="NAME=TEXT: what the scenario supposes, and why.")
+    ] = None,
+    weigh: Annotated[str | None, typer.Option(help="NAME=P: how likely it is held, for the mix.")] = None,
     base_seq: Annotated[
         int | None, typer.Option(help="The scenario's record this was decided on (its seq in --json).")
     ] = None,
     author: Annotated[str, typer.Option(help="Who does it.")] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Put the saved what-ifs side by side, with their probability-weighted mix; undo, redo or close one."""
+    """Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."""
     from workbench.engine import documents
     from workbench.engine.run.state import load_state
-    from workbench.engine.whatif.saved import change_scenario
+    from workbench.engine.whatif import saved
+    from workbench.engine.whatif.typed_values import parse_probability
     from workbench.propositions.scenario_book import Action
 
     store = open_store()
@@ -34,7 +45,18 @@ def scenarios(
     with store.transaction():
         for action, name in wanted:
             if name is not None:
-                change_scenario(store, run_id, action, name, author=author, base_seq=base_seq)
+                saved.change_scenario(store, run_id, action, name, author=author, base_seq=base_seq)
+        if rename is not None:
+            saved.rename_scenario(store, run_id, *_pair("--rename", rename, "OLD=NEW"), author=author)
+        if duplicate is not None:
+            saved.duplicate_scenario(
+                store, run_id, *_pair("--duplicate", duplicate, "NAME=COPY"), author=author
+            )
+        if annotate is not None:
+            saved.annotate_scenario(store, run_id, *_pair("--annotate", annotate, "NAME=TEXT"), author=author)
+        if weigh is not None:
+            name, text = _pair("--weigh", weigh, "NAME=P")
+            saved.save_scenario(store, run_id, name, (), author=author, probability=parse_probability(text))
     table = documents.scenarios(load_state(store, run_id), names or ())
     if as_json:
         emit_json(table)
@@ -42,6 +64,15 @@ def scenarios(
     _show_tables(table)
     if not table["scenarios"]:
         say(f"no scenario is open: `workbench whatif {run_id} --set NODE=P --scenario NAME` makes one")
+
+
+def _pair(option: str, text: str, form: str) -> tuple[str, str]:
+    from workbench.errors import UsageError
+
+    name, equals, rest = (part.strip() for part in text.partition("="))
+    if not (name and equals and rest):
+        raise UsageError(f"{option} {text!r}: write {form}")
+    return name, rest
 
 
 def _show_tables(table: dict[str, Any]) -> None:
@@ -63,7 +94,7 @@ def _show_tables(table: dict[str, Any]) -> None:
         lines.append(("mix", percent(table["mix"]["root"]), shares))
     show_table(("scenario", "root", "notes"), lines)
     if names:
-        typer.echo("")
+        echo("")
         nodes = [
             (
                 row["id"],

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
 
 
 @command
@@ -17,21 +17,34 @@ def sensitivity(
             help="Also the reachable range, the root's band, and what to ground next; changes --json.",
         ),
     ] = False,
+    reference: Annotated[
+        str,
+        typer.Option(
+            help="What contributions are counted from: zero, half, base-rate, market, or a probability."
+        ),
+    ] = "zero",
+    two: Annotated[
+        str | None, typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="For the band where it must be simulated.")] = 0,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
     from workbench.engine import documents
     from workbench.engine.run.state import load_state
+    from workbench.synthesis.sensitivity.assumptions import assumption_detail
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))
+    if two is not None:
+        _show_two(documents.two_way_sensitivity(state, two), as_json=as_json)
+        return
     full = documents.sensitivity_report(store, state, seed=seed) if report else None
-    rows = documents.sensitivity(state) if full is None else full["tornado"]
+    rows = documents.sensitivity(state, reference) if full is None else full["tornado"]
     if as_json:
         emit_json(rows if full is None else full)
         return
-    statements = {node.id: node.statement for node in state.tree.propositions()}
+    statements = {row["id"]: assumption_detail(state.tree, row["id"]) for row in rows}
     _show_tornado(rows, statements)
     if full is not None:
         _show_report(full, statements)
@@ -57,22 +70,37 @@ def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> Non
     show_table(header, lines)
 
 
+def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
+    from workbench.cli.table import show_table
+    from workbench.engine.wording import percent
+
+    if as_json:
+        emit_json(document)
+        return
+    header = (
+        f"{document['first']} \\ {document['second']}",
+        *(percent(value) for value in document["values"]),
+    )
+    pairs = zip(document["values"], document["roots"], strict=True)
+    show_table(header, [(percent(value), *(percent(root) for root in roots)) for value, roots in pairs])
+
+
 def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     from workbench.cli.table import show_table
     from workbench.engine.wording import percent
 
     low, high = document["reachable"]
-    typer.echo(
+    echo(
         f"\nroot {percent(document['root'])}; whatever the leaves turn out, {percent(low)} to {percent(high)}"
     )
     band = document["uncertainty"]
     if band is None:
-        typer.echo("no band from the trials: a leaf needs at least two (analyze --trials 2)")
+        echo("no band from the trials: a leaf needs at least two (analyze --trials 2)")
     else:
-        typer.echo(
+        echo(
             f"90% band from the spread of the trials: {percent(band['low'])} to {percent(band['high'])} ({band['method']})"
         )
-    typer.echo("")
+    echo("")
     lines = [
         (
             row["id"],

@@ -4,11 +4,17 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
 
 
 @command
-def show(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def show(
+    run: Annotated[str, RUN],
+    whole: Annotated[
+        bool, typer.Option("--all", help="All propositions of a large tree, which is folded otherwise.")
+    ] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
     """Print a run's tree, with the rule of every inner node."""
     from workbench.engine.view import view
     from workbench.engine.wording import run_lines
@@ -18,4 +24,4 @@ def show(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False
     if as_json:
         emit_json(loaded.document())
     else:
-        typer.echo("\n".join(run_lines(loaded)))
+        echo("\n".join(run_lines(loaded, whole=whole)))

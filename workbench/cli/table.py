@@ -5,16 +5,24 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.terminal import LONGEST_LINE, printable
+
 _NUMBER = re.compile(r"[-+]?\d|[-–]$|nan$")
 _TEXT_WIDTH = 24  # a column of longer text may be folded down to this on a narrow terminal
 
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def show_fields(facts: Sequence[tuple[str, Any]]) -> None:
+    """Print names and values in two columns without a header; values stay as they are, text to the left."""
+    show_table(None, [(name, str(value)) for name, value in facts])
+
+
+def show_table(header: Sequence[str] | None, rows: Sequence[Sequence[Any]]) -> None:
     """Print columns on stdout: numbers to the right with 4 decimals, ``-`` for None, text to the left.
 
     Off a terminal there is neither colour nor wrapping nor cutting, whatever the environment says (rich would take
     ``FORCE_COLOR`` and ``COLUMNS`` for orders), so that a pipe gets every value whole. On a terminal long text is folded;
-    a number never is: half a number is a wrong number, so a line that is still too long runs over.
+    a number never is: half a number is a wrong number, so a line that is still too long runs over. Without a header there is
+    no first line.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -22,7 +30,10 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.text import Text
 
     lines = [[_cell(value) for value in row] for row in rows]
-    columns = [[_cell(name), *cells] for name, *cells in zip(header, *lines, strict=True)]
+    if header is None and not lines:
+        return
+    names = [_cell(name) for name in (header or [""] * len(lines[0]))]
+    columns = [[name, *cells] for name, *cells in zip(names, *lines, strict=True)]
     terminal = sys.stdout.isatty()
     console = Console(
         file=sys.stdout,
@@ -30,7 +41,9 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         force_jupyter=False,
         no_color=None if terminal else True,
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=header is not None
+    )
     numeric = [
         index > 0 and all(_NUMBER.match(cell) for cell in cells) for index, (_, *cells) in enumerate(columns)
     ]
@@ -61,8 +74,9 @@ def _cell(value: Any) -> str:
     if value is None:
         return "-"
     text = f"{value:.4f}" if isinstance(value, float) else str(value)
-    # Line ends would break the table; escape sequences from a stranger's file would reach the terminal.
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    if len(text) > LONGEST_LINE:
+        text = f"{text[:LONGEST_LINE]}… [cut here: {len(text) - LONGEST_LINE:,} characters; --json has them]"
+    return printable(text, keep="")  # line ends too: they would break the table
 
 
 def _least_width(column: Sequence[str], numeric: bool) -> int:

@@ -1,7 +1,8 @@
 """``verify``: proofs compared with their records, and run again offline."""
 
 import asyncio
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +12,7 @@ from workbench.cli.common import (
     RUN,
     WANTING,
     command,
+    echo,
     emit_json,
     open_store,
 )
@@ -25,7 +27,7 @@ def verify(
 ) -> None:
     """Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline.
 
-    If the records already differ, no cell is run. The level that stands in the run's records is not used.
+    If the records already differ, or no proof has a notebook, no cell is run. The level that stands in the run's records is not used.
     """
     from workbench.engine import documents
     from workbench.engine.keys import signed_line
@@ -36,21 +38,38 @@ def verify(
         emit_json(report)
     else:
         for row in report["differing"]:
-            typer.echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
+            echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
         for row in report["advisory"]:
-            typer.echo(
+            echo(
                 f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (other package versions than the run's)"
             )
         word = "verified" if report["verified"] else "NOT verified"
-        typer.echo(
+        echo(
             f"{word}: {report['proofs']} proofs, {report['cells']} cells, {len(report['differing'])} differences"
         )
+        echo(drift_line(report))
         if report["not_anchored"]:
-            typer.echo(not_anchored_line(sorted({node for node, _ in report["not_anchored"]})))
-        typer.echo(signed_line(report["signed"]))
-        typer.echo(rerun_line(report["isolation"]))
+            echo(not_anchored_line(sorted({node for node, _ in report["not_anchored"]})))
+        echo(signed_line(report["signed"]))
+        echo(rerun_line(report["isolation"], verified=report["verified"]))
     if not report["verified"]:
         raise typer.Exit(WANTING)
+
+
+def drift_line(report: Mapping[str, Any]) -> str:
+    """Return what the proofs conclude now, and how far that lies from the record."""
+    from workbench.engine.wording import percent
+
+    place = report["node"]
+    if report["p"] is None:
+        return f"{place} {percent(report['recorded_p'])} on record; the re-run concludes nothing that can be compared"
+    line = f"{place} {percent(report['p'])} as re-run, {percent(report['recorded_p'])} on record: drift {100 * report['drift']:+.2g} points"
+    if report["drifting"]:
+        rows = [
+            f"{row['node']} {percent(row['recorded_p'])} to {percent(row['p'])}" for row in report["drifting"]
+        ]
+        line += f" ({', '.join(rows[:6])})"
+    return line.replace("drift +0 points", "no drift")
 
 
 def not_anchored_line(nodes: list[str]) -> str:
@@ -59,10 +78,12 @@ def not_anchored_line(nodes: list[str]) -> str:
     return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
 
 
-def rerun_line(isolation: str | None) -> str:
-    """Return the line that says where the cells were re-run."""
+def rerun_line(isolation: str | None, *, verified: bool) -> str:
+    """Return the line that says where the cells were re-run, or why no kernel was started."""
+    if isolation is None and verified:
+        return "nothing was re-run: no proof has a notebook, each was compared with its records by its own evidence"
     if isolation is None:
-        return "nothing was re-run: the records differ already"
+        return "nothing was re-run: what differs was found without it"
     if isolation == "none":
         return "WARNING: the cells were re-run UNSEALED (isolation none), with your rights, as you asked"
     return f"re-run in kernels sealed by {isolation}"

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from workbench.engine.run.state import RunState
     from workbench.engine.whatif.edits import WhatIfResult
+    from workbench.propositions import Tree
     from workbench.propositions.edits import Edit
     from workbench.store import Store
 
@@ -44,6 +45,20 @@ def whatif(
     same_meaning: Annotated[
         bool, typer.Option("--same-meaning", help="Restated propositions keep their values.")
     ] = False,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option("--weight", help="NODE=W: its weight in the rule of its parent, from -1 to 1."),
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option("--rule", help="NODE=JSON: another rule for a proposition with children."),
+    ] = None,
+    reach: Annotated[
+        str | None,
+        typer.Option(
+            "--reach", help="P: say what it would take for the root to be there, such as 0.5 or 50%."
+        ),
+    ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Ask the synthesizer again for the ancestors.")
     ] = False,
@@ -67,10 +82,11 @@ def whatif(
 ) -> None:
     """Edit nodes and see which ancestors move; the run itself is not changed.
 
-    The edits of one call are made in the order unpin, restate, add, remove, pin, set.
+    The edits of one call are made in the order unpin, restate, add, remove, rule, weight, pin, set.
     """
     from workbench.engine.run.state import load_state
     from workbench.engine.whatif import edits as engine
+    from workbench.engine.whatif.remarks import edit_remarks
     from workbench.engine.whatif.saved import save_scenario
     from workbench.store import utc_now
 
@@ -85,16 +101,22 @@ def whatif(
         unpins=unpins or (),
         restatements=restatements or (),
         same_meaning=same_meaning,
+        weights=weights or (),
+        rules=rules or (),
     )
     now = utc_now()
-    fresh = texts.edits(engine.parse_override(author if settings else "", reason, expires, now=now))
-    known = state.scenarios.scenarios.get(scenario) if scenario is not None else None
-    if not fresh and known is None:
-        raise UsageError(
-            "nothing is changed: give --set NODE=P, --add, --remove, --pin, --unpin or --restate"
-        )
-    edits: tuple[Edit, ...] = (*(known.edits if known else ()), *fresh)
+    override = engine.parse_override(author if settings else "", reason, expires, now=now)
+    if reach is not None and (full or scenario is not None):
+        raise UsageError("--reach only asks: leave out --full and --scenario")
+    if reach is not None and texts == engine.EditTexts():
+        engine.require_grounded(state)
+        _show_ways(state.tree, reach, as_json=as_json)
+        return
+    edits, fresh = engine.edits_on(state, texts.request(), scenario, override)
     result = engine.what_if(state, edits, now=now)
+    if reach is not None:
+        _show_ways(result.whatif.tree, reach, as_json=as_json)
+        return
     if full:
         result = _full(store, state, edits, yes=yes)
     if scenario is not None:
@@ -109,11 +131,46 @@ def whatif(
             probability=probability,
             base_seq=base_seq,
         )
+    for remark in edit_remarks(state.tree, edits):
+        say(remark.line)
     _explain(result)
     if as_json:
         emit_json(result.to_json())
     else:
         _print(result, state)
+
+
+def _show_ways(tree: "Tree", text: str, *, as_json: bool) -> None:
+    from workbench.cli.table import show_table
+    from workbench.engine import documents
+    from workbench.engine.wording import percent, point_change
+
+    ways = documents.ways_to_reach(tree, text)
+    if as_json:
+        emit_json(ways)
+        return
+    low, high = ways["reachable"]
+    echo(
+        f"root {percent(ways['root'])}, to reach {percent(ways['target'])}; reachable {percent(low)} to {percent(high)}"
+    )
+    rows = [
+        (
+            way["id"],
+            percent(way["p"]),
+            percent(way["needed"]),
+            point_change(way["p"], way["needed"]),
+            tree[way["id"]].statement,
+        )
+        for way in ways["alone"]
+    ]
+    if rows:
+        show_table(("alone", "now", "needed", "change", "statement"), rows)
+    else:
+        echo("no leaf does it alone")
+    if ways["share"] is None:
+        echo("nor do all leaves together")
+    else:
+        echo(f"or every leaf {percent(ways['share'])} of its way towards the end that moves the root there")
 
 
 def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
@@ -141,20 +198,22 @@ def _explain(result: "WhatIfResult") -> None:
 
 
 def _print(result: "WhatIfResult", state: "RunState") -> None:
+    from workbench.cli.table import show_table
     from workbench.engine.wording import percent
 
     whatif = result.whatif
+    rows = []
     for change in whatif.changed:
         home = whatif.tree if change.id in whatif.tree else state.tree
         gone = "" if change.id in whatif.tree else "  (removed)"
-        typer.echo(
-            f"{change.id:8}{percent(change.before):>6} -> {percent(change.after):>6}  {home[change.id].statement}{gone}"
-        )
+        statement = f"{home[change.id].statement}{gone}"
+        rows.append((change.id, percent(change.before), percent(change.after), statement))
+    calls = f"({result.model_calls} model calls)"
+    rows.append(("root", percent(whatif.before), percent(whatif.after), calls))
+    show_table(("node", "before", "after", "statement"), rows)
     for row in result.to_json()["overrides"]:
         until = f", until {row['expires']}" if row["expires"] else ""
         why = f": {row['reason']}" if row["reason"] else ""
-        typer.echo(
-            f"{row['id']:8}{percent(row['p']):>6} held by {row['author']}{until}{why}; the model says {percent(row['model_p'])}"
+        echo(
+            f"{row['id']}: {percent(row['p'])} held by {row['author']}{until}{why}; the model says {percent(row['model_p'])}"
         )
-    calls = f"{result.model_calls} model calls"
-    typer.echo(f"root    {percent(whatif.before):>6} -> {percent(whatif.after):>6}  ({calls})")

@@ -10,6 +10,7 @@ from workbench.cli.science.exceed import exceed
 from workbench.cli.science.paper_tables import paper_tables
 from workbench.cli.science.returns import returns
 from workbench.cli.science.score import score
+from workbench.cli.science.simulate import simulate
 
 
 def register(app: typer.Typer) -> None:
@@ -22,3 +23,4 @@ def register(app: typer.Typer) -> None:
     app.command("paper-tables")(paper_tables)
     app.command()(exceed)
     app.command()(elicit)
+    app.command()(simulate)

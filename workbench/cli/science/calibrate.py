@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, emit_json, say
-from workbench.cli.science.files import csv_text, write_csv
+from workbench.cli.common import command, echo, emit_json, say
+from workbench.cli.science.files import print_csv, write_csv
 from workbench.cli.science.options import (
     AsJson,
     EventsFile,
@@ -70,19 +70,17 @@ def fit(
     if json:
         emit_json(report)
         return
-    typer.echo(
-        f"slope {model.slope:.4f}, offset {model.offset:+.4f}, from {model.n} forecasts ({model.n_yes} Yes)"
-    )
+    echo(f"slope {model.slope:.4f}, offset {model.offset:+.4f}, from {model.n} forecasts ({model.n_yes} Yes)")
     for factor, offsets in model.deltas.items():
         for group, value in offsets.items():
-            typer.echo(f"  {factor} {group}: {value:+.4f} ({model.counts[factor][group]})")
+            echo(f"  {factor} {group}: {value:+.4f} ({model.counts[factor][group]})")
     if threshold:
         cut = report["threshold_fit"]
-        typer.echo(
+        echo(
             f"Yes above {cut['threshold']:.4f}: accuracy {cut['accuracy']:.4f} here, {cut['accuracy_at_half']:.4f} at 0.5"
         )
     before, after = report["in_sample"]["brier_before"], report["in_sample"]["brier_after"]
-    typer.echo(
+    echo(
         f"Brier score here (in-sample) {before:.4f} -> {after:.4f}; `score --calibrate` gives the honest one"
     )
     say(str(output))
@@ -130,4 +128,4 @@ def apply(
     if output is not None:
         write_csv(output, header, rows)
     elif not json:
-        typer.echo(csv_text(header, rows), nl=False)
+        print_csv(header, rows)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import command, emit_json
+from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.options import (
     AsJson,
     EventsFile,
@@ -101,10 +101,10 @@ def _show(document: dict[str, Any]) -> None:
     show_table(header, rows)
     anova = document["anova"]["complete"] or document["anova"]["all"]
     if anova:
-        typer.echo(
+        echo(
             f"\nvariance of 1 - |p - o|: method {anova['pct_method']:.1f} %, question {anova['pct_question']:.1f} %, "
             f"rest {anova['pct_residual']:.1f} % ({anova['M']} methods, {anova['Q']} questions)"
         )
-    typer.echo(document["multiple_comparisons"])
+    echo(document["multiple_comparisons"])
     for name, hint in document["sample_size"].items():
-        typer.echo(f"{name}: {hint['hint']}")
+        echo(f"{name}: {hint['hint']}")

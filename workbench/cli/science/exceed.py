@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, emit_json
+from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.options import AsJson, listed, numbers
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
@@ -57,9 +57,7 @@ def exceed(
         emit_json(document)
         return
     last = document["last"]
-    typer.echo(
-        f"{last['observations']} observations before {cutoff}, the last {last['value']:g} on {last['day']}"
-    )
+    echo(f"{last['observations']} observations before {cutoff}, the last {last['value']:g} on {last['day']}")
     show_table(
         ["model", "day", "above", "p"],
         [[row["model"], row["day"], f"{row['above']:g}", row["p"]] for row in document["chances"]],

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import command, emit_json
+from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.options import AsJson, EventsFile, Seed
 from workbench.cli.table import show_table
 
@@ -32,17 +32,17 @@ def paper_tables(
         return
     cells = document["cells"]
     for number in ("1", "9", "17"):
-        typer.echo(f"\nTable {number}")
+        echo(f"\nTable {number}")
         show_table(
             ["row", "column", "printed", "ours", "difference", "why"],
             [_line(cell) for cell in cells if cell["table"] == number],
         )
     comparable = [cell for cell in cells if cell["difference"] is not None]
     agreeing = sum(cell["agrees"] for cell in comparable)
-    typer.echo(f"\n{agreeing} of {len(comparable)} figures agree to the print's rounding.")
-    typer.echo("Also printed, but not to be had from the released files:")
+    echo(f"\n{agreeing} of {len(comparable)} figures agree to the print's rounding.")
+    echo("Also printed, but not to be had from the released files:")
     for row in document["unreachable"]:
-        typer.echo(f"  {row['what']}: {row['why']}")
+        echo(f"  {row['what']}: {row['why']}")
 
 
 def _line(cell: dict[str, Any]) -> list[str]:

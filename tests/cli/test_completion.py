@@ -1,0 +1,39 @@
+"""Shell completion: commands, options, and the runs of this home."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run_cli, run_process
+from tests.fakes.screens import RUN, make_run
+
+
+def offered(home: Path, *words: str) -> list[str]:
+    done = run_process(
+        home,
+        _WORKBENCH_COMPLETE="complete_bash",
+        COMP_WORDS=" ".join(("workbench", *words)),
+        COMP_CWORD=str(len(words)),
+    )
+    return done.stdout.split()
+
+
+def test_tab_offers_commands_and_runs(tmp_path: Path) -> None:
+    """S3: No shell completion."""
+    assert set(offered(tmp_path, "re")) == {"resume", "redteam", "refit", "reground", "resolve", "returns"}
+    assert offered(tmp_path, "show", "") == [] and not (tmp_path / "home").exists(), "Tab makes no home"
+    make_run(tmp_path / "home")
+    assert offered(tmp_path, "show", "2018") == [RUN]
+
+
+@pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
+def test_the_help_names_it(tmp_path: Path, option: str) -> None:
+    assert option in run_cli(tmp_path, "--help").stdout
+
+
+def test_the_help_lists_the_values_of_grounder_and_rule(tmp_path: Path) -> None:
+    """S3: `--grounder`, `--rule` help list no values."""
+    text = " ".join(run_cli(tmp_path, "analyze", "--help").stdout.replace("│", " ").split())
+    assert (
+        "One of auto, belief, deep_research, " in text and "One of average, linear, logic, noisy-or," in text
+    )

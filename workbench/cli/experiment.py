@@ -1,0 +1,184 @@
+"""``experiment``: a study of arms on an exam, from its file to its report."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.common import (
+    ISOLATION_OPTION,
+    JSON_OPTION,
+    STOPPED,
+    USAGE,
+    command,
+    echo,
+    emit_json,
+    exit_code,
+    one_line,
+    open_store,
+    say,
+)
+
+if TYPE_CHECKING:
+    from workbench.experiments.ledger import StudyState
+    from workbench.experiments.plan import StudyPlan
+    from workbench.experiments.runner import StudyRunner
+    from workbench.store import Store
+
+experiment = typer.Typer(help="Studies: arms x exam x trials x seeds.", no_args_is_help=True)
+
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The study: a YAML file (docs/experiments.md).")
+]
+Json = Annotated[bool, JSON_OPTION]
+
+
+@experiment.command("run")
+@command
+def run(
+    file: StudyFile,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Check the file, print the cost forecast, ask nobody.")
+    ] = False,
+    workers: Annotated[
+        str | None, typer.Option("--workers", help="dask://HOST:PORT or a number of processes.")
+    ] = None,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
+    from workbench.errors import BudgetStop, ProviderError
+    from workbench.experiments.audit import audit_study
+    from workbench.experiments.report import write_study
+    from workbench.experiments.runner import StudyRunner
+
+    store = open_store()
+    plan = _plan(store, file)
+    for line in plan.cost_lines():
+        say(line)
+    expected, budget = plan.expected_usd(), plan.spec.budget_usd
+    if budget is not None and expected is not None and expected > budget:
+        say(
+            f"the forecast is above the budget of ${budget:g}: the study will stop there and can go on with more"
+        )
+    if plan_only:
+        if as_json:
+            emit_json({"study": plan.spec.name, "forecasts": len(plan.cells()), "expected_usd": expected})
+        return
+    runner = StudyRunner(store, plan, environ=os.environ, isolation=isolation, workers=workers, say=say)
+    try:
+        state = asyncio.run(_interruptible(runner))
+    except (BudgetStop, ProviderError) as error:
+        say(f"workbench: {one_line(error)} (`workbench experiment run {file}` goes on)")
+        raise typer.Exit(exit_code(error)) from None
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        say(f"workbench: stopped by hand; `workbench experiment run {file}` goes on")
+        raise typer.Exit(STOPPED) from None
+    if state.audited is None:
+        state = audit_study(store, plan, state)
+    folder = store.home / "studies" / plan.spec.name
+    results = write_study(store, plan, state, folder)
+    if as_json:
+        emit_json(results)
+        return
+    for line in results["summary"]:
+        echo(line)
+    echo(f"{folder / 'report.html'}")
+
+
+async def _interruptible(runner: "StudyRunner") -> "StudyState":
+    from workbench.cli.signals import stop_signals
+
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in stop_signals():
+        loop.add_signal_handler(number, task.cancel)
+    return await runner.work()
+
+
+@experiment.command("status")
+@command
+def status(file: StudyFile, as_json: Json = False) -> None:
+    """How far a study is: forecasts made, missing and to come, by arm, and what they cost so far."""
+    from workbench.cli.table import show_table
+    from workbench.experiments.documents import status_document
+
+    store = open_store()
+    document = status_document(store, _plan(store, file))
+    if as_json:
+        emit_json(document)
+        return
+    show_table(
+        ["arm", "made", "missing", "to come", "calls", "usd"],
+        [
+            [row["arm"], row["made"], row["missing"], row["to_come"], row["calls"], row["cost_usd"]]
+            for row in document["arms"]
+        ],
+    )
+    echo(document["state"])
+
+
+@experiment.command("report")
+@command
+def report(
+    file: StudyFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder; the study's own without it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the report of a finished study again: tables, page, notebook. Results are locked until the leak audit is done."""
+    from workbench.experiments.ledger import load_study
+    from workbench.experiments.report import write_study
+
+    store = open_store()
+    plan = _plan(store, file)
+    folder = output or store.home / "studies" / plan.spec.name
+    results = write_study(store, plan, load_study(store, plan.spec.name), folder)
+    if as_json:
+        emit_json(results)
+        return
+    for line in results["summary"]:
+        echo(line)
+    echo(f"{folder / 'report.html'}")
+
+
+@experiment.command("ready")
+@command
+def ready(
+    name: Annotated[str | None, typer.Argument(help="One of them; all are listed without it.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; its questions go beside it.")
+    ] = None,
+) -> None:
+    """Studies that come with the workbench: listed, or written to a file to run or to edit."""
+    from workbench.cli.table import show_table
+    from workbench.errors import UsageError
+    from workbench.experiments.ready_files import ready_studies, write_ready
+
+    if name is None:
+        show_table(["study", "what it asks"], [[each, note] for each, note in ready_studies().items()])
+        return
+    if output is None:
+        raise UsageError(f"where to? `workbench experiment ready {name} -o FILE`")
+    for path in write_ready(name, output):
+        echo(f"{path}")
+
+
+def _plan(store: "Store", file: Path) -> "StudyPlan":
+    """Read and check a study; every mistake is a line on stderr, and the exit code is the caller's."""
+    from workbench.experiments.ledger import SORT, load_study
+    from workbench.experiments.plan import plan_study
+    from workbench.experiments.study import StudyError, read_study
+
+    try:
+        spec = read_study(file)
+        state = load_study(store, spec.name) if spec.name in store.streams(SORT) else None
+        return plan_study(store, spec, state)
+    except StudyError as error:
+        for problem in error.problems:
+            say(f"workbench: {problem}")
+        raise typer.Exit(USAGE) from None

@@ -1,0 +1,88 @@
+// Cards in JupyterLab's launcher: state a claim, open the newest run, the tutorial.
+//
+// Written as JupyterLab's loader wants it (a container of module federation), so that it needs no bundler: `init` gets the
+// modules that JupyterLab shares, `get` gives back the plugin.
+(() => {
+  "use strict";
+  const FOLDER = "notebooks";
+  const TUTORIAL = `${FOLDER}/tutorial.ipynb`;
+  const ICON =
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#1d4f7c" stroke-width="1.8">' +
+    '<circle cx="12" cy="5" r="2.4"/><circle cx="5" cy="18" r="2.4"/><circle cx="12" cy="18" r="2.4"/>' +
+    '<circle cx="19" cy="18" r="2.4"/><path d="M12 7.4v8.2M10.6 7l-4.3 8.9M13.4 7l4.3 8.9"/></svg>';
+  const CLAIM = [
+    ["markdown", "# A claim\n\nState what will turn out true or false, with a date, below the first line; nothing known later than the cutoff is used.\n`--plan-only` stops after the tree; `--model NAME` asks a language model, without it the key-free analyst works."],
+    ["code", "%load_ext workbench"],
+    ["code", "%%proposition --cutoff 2018-06-30\nThe S&P 500 closes higher on 2018-12-31 than on 2018-06-29"],
+    ["markdown", "Edits in the tree are kept as the scenario `draft`. `%whatif P1=30%` computes one line, `%proof P1` opens a leaf's notebook."],
+    ["code", "analysis.explorer()"],
+    ["code", "%whatif P1=30%"],
+    ["code", "%proof P1"],
+  ];
+  const NEWEST = [
+    ["markdown", "# The newest run\n\n`wb.runs()` lists all; `wb.open_run(\"ID\")` opens any of them."],
+    ["code", "import workbench as wb\n\nanalysis = wb.open_run(\"last\")\nanalysis.dashboard()"],
+  ];
+  let shared = {};
+
+  async function load(name) {
+    const versions = Object.values(shared[name] || {});
+    if (!versions.length) throw new Error(`JupyterLab shares no ${name}`);
+    return (await versions[0].get())();
+  }
+
+  function notebook(cells) {
+    return {
+      cells: cells.map(([kind, source], number) => ({
+        cell_type: kind,
+        id: `cell-${number}`,
+        metadata: {},
+        source,
+        ...(kind === "code" ? { execution_count: null, outputs: [] } : {}),
+      })),
+      metadata: { kernelspec: { name: "python3", display_name: "Python 3 (ipykernel)", language: "python" } },
+      nbformat: 4,
+      nbformat_minor: 5,
+    };
+  }
+
+  async function plugin() {
+    const [{ ILauncher }, { LabIcon }] = await Promise.all([load("@jupyterlab/launcher"), load("@jupyterlab/ui-components")]);
+    const icon = new LabIcon({ name: "analyst-workbench:tree", svgstr: ICON });
+    return {
+      id: "analyst-workbench:launcher",
+      autoStart: true,
+      requires: [ILauncher],
+      activate(app, launcher) {
+        const { contents } = app.serviceManager;
+
+        async function create(cells, cwd) {
+          const file = await contents.newUntitled({ path: cwd ?? FOLDER, type: "notebook" });
+          await contents.save(file.path, { type: "notebook", format: "json", content: notebook(cells) });
+          await app.commands.execute("docmanager:open", { path: file.path, factory: "Notebook", kernel: { name: "python3" } });
+        }
+
+        const cards = [
+          ["analyst-workbench:claim", "State a claim", "A new notebook with a claim, its tree and its proofs", ({ cwd }) => create(CLAIM, cwd)],
+          ["analyst-workbench:newest", "Newest run", "A new notebook with the desk of the newest run", ({ cwd }) => create(NEWEST, cwd)],
+          ["analyst-workbench:tutorial", "Tutorial", "A claim, taken apart", () => app.commands.execute("docmanager:open", { path: TUTORIAL })],
+        ];
+        cards.forEach(([command, label, caption, execute], rank) => {
+          app.commands.addCommand(command, { label, caption, icon, execute });
+          // Among the notebooks, which stand first; other categories come below the fold. Cards there take their icon by address.
+          launcher.add({ command, category: "Notebook", rank: rank - 10, kernelIconUrl: `data:image/svg+xml,${encodeURIComponent(ICON)}` });
+        });
+      },
+    };
+  }
+
+  (window._JUPYTERLAB ??= {})["analyst-workbench"] = {
+    init(scope) {
+      shared = scope;
+    },
+    async get() {
+      const made = await plugin();
+      return () => ({ __esModule: true, default: made });
+    },
+  };
+})();

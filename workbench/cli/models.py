@@ -1,0 +1,99 @@
+"""``models``: which models the keys at hand reach; ``models try``: whether one of them is fit for the job."""
+
+import asyncio
+import os
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, say
+
+models = typer.Typer(
+    help="List the models that the keys at hand reach, or try one.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+
+@models.callback()
+@command
+def list_models(
+    ctx: typer.Context,
+    pattern: Annotated[str | None, typer.Option("--match", help="Only names that hold this text.")] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """List models with context, vision, tools, JSON schema, price per million tokens, and the end of their training."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from workbench.engine.hindsight import training_end
+    from workbench.models.listing import KEYS, reachable
+
+    entries = [
+        entry
+        for entry in reachable(os.environ, training_end=training_end)
+        if pattern is None or pattern in entry.model
+    ]
+    if as_json:
+        emit_json([entry.to_json() for entry in entries])
+        return
+    echo(
+        f"{'model':48} {'context':>9} {'sees':>5} {'tools':>5} {'schema':>6} {'$in':>7} {'$out':>7}  training ends"
+    )
+    for entry in entries:
+        context = "" if entry.context is None else f"{entry.context:,}"
+        prices = ["?" if price is None else f"{price:g}" for price in (entry.price_in, entry.price_out)]
+        marks = ["yes" if able else "-" for able in (entry.vision, entry.tools, entry.schema)]
+        echo(
+            f"{entry.model:48} {context:>9} {marks[0]:>5} {marks[1]:>5} {marks[2]:>6} {prices[0]:>7} {prices[1]:>7}"
+            f"  {entry.training_end}"
+        )
+    if len(entries) == 1:
+        say(
+            f"no provider's key is set here ({', '.join(keys[0] for keys in KEYS.values())}); see also --api-base"
+        )
+
+
+@models.command("try")
+@command
+def try_one(
+    model: Annotated[str, typer.Argument(help="Provider/model as LiteLLM spells it.")],
+    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
+    reply_form: Annotated[str, typer.Option(help="auto, text or schema, as for analyze.")] = "auto",
+    timeout: Annotated[float, typer.Option(help="Seconds for one reply.")] = 120.0,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Ask a model for every reply form once, on one small leaf, and say whether it is fit; exit 6 if it is not.
+
+    Nothing is run and nothing is recorded; the model is asked about ten times at most.
+    """
+    from workbench.agents.trying import try_model, verdict
+    from workbench.engine.run.settings import RunSettings
+    from workbench.models.registry import RetrySettings, open_model
+
+    settings = RunSettings(model=model, api_base=api_base, reply_form=reply_form, timeout=timeout)  # type: ignore[arg-type]
+    opened = open_model(
+        model,
+        api_base=api_base,
+        reply_form=settings.reply_form,
+        retries=RetrySettings(attempts=2).with_timeout(timeout),
+    )
+    checks, cost = asyncio.run(try_model(opened))
+    sentence = verdict(checks)
+    if as_json:
+        emit_json(
+            {
+                "model": model,
+                "checks": [check.to_json() for check in checks],
+                "verdict": sentence,
+                "cost_usd": cost,
+            }
+        )
+    else:
+        for check in checks:
+            echo(
+                f"{check.form:11} {check.outcome:7} {check.calls} calls {check.seconds:6.1f} s  {check.detail}"
+            )
+        price = "price unknown" if cost is None else f"${cost:.4f}"
+        echo(f"{model}: {sentence} ({price})")
+    if any(check.outcome == "failed" for check in checks):
+        raise typer.Exit(WANTING)

@@ -1,0 +1,119 @@
+"""``questions bet`` and ``submit``: what to do with forecasts of a set: stakes against quoted asks, and a tournament's file."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.science.options import ForecastsFile
+
+if TYPE_CHECKING:
+    from workbench.questions.book import QuestionSet
+
+SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
+Method = Annotated[str, typer.Option("--method", help="Whose forecasts; needed where the file has several.")]
+Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
+
+
+@command
+def bet(
+    name: SetName,
+    forecasts: ForecastsFile,
+    method: Method = "",
+    pool: Pool = "logit-mean",
+    risk_aversion: Annotated[float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.")] = 1.0,
+    fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.")] = 0.0,
+    cap: Annotated[float, typer.Option(help="Most of the bankroll in one question.")] = 0.1,
+    bankroll: Annotated[float, typer.Option(help="Dollars.")] = 1000.0,
+    stop_days: Annotated[int, typer.Option("--stop-days", help="No bet so many days before the close.")] = 0,
+    today: Annotated[str | None, typer.Option(help="ISO day; today in UTC without it.")] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", help="Also write the paper trades to a CSV file.")
+    ] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Size paper trades on the open questions of a set: costs, spread, caps, and exclusive options together."""
+    from workbench.cli.science.files import write_csv
+    from workbench.cli.table import show_table
+    from workbench.questions.bets import BetRules, bets_document
+    from workbench.questions.book import load_set
+    from workbench.questions.model import check_day
+
+    questions = load_set(open_store(), name)
+    rules = BetRules(
+        risk_aversion=risk_aversion,
+        fee=fee,
+        cap=cap,
+        stop_days=stop_days,
+        bankroll=bankroll,
+        today=check_day(today or datetime.now(UTC).date().isoformat(), of="--today"),
+    )
+    document = bets_document(questions, _pooled(questions, forecasts, method, pool), rules)
+    columns = ["event", "side", "p", "price", "edge", "dollars", "shares", "expected", "worst"]
+    rows = [[row[column] for column in columns] for row in document["bets"]]
+    if log is not None:
+        write_csv(log, columns, rows)
+    if as_json:
+        emit_json(document)
+        return
+    show_table(columns, rows)
+    for row in document["passed"]:
+        say(f"no bet: {row['question']}: {row['reason']}")
+    echo(f"staked {document['staked']:.2f} of {bankroll:.2f}; all of it may be lost")
+
+
+@command
+def submit(
+    form: Annotated[str, typer.Argument(help="forecastbench, prophet or metaculus.")],
+    name: SetName,
+    forecasts: ForecastsFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; nothing is sent.")],
+    method: Method = "",
+    pool: Pool = "logit-mean",
+    organization: Annotated[str, typer.Option(help="Who forecasts.")] = "",
+    model: Annotated[str, typer.Option(help="With what.")] = "",
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Leave out questions without a forecast.")
+    ] = False,
+) -> None:
+    """Write forecasts of a set as a tournament takes them, checked; uploading is yours."""
+    from workbench.outputs import write_output
+    from workbench.questions.book import load_set
+    from workbench.questions.submitting import submission
+
+    questions = load_set(open_store(), name)
+    text, left_out = submission(
+        questions,
+        _pooled(questions, forecasts, method, pool),
+        form,
+        organization=organization,
+        model=model,
+        partial=partial,
+    )
+    write_output(output, text.encode())
+    for line in left_out:
+        say(f"left out: {line}")
+    echo(f"{output}")
+
+
+def _pooled(questions: "QuestionSet", path: Path, method: str, how: str) -> dict[str, float]:
+    """One probability per event out of a file of forecasts."""
+    import numpy as np
+
+    from workbench.errors import UsageError
+    from workbench.questions.scoring import events_table
+    from workbench.science.documents.forecasts import pooled_forecasts
+    from workbench.science.tables import read_forecasts
+
+    table = events_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
+    values = read_forecasts(path, table)
+    if not method and len(values.methods) > 1:
+        raise UsageError(f"{path} has the methods {', '.join(values.methods[:10])}: --method names one")
+    p = pooled_forecasts(values, method or values.methods[0], how=how)
+    return {
+        event: float(value)
+        for event, value in zip(table.event_id.tolist(), p, strict=True)
+        if np.isfinite(value)
+    }

@@ -1,0 +1,287 @@
+"""``questions import``, ``fetch``, ``list``, ``show``, ``export``: sets of questions in and out."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+
+if TYPE_CHECKING:
+    from workbench.questions.formats.base import Reading
+    from workbench.questions.selection import Selection, SelectionRules
+
+SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
+As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
+Json = Annotated[bool, JSON_OPTION]
+Rules = Annotated[
+    str,
+    typer.Option(
+        "--rules", help="none, analytica-paper or prophet-paper; the options below change single bounds."
+    ),
+]
+ClosesFrom = Annotated[str | None, typer.Option("--closes-from", help="First closing day.")]
+ClosesTo = Annotated[str | None, typer.Option("--closes-to", help="Last closing day.")]
+MinVolume = Annotated[float | None, typer.Option("--min-volume", help="US dollars traded in an event.")]
+MaxMarkets = Annotated[int | None, typer.Option("--max-markets", help="Most markets of an event.")]
+Exclude = Annotated[str | None, typer.Option("--exclude", help="Words of titles to leave out, by comma.")]
+PerSeries = Annotated[int | None, typer.Option("--per-series", help="Most events of one series.")]
+PerCategory = Annotated[int | None, typer.Option("--per-category", help="Most events of one category.")]
+Size = Annotated[int | None, typer.Option("--size", help="Most events in all, the most traded first.")]
+
+
+@command
+def import_questions(
+    file: Annotated[
+        Path, typer.Argument(help="CSV, JSON, ForecastBench, Prophet Arena, Metaculus, Kalshi, Polymarket.")
+    ],
+    name: As = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="Name of the format, if it is not to be told from the file."),
+    ] = None,
+    rules: Rules = "none",
+    closes_from: ClosesFrom = None,
+    closes_to: ClosesTo = None,
+    min_volume: MinVolume = None,
+    max_markets: MaxMarkets = None,
+    exclude: Exclude = None,
+    per_series: PerSeries = None,
+    per_category: PerCategory = None,
+    size: Size = None,
+    as_json: Json = False,
+) -> None:
+    """Read a file of questions into a set; what becomes no question is listed with its reason."""
+    from workbench.questions.formats.registry import read_file
+
+    reading, read_as = read_file(file, form)
+    bounds = _rules(
+        rules, closes_from, closes_to, min_volume, max_markets, exclude, per_series, per_category, size
+    )
+    set_name = name or file.name.partition(".")[0]
+    _keep(set_name, reading, bounds, form=read_as, origin=file.name, as_json=as_json)
+
+
+@command
+def fetch(
+    venue: Annotated[str, typer.Argument(help="kalshi or polymarket.")],
+    name: Annotated[str | None, typer.Option("--as", help="Name of the set; the venue's without it.")] = None,
+    series: Annotated[
+        str, typer.Option("--series", help="Kalshi series or Polymarket tag ids, by comma.")
+    ] = "",
+    limit: Annotated[int, typer.Option("--limit", help="Most events of each series.")] = 200,
+    cutoff: Annotated[str, typer.Option(help="Knowledge cutoff; now for open events.")] = "now",
+    rules: Rules = "prophet-paper",
+    closes_from: ClosesFrom = None,
+    closes_to: ClosesTo = None,
+    min_volume: MinVolume = None,
+    max_markets: MaxMarkets = None,
+    exclude: Exclude = None,
+    per_series: PerSeries = None,
+    per_category: PerCategory = None,
+    size: Size = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."""
+    from workbench.cli.science.options import listed
+    from workbench.engine import documents
+    from workbench.questions.venue_calls import fetch_events
+
+    store = open_store()
+    bounds = _rules(
+        rules, closes_from, closes_to, min_volume, max_markets, exclude, per_series, per_category, size
+    )
+
+    async def call(path: str, params: Any) -> Any:
+        answer = await documents.call(store, path, params, cutoff, environ=os.environ)
+        return answer["data"]
+
+    reading = asyncio.run(fetch_events(call, venue, series=listed(series), limit=limit))
+    _keep(name or venue, reading, bounds, form=venue, origin=f"{venue} {series or 'newest'}", as_json=as_json)
+
+
+def _rules(
+    name: str,
+    closes_from: str | None,
+    closes_to: str | None,
+    min_volume: float | None,
+    max_markets: int | None,
+    exclude: str | None,
+    per_series: int | None,
+    per_category: int | None,
+    size: int | None,
+) -> "SelectionRules":
+    from dataclasses import replace
+
+    from workbench.cli.science.options import listed
+    from workbench.errors import UsageError
+    from workbench.questions.model import check_day
+    from workbench.questions.selection import RULES
+
+    if name not in RULES:
+        raise UsageError(f"--rules is one of {', '.join(RULES)}, not {name!r}")
+    for option, day in (("--closes-from", closes_from), ("--closes-to", closes_to)):
+        check_day(day or "", of=option, blank=True)
+    named: dict[str, Any] = {
+        "closes_from": closes_from,
+        "closes_to": closes_to,
+        "min_volume": min_volume,
+        "max_markets": max_markets,
+        "excluded_words": None if exclude is None else tuple(listed(exclude)),
+        "per_series": per_series,
+        "per_category": per_category,
+        "size": size,
+    }
+    return replace(RULES[name], **{key: value for key, value in named.items() if value is not None})
+
+
+def _keep(
+    name: str, reading: "Reading", rules: "SelectionRules", *, form: str, origin: str, as_json: bool
+) -> None:
+    from workbench.cli.table import show_table
+    from workbench.questions.book import add_questions
+    from workbench.questions.formats.base import LeftOut, Reading
+    from workbench.questions.selection import select
+
+    selection = select(reading.questions, rules)
+    dropped = [LeftOut(v.event, f"{v.filter}: {v.reason}") for v in selection.verdicts if v.filter]
+    remaining = Reading(questions=selection.questions, left_out=(*reading.left_out, *dropped))
+    changed = add_questions(open_store(), name, remaining, form=form, origin=origin)
+    if as_json:
+        emit_json(
+            {
+                "set": name,
+                "format": form,
+                "read": len(reading.questions),
+                "kept": len(selection.questions),
+                "new_or_changed": changed,
+                "filters": _filters(selection),
+                "left_out": [{"id": each.id, "reason": each.reason} for each in remaining.left_out],
+            }
+        )
+        return
+    if selection.counts:
+        show_table(["filter", "events", "dropped"], [list(count) for count in selection.counts])
+    for each in remaining.left_out:
+        say(f"left out: {each.id}: {each.reason}")
+    echo(f"set {name}: {len(selection.questions)} questions as {form}, {changed} new or changed")
+
+
+def _filters(selection: "Selection") -> list[dict[str, Any]]:
+    return [count._asdict() for count in selection.counts]
+
+
+@command
+def list_questions(
+    name: Annotated[str | None, typer.Argument(metavar="[SET]", help="A set; all sets without it.")] = None,
+    open_only: Annotated[bool, typer.Option("--open", help="Only questions that are not resolved.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The sets of this home, or the questions of one."""
+    from workbench.cli.table import show_table
+    from workbench.questions import documents
+
+    store = open_store()
+    if name is None:
+        document = documents.sets_document(store)
+        if as_json:
+            emit_json(document)
+            return
+        show_table(
+            ["set", "questions", "events", "scored", "left out"],
+            [
+                [row["set"], row["questions"], row["events"], row["scored"], row["left_out"]]
+                for row in document["sets"]
+            ],
+        )
+        return
+    rows = documents.set_document(store, name)
+    if open_only:
+        rows["questions"] = [row for row in rows["questions"] if row["state"] != "resolved"]
+    if as_json:
+        emit_json(rows)
+        return
+    show_table(
+        ["id", "kind", "asked", "resolves", "crowd", "state", "question"],
+        [
+            [
+                row["id"],
+                row["kind"],
+                row["asked_on"] or None,
+                row["resolves"] or None,
+                row["crowd"],
+                row["state"],
+                row["title"][:90],
+            ]
+            for row in rows["questions"]
+        ],
+    )
+
+
+@command
+def show(
+    reference: Annotated[
+        str, typer.Argument(metavar="SET[/QUESTION]", help="A set or one of its questions.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """One question with its events, or what a set holds and what of it cannot be scored, and why."""
+    from workbench.cli.table import show_table
+    from workbench.questions import documents
+
+    name, _, question = reference.partition("/")
+    store = open_store()
+    document = (
+        documents.question_document(store, name, question)
+        if question
+        else documents.set_document(store, name)
+    )
+    if as_json:
+        emit_json(document)
+        return
+    if not question:
+        echo(
+            f"{len(document['questions'])} questions, {document['events']} events, {document['scored']} can be scored"
+        )
+        show_table(["not scored", "reason"], [[row["id"], row["reason"]] for row in document["unscored"]])
+        return
+    entry = document["question"]
+    echo(f"{entry['id']}  {entry.get('kind', 'binary')}  {entry['title']}")
+    for label in ("criteria", "resolution_source", "background", "url", "asked_on", "closes_on", "category"):
+        if entry.get(label):
+            echo(f"{label.replace('_', ' ')}: {entry[label]}")
+    for link in entry.get("links", []):
+        echo(f"{link['kind']} {link['to']}")
+    show_table(
+        ["event", "resolves", "crowd", "outcome"],
+        [[row["id"], row["horizon"] or None, row["crowd"], row["outcome"]] for row in document["events"]],
+    )
+    for reason in document["unscored"]:
+        say(f"not scored: {reason}")
+
+
+@command
+def export_questions(
+    name: SetName,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="json, csv, events, forecastbench, prophet; csv or json by the suffix."
+        ),
+    ] = None,
+) -> None:
+    """Write a set to a file; `events` is what `score`, `exam` and `compare` read."""
+    from workbench.errors import UsageError
+    from workbench.outputs import write_output
+    from workbench.questions.book import load_set
+    from workbench.questions.formats.registry import WRITERS
+
+    chosen = form or output.suffix.removeprefix(".")
+    if chosen not in WRITERS:
+        raise UsageError(f"a set is written as {', '.join(WRITERS)}, not {chosen!r}: --format names one")
+    questions = list(load_set(open_store(), name).questions.values())
+    write_output(output, WRITERS[chosen](questions).encode())
+    say(f"{output}: {len(questions)} questions as {chosen}")
