@@ -1,5 +1,6 @@
 """``workbench serve`` as tests use it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,9 +9,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.command_line import run_cli
+from tests.conftest import FinishedRun
 from tests.fakes.browser import WORKBENCH
 from tests.fakes.screens import RUN, make_big_run, make_run
 
@@ -74,3 +78,24 @@ def served(run_home: Path) -> Iterator[Served]:
         running.stop()
     if running.process.stdout is not None:
         running.process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def shown_run(served: Served, demo: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the demo run, brought to the served home with two scenarios."""
+    package = tmp_path_factory.mktemp("package") / "run.zip"
+    done = run_cli(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
+    assert done.returncode == 0, done.stderr
+    asked(served, "import", str(package))
+    leaves = [leaf["id"] for leaf in demo.leaves]
+    asked(served, "whatif", demo.run_id, "--set", f"{leaves[0]}=0.4", "--scenario", "weak record",
+          "--rationale", "The reference class of the last ten years only", "--probability", "0.3")  # fmt: skip
+    asked(served, "whatif", demo.run_id, "--set", f"{leaves[-1]}=0.9", "--pin", "P2", "--scenario", "firm oil",
+          "--probability", "0.2")  # fmt: skip
+    return f"{served.url}&run={demo.run_id}"
+
+
+def asked(served: Served, *arguments: str) -> Any:
+    done = run_cli(served.home.parent, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -1,7 +1,9 @@
 """The dashboard in a real browser, served by the real command."""
 
 import json
+from itertools import count
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -15,11 +17,14 @@ from workbench.synthesis import resynthesize
 
 pytestmark = pytest.mark.browser
 
+_NUMBERS = count(1)
 ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'
 
 
-def opened(watched: Watched, url: str) -> Any:
-    watched.page.goto(url)
+def opened(watched: Watched, url: str, *, scenario: str | None = None) -> Any:
+    """The page on a scenario of its own, since a page keeps its edits for the next one."""
+    name = scenario or f"scenario {next(_NUMBERS)}"
+    watched.page.goto(f"{url}&{urlencode({'scenario': name})}")
     watched.page.wait_for_selector('[role="treeitem"]', timeout=60_000)
     return watched.page
 
@@ -163,8 +168,7 @@ def test_the_tree_is_worked_from_the_keyboard(served: Served, watched: Watched) 
 
 def test_a_tree_of_sixty_opens_folded_and_one_of_nine_unfolded(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url + "&run=20180629-120000-6060")
-    visible = "() => [...document.querySelectorAll('[role=treeitem]')].filter((row) => !row.hidden).length"
-    assert page.locator('[role="treeitem"]').count() == 61
+    visible = "() => document.querySelectorAll('[role=treeitem]').length"
     assert page.evaluate(visible) == 6
     page.get_by_role("button", name="Expand all").click()
     assert page.evaluate(visible) == 61
@@ -191,4 +195,39 @@ def test_a_dark_theme_reaches_tree_and_notebook(served: Served, watched: Watched
     light = "(element) => getComputedStyle(element).color.match(/\\d+/g).slice(0, 3).every((part) => Number(part) > 150)"
     assert page.locator('[data-id="P1"] .wb-statement').evaluate(light) and body.evaluate(light)
     shot(page, "dashboard-dark")
+    watched.clean()
+
+
+def test_edits_are_undone_by_keys_and_come_back_after_a_reload(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url, scenario="calm ends")
+    changed = by_hand(served, "P2.1", 0.0)
+    editor(page, "P2.1").fill("0")
+    editor(page, "P2.1").press("Enter")
+    wait_for_text(page, ROOT, changed)
+    page.keyboard.press("Control+z")
+    wait_for_text(page, ROOT, "65.8%")
+    page.keyboard.press("Control+Shift+Z")
+    wait_for_text(page, ROOT, changed)
+    page.get_by_text("kept as calm ends").wait_for()
+    assert "scenario=calm+ends" in page.url and "node=P2.1" in page.url
+    page.reload()
+    page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+    wait_for_text(page, ROOT, changed)
+    assert page.locator('[data-id="P2.1"]').get_attribute("aria-selected") == "true"
+    watched.clean()
+
+
+def test_a_proposition_is_added_and_removed_on_the_page(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url)
+    page.get_by_text("Change this proposition").click()
+    page.get_by_label("new proposition below this one").fill("A trade war breaks out")
+    page.get_by_label("side it speaks for").select_option("speaks against it")
+    page.get_by_label("weight, such as 0.2").fill("0.2")
+    page.get_by_label("probability", exact=True).fill("60%")
+    page.get_by_role("button", name="Add", exact=True).click()
+    # 65.8 - 0.2 * 60
+    wait_for_text(page, ROOT, "53.8%")
+    assert page.locator('[data-id="P4"] .wb-mark').first.inner_text() == "added"
+    page.get_by_role("button", name="Remove", exact=True).click()
+    page.get_by_text("P4 drops out").wait_for()
     watched.clean()

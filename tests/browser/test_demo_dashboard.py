@@ -1,39 +1,16 @@
 """The dashboard of the real demo run shows the command line's numbers; its picture is the one in the README."""
 
-import json
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Served
-from tests.command_line import run_cli
+from tests.browser.conftest import Served, asked
 from tests.conftest import FinishedRun
 from tests.fakes.browser import Watched, shot
 from workbench.engine.wording import percent
-from workbench.widgets.numbers import two_decimals
+from workbench.widgets.numbers import short_weight
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def shown_run(served: Served, demo: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of the demo run, brought to the served home with two scenarios."""
-    package = tmp_path_factory.mktemp("package") / "run.zip"
-    done = run_cli(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
-    assert done.returncode == 0, done.stderr
-    asked(served, "import", str(package))
-    leaves = [leaf["id"] for leaf in demo.leaves]
-    asked(served, "whatif", demo.run_id, "--set", f"{leaves[0]}=0.4", "--scenario", "weak record",
-          "--rationale", "The reference class of the last ten years only", "--probability", "0.3")  # fmt: skip
-    asked(served, "whatif", demo.run_id, "--set", f"{leaves[-1]}=0.9", "--pin", "P2", "--scenario", "firm oil",
-          "--probability", "0.2")  # fmt: skip
-    return f"{served.url}&run={demo.run_id}"
-
-
-def asked(served: Served, *arguments: str) -> Any:
-    done = run_cli(served.home.parent, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def opened(watched: Watched, url: str) -> Any:
@@ -62,7 +39,7 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
         line = page.locator(f'.wb-tornado [data-leaf="{row["id"]}"]')
         assert shown(line, "low") == (row["low"], percent(row["low"]))
         assert shown(line, "high") == (row["high"], percent(row["high"]))
-        assert shown(line, "weight") == (row["path_weight"], two_decimals(row["path_weight"]))
+        assert shown(line, "weight") == (row["path_weight"], short_weight(row["path_weight"]))
     pane = page.locator(".wb-sensitivity")
     low, high = report["reachable"]
     assert shown(pane, "reachable-low") == (low, percent(low))
@@ -94,7 +71,7 @@ def test_edits_saved_on_the_page_are_the_command_lines_scenario(
     editor.fill("0.25")
     editor.press("Enter")
     page.wait_for_selector('[data-kind="page"]')
-    name = page.get_by_placeholder("name of a new scenario")
+    name = page.get_by_placeholder("name of a scenario")
     name.fill("from the page")
     page.get_by_role("button", name="Save scenario").click()
     saved = page.locator('[data-kind="scenario"][data-scenario="from the page"]')

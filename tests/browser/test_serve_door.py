@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Served
+from sandbox.jupyter.door import is_own_request
+from tests.browser.conftest import Served, start
 from tests.browser.test_serve_command import children_of
-from workbench.cli.dashboard_server import is_own_request
 
 pytestmark = pytest.mark.browser
 
@@ -132,6 +132,28 @@ def test_cookies_stay_with_our_own_pages(door: Door) -> None:
     assert login and all("httponly" in cookie.lower() for cookie in login)
 
 
+@pytest.mark.soak
+def test_two_servers_do_not_take_each_others_cookies(served: Served, tmp_path: Path) -> None:
+    """Cookies know no ports, so a browser sends those of both to both: each has a name and a secret of its own."""
+    other = start(tmp_path / "home")
+    try:
+        doors = [enter(served), enter(other)]
+        logins = [{line.partition("=")[0] for line in door.set_cookies} - {"_xsrf"} for door in doors]
+        assert logins[0] and logins[1] and not logins[0] & logins[1]
+        both = "; ".join(door.cookie for door in doors)
+        for door, stranger in (doors, doors[::-1]):
+            kernel = f"/api/kernels/{door.kernel}"
+            assert door.status(kernel, Cookie=stranger.cookie) == 403
+            values = [part.partition("=")[2] for part in stranger.cookie.split("; ") if "_xsrf" not in part]
+            (name,) = {line.partition("=")[0] for line in door.set_cookies} - {"_xsrf"}
+            assert door.status(kernel, Cookie=f"{name}={values[0]}") == 403
+            assert door.status(kernel, Cookie=both) == 200
+    finally:
+        other.stop()
+        if other.process.stdout is not None:
+            other.process.stdout.close()
+
+
 def test_it_listens_on_loopback_alone_with_a_token_of_128_bits_or_more(served: Served, door: Door) -> None:
     listed = subprocess.run(
         [sys.executable, "-c", _LISTENING, str(served.process.pid)],
@@ -164,6 +186,7 @@ def test_no_folder_is_listed(door: Door, path: str) -> None:
         assert f'href="{name}' not in text and f'"name": "{name}' not in text
 
 
+@pytest.mark.soak  # it waits for most of a minute; test_server.py looks at the settings in every run
 def test_the_kernel_of_a_page_that_went_without_farewell_is_gone_within_a_minute(served: Served) -> None:
     before = set(children_of(served.process.pid))
     stays, goes = enter(served), enter(served)

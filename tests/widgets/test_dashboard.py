@@ -10,10 +10,12 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
 from workbench.engine.wording import percent
+from workbench.propositions.edits import Restate, SetValue
 from workbench.synthesis import resynthesize
 from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
-from workbench.widgets.start import list_runs, open_dashboard
+from workbench.widgets.home import list_runs
+from workbench.widgets.start import open_dashboard
 
 
 def opened(home: Path) -> Dashboard:
@@ -48,9 +50,9 @@ def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Pat
     for p in ("0.0", "0.9"):
         comm.deliver({"type": "edit", "id": "P2.1", "text": p})
         wanted = percent(resynthesize(demo_tree(), {"P2.1": float(p)}).after)
-        assert f'data-field="root">{wanted}<' in shown.header.value
+        assert re.search(f'data-field="root" data-value="[^"]*">{wanted}<', shown.header.value)
         assert f"<td>65.8%</td><td>{wanted}</td>" in shown.table.value
-        assert f"Root, now {wanted}" in shown.swings.value
+        assert f"Root, now {wanted}" in shown.drivers.chart.value
     assert "65.8% before your edits" in shown.header.value
     assert f"workbench whatif {RUN} --set P2.1=0.9" in shown.table.value
 
@@ -58,11 +60,15 @@ def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Pat
 def test_reset_all_brings_the_run_back(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     assert shown.reset.disabled
-    before = (shown.header.value, shown.table.value, shown.swings.value)
+    before = (shown.header.value, shown.table.value, shown.drivers.chart.value)
     comm_of(shown, comms).deliver({"type": "edit", "id": "P1", "text": "0.1"})
     assert not shown.reset.disabled and shown.header.value != before[0]
     shown.reset.click()
-    assert (shown.header.value, shown.table.value, shown.swings.value) == before and shown.reset.disabled
+    assert (
+        shown.header.value,
+        shown.table.value,
+        shown.drivers.chart.value,
+    ) == before and shown.reset.disabled
 
 
 def test_an_edit_changes_nothing_that_is_stored(home: Path, comms: list[Any]) -> None:
@@ -83,8 +89,10 @@ def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: lis
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P2")
     text = " ".join(text_of(shown.detail.value).split())
-    assert "P2 = 0.10 + 0.80 × P2.1 − 0.15 × P2.2 − 0.10 × P2.3" in text
-    assert "0.80 50.0% 40.0%" in text and "−0.15 33.0% −5.0%" in text
+    assert "P2 = −0.15 + 0.80 × P2.1 + 0.15 × (1 − P2.2) + 0.10 × (1 − P2.3)" in text
+    assert "reaches 0.0% to 90.0%" in text and "the rule can leave [0, 1]: it reaches [-0.15, 0.9]" in text
+    # children that speak against stand as their negations, in the sum as in the equation
+    assert "0.80 50.0% 40.0%" in text and "not P2.2" in text and "0.15 67.0% 10.0%" in text
 
 
 def test_a_selected_inner_node_shows_its_synthesis_in_a_closed_frame(home: Path) -> None:
@@ -138,7 +146,7 @@ def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None
 def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     from workbench.propositions import Belief, Tree
     from workbench.synthesis import LinearRule, settle, tornado
-    from workbench.widgets import panels, proof
+    from workbench.widgets import drivers, panels, proof
 
     evil = '"><img src=x onerror=alert(1)>'
     tree = Tree.root_only(f"root {evil}").expand("P0", {"P1": f"leaf {evil}"}, causality=evil)
@@ -157,8 +165,9 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     }
     pieces = [
         panels.header(document, now, 1, 0.5),
-        panels.what_if(evil, now, {"P1": 0.1}, tree),
-        panels.sensitivity(tornado(tree), tree, 0.25),
+        panels.what_if(evil, now, [SetValue(node="P1", p=0.1)], tree, scenario=evil),
+        panels.what_if(evil, now, [Restate(node="P1", statement=evil)], tree, scenario=evil, remarks=[evil]),
+        drivers.tornado_html(tornado(tree), tree),
         panels.selected("P0", tree, tree),
         panels.selected("P1", tree, tree),
         panels.combination("P0", tree) + panels.selected("P1", tree, tree),
@@ -168,6 +177,17 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     assert evil in markdown and "<img" not in proof.markdown_document(markdown)
     for piece in pieces:
         assert "<img" not in piece and "&lt;img" in piece
+
+
+def test_a_selected_proposition_says_what_its_calls_took() -> None:
+    from workbench.propositions import Tree
+    from workbench.widgets import panels
+
+    tree = Tree.root_only("A claim")
+    spent = {"calls": 5, "input_tokens": 12_000, "cached_tokens": 9_000, "cost_usd": 0.03}
+    assert "5, input tokens 12,000, 75% cached, $0.0300" in panels.selected("P0", tree, tree, spent)
+    for nothing in (None, {**spent, "input_tokens": None}, {**spent, "input_tokens": 0}):
+        assert "input tokens" not in panels.selected("P0", tree, tree, nothing)
 
 
 def test_unsealed_kernels_are_said_loudly(home: Path) -> None:
@@ -197,17 +217,25 @@ def test_the_address_wins_over_the_environment(home: Path) -> None:
 @pytest.mark.parametrize("asked", ["nobody", "../../etc/passwd", "<script>alert(1)</script>", "%00"])
 def test_an_unknown_run_in_the_address_lists_the_runs_and_says_so(home: Path, asked: str) -> None:
     page = open_dashboard(environ(home, QUERY_STRING=f"run={asked}"))
-    html = page.children[1].value
+    html = page.table.value
     assert 'role="alert"' in html and f'href="?run={RUN}"' in html and "<script" not in html
+
+
+def test_a_page_leads_back_to_the_list(home: Path) -> None:
+    shown = open_dashboard(environ(home, WORKBENCH_RUN=RUN))
+    assert 'href="?run=">All runs' in shown.header.value
+    assert 'href="?run="' not in opened(home).header.value  # in JupyterLab there is no such page
+    page = open_dashboard(environ(home, WORKBENCH_RUN=RUN, QUERY_STRING="token=x&run="))
+    assert f'href="?run={RUN}"' in page.table.value
 
 
 def test_without_a_run_the_page_lists_them(home: Path) -> None:
     page = open_dashboard(environ(home))
-    assert f'href="?run={RUN}"' in page.children[1].value and "65.8%" in page.children[1].value
+    assert f'href="?run={RUN}"' in page.table.value and "65.8%" in page.table.value
 
 
 def test_an_empty_folder_says_how_to_start(tmp_path: Path) -> None:
-    assert "No runs yet" in open_dashboard(environ(tmp_path)).children[1].value
+    assert "No runs yet" in open_dashboard(environ(tmp_path)).table.value
     assert list_runs(tmp_path) == []
 
 
@@ -218,30 +246,30 @@ def test_the_reachable_range_is_that_of_the_whole_tree_and_follows_a_pin(
 
     shown = opened(home)
     low, high = reachable_ranges(demo_tree())["P0"]
-    assert f'data-field="reachable-low" data-value="{low!r}">{percent(low)}<' in shown.swings.value
-    assert f'data-field="reachable-high" data-value="{high!r}">{percent(high)}<' in shown.swings.value
+    assert f'data-field="reachable-low" data-value="{low!r}">{percent(low)}<' in shown.drivers.chart.value
+    assert f'data-field="reachable-high" data-value="{high!r}">{percent(high)}<' in shown.drivers.chart.value
     comm_of(shown, comms).deliver({"type": "edit", "id": "P1", "text": "0.2"})
     pinned = reachable_ranges(resynthesize(demo_tree(), {"P1": 0.2}).tree)["P0"]
-    assert f'data-value="{pinned[1]!r}"' in shown.swings.value and pinned[1] < high
+    assert f'data-value="{pinned[1]!r}"' in shown.drivers.chart.value and pinned[1] < high
 
 
 def test_the_pages_edits_are_saved_as_a_scenario_beside_the_base(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     comm = comm_of(shown, comms)
-    assert shown.save.disabled and "None is saved yet" in shown.compared.value
-    shown.name.value = "calm <b>"
-    assert shown.save.disabled  # there is nothing to save
+    assert shown.book.save.disabled and "None is saved yet" in shown.book.compared.value
+    shown.book.name.value = "calm <b>"
+    assert shown.book.save.disabled  # there is nothing to save
     comm.deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
-    assert 'data-scenario="this page"' in shown.compared.value and not shown.save.disabled
-    shown.save.click()
-    assert "Saved as calm &lt;b&gt;." in shown.saved.value and shown.name.value == ""
+    assert 'data-scenario="this page"' in shown.book.compared.value and not shown.book.save.disabled
+    shown.book.save.click()
+    assert "Saved as calm &lt;b&gt;." in shown.book.said.value and shown.book.name.value == ""
     wanted = resynthesize(demo_tree(), {"P2.1": 0.9}).after
     assert (
         f'<td data-field="scenario-root" data-value="{wanted!r}">'
-        in shown.compared.value.partition("calm &lt;b&gt;")[2]
+        in shown.book.compared.value.partition("calm &lt;b&gt;")[2]
     )
     again = opened(home)
-    assert "calm &lt;b&gt;" in again.compared.value and "<b>" not in again.compared.value.replace(
+    assert "calm &lt;b&gt;" in again.book.compared.value and "<b>" not in again.book.compared.value.replace(
         "<b style", ""
     )
     assert load_run(home, RUN).document()["root"]["p"] == demo_tree().root.p
@@ -251,10 +279,10 @@ def test_a_name_that_is_taken_is_refused_in_a_visible_line(home: Path, comms: li
     shown = opened(home)
     comm_of(shown, comms).deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
     for name, line in (("bear", "Saved as bear."), ("bear", "there already"), ("base", "may be called base")):
-        shown.name.value = name
-        shown.save.click()
-        assert line in shown.saved.value
-    assert shown.compared.value.count('data-kind="scenario"') == 1
+        shown.book.name.value = name
+        shown.book.save.click()
+        assert line in shown.book.said.value
+    assert shown.book.compared.value.count('data-kind="scenario"') == 1
 
 
 def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
@@ -268,7 +296,7 @@ def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
         save_scenario(store, RUN, "cut", [RemoveNode(node="P3")])
     finally:
         store.close()
-    shown = opened(home).compared.value
+    shown = opened(home).book.compared.value
     bear, base = resynthesize(demo_tree(), {"P2.1": 0.0}).after, demo_tree().root.p
     assert bear is not None and base is not None
     assert 'data-kind="mix"' in shown and percent(0.25 * bear + 0.75 * base) in shown.partition("mix")[2]

@@ -18,7 +18,7 @@ def analysis(home: Path, monkeypatch: pytest.MonkeyPatch) -> wb.Analysis:
 
 def test_an_analysis_shows_itself_as_a_table(analysis: wb.Analysis) -> None:
     html = analysis._repr_html_()
-    assert html.startswith("<table") and "65.8%" in html and "0.10 + 0.80 × P2.1" in html
+    assert html.startswith("<table") and "65.8%" in html and "−0.15 + 0.80 × P2.1" in html
 
 
 def test_the_explorer_is_the_tree_widget(analysis: wb.Analysis) -> None:

@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from sandbox.jupyter import door
 from tests.fakes.screens import RUN
 from workbench.cli import dashboard_server as server
 from workbench.cli.lab import lab, lab_environment
@@ -42,9 +43,9 @@ def test_the_server_listens_on_loopback_with_a_token(voila: Any) -> None:
 
 def test_idle_kernels_are_stopped(voila: Any) -> None:
     settings = voila.config.MappingKernelManager
-    assert (settings.cull_idle_timeout, settings.cull_interval) == (server.IDLE_SECONDS, server.CULL_SECONDS)
+    assert (settings.cull_idle_timeout, settings.cull_interval) == (door.IDLE_SECONDS, door.CULL_SECONDS)
     # the longest that a kernel outlives its page: pings unanswered, then idle, then the next look
-    assert 2 * server.PING_SECONDS + server.IDLE_SECONDS + server.CULL_SECONDS <= 60
+    assert 2 * door.PING_SECONDS + door.IDLE_SECONDS + door.CULL_SECONDS <= 60
 
 
 def test_the_dashboard_kernel_is_this_python_whatever_python3_is_installed(
@@ -73,7 +74,7 @@ def test_our_page_template_comes_first_and_names_nothing_outside(voila: Any) -> 
 def test_the_served_notebook_is_valid_and_uses_public_names_only() -> None:
     import nbformat
 
-    notebook = nbformat.read(server.dashboard_notebook(), as_version=4)
+    notebook = nbformat.read(server.shipped_notebook("dashboard.ipynb"), as_version=4)
     nbformat.validate(notebook)
     assert notebook.metadata.kernelspec.name == "python3"
     assert all(not cell.outputs for cell in notebook.cells)
@@ -109,3 +110,30 @@ def test_lab_sees_the_analyst_kernel_of_a_checkout(monkeypatch: pytest.MonkeyPat
     assert found.startswith(str(tmp_path))
     monkeypatch.setenv("JUPYTER_PATH", found)
     assert "analyst" in KernelSpecManager().find_kernel_specs()
+
+
+@pytest.mark.parametrize(("kernel_name", "ended"), [("analyst", True), ("python3", False)])
+async def test_only_analyst_kernels_that_were_left_are_ended(
+    kernel_name: str, ended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import timedelta
+    from types import SimpleNamespace
+
+    from jupyter_server._tz import utcnow
+
+    from sandbox.jupyter.lab_server import LabKernels
+
+    kernels = LabKernels(cull_idle_timeout=door.IDLE_SECONDS)
+    kernels._kernels["k"] = SimpleNamespace(
+        kernel_name=kernel_name,
+        execution_state="idle",
+        kernel_spec=SimpleNamespace(metadata={}),
+        last_activity=utcnow() - timedelta(seconds=60),
+    )
+    stopped: list[str] = []
+    monkeypatch.setattr(kernels, "shutdown_kernel", stopped.append)
+    for connections in (1, 0):
+        kernels._kernel_connections["k"] = connections
+        await kernels.cull_kernel_if_idle("k")
+        assert stopped == (["k"] if ended and not connections else [])
+    kernels._kernels.clear()

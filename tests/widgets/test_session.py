@@ -3,10 +3,11 @@ import threading
 import pytest
 
 from tests.fakes.screens import demo_tree
+from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import LinearRule, resynthesize, rule_from_json, rule_names, settle
-from workbench.widgets.session import WhatIfSession, parse_probability
+from workbench.widgets.session import WhatIfSession
 
 
 def test_an_edited_leaf_moves_its_ancestors_and_nothing_else() -> None:
@@ -52,7 +53,7 @@ def test_reset_unpins_and_brings_back_every_row() -> None:
     before = dict(session.rows)
     session.edit("P1", "0.9")
     session.reset("P1")
-    assert session.rows == before and session.edits == {}
+    assert session.rows == before and session.values == {}
 
 
 def test_reset_all_takes_every_edit_back() -> None:
@@ -73,7 +74,7 @@ def test_what_is_no_probability_is_refused_and_changes_nothing(typed: object) ->
     before = dict(session.rows)
     with pytest.raises(UsageError, match="is not a probability: type a number from 0 to 1"):
         session.edit("P2.1", typed)
-    assert session.rows == before and session.edits == {"P3": 0.6}
+    assert session.rows == before and session.values == {"P3": 0.6}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +135,6 @@ def test_edits_from_two_threads_lose_nothing() -> None:
     for thread in threads:
         thread.join()
     last = {"P1.1": 0.78, "P2.1": 0.78, "P3": 0.78}
-    assert session.edits == last
+    assert session.values == last
     assert session.now.after == resynthesize(demo_tree(), last).after == seen[-1]
     assert len(seen) == 120

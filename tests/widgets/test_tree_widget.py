@@ -22,7 +22,7 @@ def test_two_edits_send_two_patches_with_the_numbers_of_what_if(comms: list[Any]
     first, second = comm.custom
     for patch, p in ((first, 0.0), (second, 0.9)):
         wanted = resynthesize(demo_tree(), {"P2.1": p})
-        rows = {row["id"]: row for row in patch["nodes"]}
+        rows = patch["nodes"]
         assert rows["P0"]["p"] == wanted.after
         assert rows["P0"]["text"] == f"{100 * (wanted.after or 0):.1f}%"
         assert set(rows) == {"P0", "P2", "P2.1"}
@@ -37,7 +37,7 @@ def test_the_second_edit_may_come_on_another_thread(comms: list[Any]) -> None:
     )
     thread.start()
     thread.join()
-    rows = {row["id"]: row for row in comm.custom[-1]["nodes"]}
+    rows = comm.custom[-1]["nodes"]
     assert rows["P0"]["p"] == resynthesize(demo_tree(), {"P2.1": 0.1, "P3": 0.2}).after
 
 
@@ -95,8 +95,8 @@ def test_reset_all_from_another_panel_reaches_the_tree(comms: list[Any]) -> None
     widget, comm = opened(comms)
     comm.deliver({"type": "edit", "id": "P1", "text": "0.9"})
     widget.reset_all()
-    rows = {row["id"]: row for row in comm.custom[-1]["nodes"]}
-    assert rows["P0"]["text"] == "65.8%" and not rows["P1"]["edited"]
+    rows = comm.custom[-1]["nodes"]
+    assert rows["P0"]["text"] == "65.8%" and rows["P1"]["edited"] is False
 
 
 def test_selecting_an_unknown_node_is_refused(comms: list[Any]) -> None:
@@ -112,11 +112,24 @@ def test_the_front_end_says_whether_the_theme_is_dark(comms: list[Any]) -> None:
     assert widget.dark
 
 
+def test_a_page_that_came_after_an_edit_gets_the_whole_tree(comms: list[Any]) -> None:
+    """A cell may edit before it shows the tree: the model is in the page by then, but no view hears the patches."""
+    widget, comm = opened(comms)
+    comm.deliver({"type": "ready", "rev": 0})
+    assert comm.updates == [], "a page in step asks for nothing"
+    widget.session.edit("P2.1", "0")
+    comm.deliver({"type": "ready", "rev": 0})
+    [update] = comm.updates
+    assert update["tree"]["nodes"]["P2.1"]["text"] == "0.0%" and update["tree"]["rev"] == 1
+
+
 def test_the_mimebundle_has_a_table_for_places_without_a_kernel(comms: list[Any]) -> None:
     widget, comm = opened(comms)
     comm.deliver({"type": "edit", "id": "P2.1", "text": "0.0"})
-    data, _ = widget._repr_mimebundle_()
-    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == widget.model_id
+    data = widget._repr_mimebundle_()
+    assert sorted(data) == ["text/html", "text/plain"], "a saved file must not name a model of a kernel"
+    assert f"workbench-in-place-{widget.model_id}" in data["text/html"]
+    assert widget._repr_mimebundle_() == data, "shown twice it has one place-taker"
     assert "55.8%" in data["text/html"] and "0.02 + 0.30 × P1" in data["text/html"]
 
 

@@ -7,7 +7,7 @@ __all__ = ["TreeWidget", "dashboard", "explorer", "open_dashboard", "proof_html"
 _HOMES = {
     "TreeWidget": "tree",
     "dashboard": "board",
-    "explorer": "board",
+    "explorer": "cell_views",
     "open_dashboard": "start",
     "proof_html": "proof",
     "tree_html": "static_tree",

@@ -1,132 +1,373 @@
 """The dashboard of a run: headline, tree, what-if, sensitivities, and the proof of the selected proposition."""
 
-from importlib.resources import files
-from typing import Any
+from collections.abc import Callable
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from workbench.engine.annotating import add_comment
+from workbench.engine.run.detached import resume_detached, stop_run
 from workbench.engine.view import RunView
+from workbench.engine.whatif.edits import edit_plan, parse_override
+from workbench.engine.whatif.remarks import edit_remarks
 from workbench.engine.whatif.saved import SavedScenarios
+from workbench.engine.whatif.typed_values import market_of
+from workbench.engine.wording import equation_with_values
 from workbench.errors import UsageError, WorkbenchError
-from workbench.propositions import NodeId
-from workbench.propositions.edits import SetValue
-from workbench.synthesis import SensitivityError, reachable_ranges, tornado
+from workbench.propositions import ROOT, NodeId
+from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetValue
+from workbench.propositions.values import Override
+from workbench.store import Store, utc_now
 from workbench.widgets import panels, proof
+from workbench.widgets.drivers import Drivers
+from workbench.widgets.editing import EditingForm
+from workbench.widgets.fields import action, box, field, fold, pane, style
+from workbench.widgets.keeping import DRAFT, Keeper
+from workbench.widgets.live import Follower, Poller
+from workbench.widgets.notes import NotesForm
+from workbench.widgets.panel import Panel
+from workbench.widgets.refitting import RefittingForm
+from workbench.widgets.regrounding import RegroundingForm
+from workbench.widgets.scenario_pane import ScenarioPane
 from workbench.widgets.session import WhatIfSession
+from workbench.widgets.taking_out import TakingOut
 from workbench.widgets.tree import TreeWidget
+
+if TYPE_CHECKING:
+    from workbench.engine.band import Band
+    from workbench.engine.evidence.badges import Badge
 
 
 class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
-    """Everything about one run on one page; edits live in its session and change nothing stored until they are saved.
+    """Everything about one run on one page. Edits go to a scenario of the run, in the log, as they are made.
 
     Parameters
     ----------
     run : RunView
         What ``workbench.engine.load_run`` returns; its scenarios are those of the data folder it lies in.
+    scenario : str
+        The scenario to work on: the draft, where the page's address names none.
+    node : str
+        The proposition to select.
+    owns_address : bool
+        Whether it is the whole page of a server of ours: it then changes the page's address and leads back to the runs.
     """
 
-    def __init__(self, run: RunView, **kwargs: Any):
+    def __init__(
+        self,
+        run: RunView,
+        *,
+        scenario: str = DRAFT,
+        node: NodeId = ROOT,
+        owns_address: bool = False,
+        **kwargs: Any,
+    ):
         self.run = run
         self.document = run.document()
         self.session = WhatIfSession(run.tree)
         self.scenarios = SavedScenarios(run.folder.parent.parent, str(self.document["run_id"]))
-        self.tree = TreeWidget(self.session)
-        self.header = ipywidgets.HTML()
-        self.table = ipywidgets.HTML()
-        self.swings = ipywidgets.HTML()
-        self.detail = ipywidgets.HTML()
+        self.tree = TreeWidget(self.session, run=str(self.document["run_id"]), owns_address=owns_address)
+        self.header = Panel()
+        self.table = Panel()
+        self.detail = Panel()
         self.proof = ipywidgets.HTML()
-        self.compared = ipywidgets.HTML()
-        self.saved = ipywidgets.HTML()
-        self.name = ipywidgets.Text(placeholder="name of a new scenario", continuous_update=True)
-        self.name.add_class("wb-name")
-        self.save = ipywidgets.Button(
-            description="Save scenario", tooltip="keep this page's edits under the name", disabled=True
+        self.line = ipywidgets.HTML()
+        self.spent = Panel(panels.unread_time_and_money())
+        self.spent.on_open = self._read_time_and_money
+        self.market = market_of(run.state)
+        references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
+        self.drivers = Drivers(references, self._choose)
+        self.table.on_select = self.detail.on_select = self._choose
+        self._badges: list[Badge] = []
+        self._band: Band | None = None
+        self._make_fields()
+        self.form = EditingForm(self.session, self._select, self._comment)
+        self.change = fold("Change this proposition", self.form)
+        self.regrounding = RegroundingForm(self._author, self._follow)
+        self.refitting = RefittingForm(self._show_refits)
+        self.notes = NotesForm(self._author, self._reread)
+        self.work = ipywidgets.HTML()
+        self.ground = action("Ground it", self._tried(self._ground), tooltip="write and run the notebooks")
+        self.end = action("Stop", self._tried(self._end), tooltip="the run can be resumed")
+        self.working = box(ipywidgets.HBox, [self.work, self.ground, self.end], "wb-working")
+        self.keeper = Keeper(self.session, self.scenarios, author=self._author, say=self._say)
+        self.book = ScenarioPane(
+            self.session, self.scenarios, self.keeper, author=self._author, market=self.market
         )
-        self.save.add_class("wb-save")
-        self.save.on_click(lambda _button: self.keep())
-        self.name.observe(lambda _change: self._allow_saving(), names=["value"])
-        self.reset = ipywidgets.Button(description="Reset all", tooltip="take all edits back", disabled=True)
-        self.reset.add_class("wb-reset")
-        self.reset.on_click(lambda _button: self.session.reset_all())
-        super().__init__([_style(), self.header, self._main(), self._foot()], **kwargs)
+        self.taking = TakingOut(self.scenarios.home, self.scenarios.run_id, self.keeper.flush)
+        super().__init__([style(), self.header, self.working, self._main()], **kwargs)
         self.add_class("wb-app")
-        self.session.subscribe(self.refresh)
+        self.follower = Follower(run)
+        self.poller = Poller(self.look)
+        self.session.override = self._override
+        self.session.subscribe(self._edited)
+        self.tree.on_rest = self._catch_up
         self.tree.observe(lambda _change: self.show_proof(), names=["selected", "dark"])
         self._shown: tuple[NodeId, bool] | None = None
-        self._table: dict[str, Any] | None = None
+        self._behind = False
+        self._read_band()
         self.refresh()
-        self.look_up()
+        self.book.look_up()
+        self._begin(scenario, node)
         self.show_proof()
+        self._show_work()
+        if self.follower.phase != "done":
+            self.poller.start()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Return the live view for a page of our server; in a notebook the tree as HTML, which the live view replaces."""
+        if self.tree.owns_address:
+            return super()._repr_mimebundle_(**kwargs)
+        return self.tree.shown_as(self)
+
+    def look(self) -> bool:
+        """Show what the run has got since the last look; False when nothing more is to come."""
+        try:
+            if not self.follower.look():
+                return self.follower.phase != "done"
+        except WorkbenchError as error:
+            self.work.value = panels.refusal(str(error))
+            return True
+        with self.session.lock:
+            self.run = self.follower.view
+            self.document = self.run.document()
+            # Another notebook may stand behind the proposition that is shown.
+            self._shown = None
+            self.session.rebase(self.run.tree, self.follower.marks())
+            if self.follower.phase == "done":
+                self.spent.value = panels.unread_time_and_money()
+                self._read_band()
+                self._read_badges()
+            self._show_work()
+            self.show_proof()
+        return self.follower.phase != "done"
+
+    def _show_work(self) -> None:
+        phase = self.follower.phase
+        self.working.layout.display = "none" if phase == "done" else ""
+        self.work.value = panels.progress(phase, self.follower.state, self.run, list(self.follower.lines))
+        self.ground.layout.display = "" if phase in ("planned", "stopped", "failed") else "none"
+        self.ground.description = "Ground it" if phase == "planned" else "Resume"
+        self.end.layout.display = "" if phase in ("running", "waiting") else "none"
+
+    def _ground(self) -> None:
+        """Go on with the run in a process of its own: it outlives this page."""
+        with closing(Store(self.scenarios.home)) as store:
+            if self.follower.phase == "planned":
+                self._take_edits_into_plan(store)
+            process = resume_detached(store, str(self.document["run_id"]))
+        if process.exit_code:
+            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        self._follow()
+
+    def _follow(self) -> None:
+        """Look at the log again and again: a process has taken the run up."""
+        self.look()
+        self._show_work()
+        self.poller.start()
+
+    def _take_edits_into_plan(self, store: Store) -> None:
+        """What was added, removed and reworded is grounded; values set by hand stay edits."""
+        with self.session.lock:
+            shape = [edit for edit in self.session.edits if isinstance(edit, AddChild | RemoveNode | Restate)]
+            if not shape:
+                return
+            edit_plan(store, str(self.document["run_id"]), shape)
+            values = [edit for edit in self.session.edits if isinstance(edit, SetValue)]
+            self.session.open(())
+            self.look()
+            self.session.open(values)
+            self.keeper.flush()
+
+    def _comment(self, node: NodeId, text: str) -> None:
+        """Pin a comment: it belongs to the run, not to a scenario, and stands in the note and the package."""
+        with closing(Store(self.scenarios.home)) as store:
+            add_comment(store, str(self.document["run_id"]), node, text, author=self.author.value.strip())
+        self._reread()
+
+    def _reread(self) -> None:
+        """Show what was just put on record about the run: its numbers stay as they are."""
+        self.follower.look()
+        self.run = self.follower.view
+        self.document = self.run.document()
+        self._show_detail()
+
+    def _show_refits(self) -> None:
+        self._reread()
+        self._read_band()
+        self._show_headline()
+
+    def _end(self) -> None:
+        with closing(Store(self.scenarios.home)) as store:
+            stop_run(store, str(self.document["run_id"]))
+        self.look()
+
+    def _make_fields(self) -> None:
+        self.undo = action("Undo", lambda: self.session.undo(), tooltip="Ctrl-Z in the tree")
+        self.redo = action("Redo", lambda: self.session.redo(), tooltip="Ctrl-Shift-Z in the tree")
+        self.reset = action("Reset all", lambda: self.session.reset_all(), tooltip="take all edits back")
+        self.reset.add_class("wb-reset")
+        self.author = field("your name", "wb-author")
+        self.author.tooltip = "stands beside your edits; nothing proves it"
+        self.reason = field("reason for the next edits", "wb-reason")
+        self.expires = field("holds until (date)", "wb-expires")
 
     def _main(self) -> ipywidgets.Widget:
-        left = _pane("Propositions", [self.tree], "wb-left")
-        right = _pane("Evidence", [self.detail, self.proof], "wb-right")
-        return _box(ipywidgets.HBox, [left, right], "wb-main")
+        buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset], "wb-keeping")
+        whose = box(ipywidgets.HBox, [self.author, self.reason, self.expires], "wb-keeping")
+        questions = [self.drivers.questions, self.drivers.answer]
+        left = [
+            pane("Propositions", [self.tree], "wb-left"),
+            pane("What if", [self.line, self.table, whose], "wb-what-if", beside=buttons),
+            pane("What would it take", questions, "wb-asked"),
+            pane("Scenarios", [self.book], "wb-scenarios"),
+            pane("Notes and tags", [self.notes], "wb-notes"),
+        ]
+        right = [
+            pane("What drives it", [self.drivers.chart], "wb-sensitivity"),
+            pane(
+                "Evidence",
+                [self.detail, self.change, self.regrounding, self.refitting, self.proof],
+                "wb-evidence",
+            ),
+            pane("Take it with you", [self.taking], "wb-taking"),
+            pane("Time and money", [self.spent], "wb-spent"),
+        ]
+        columns = [
+            box(ipywidgets.VBox, left, "wb-column-left"),
+            box(ipywidgets.VBox, right, "wb-column-right"),
+        ]
+        return box(ipywidgets.HBox, columns, "wb-main")
 
-    def _foot(self) -> ipywidgets.Widget:
-        what_if = _pane("What if", [self.table], "wb-what-if", beside=self.reset)
-        swings = _pane("Sensitivity", [self.swings], "wb-sensitivity")
-        keeping = _box(ipywidgets.HBox, [self.name, self.save], "wb-keeping")
-        compared = _pane("Scenarios", [self.saved, self.compared], "wb-scenarios", beside=keeping)
-        left = _box(ipywidgets.VBox, [what_if, compared], "wb-foot-left")
-        return _box(ipywidgets.HBox, [left, swings], "wb-foot")
+    def _read_time_and_money(self, _name: str) -> None:
+        """Show where time and money went. It reads every journal, so when it is unfolded and not when the page opens."""
+        try:
+            self.spent.value = panels.time_and_money(self.run.time_and_money())
+        except WorkbenchError as error:  # a damaged database: the page shows the rest
+            self.spent.value = panels.refusal(str(error))
+
+    def _begin(self, scenario: str, node: NodeId) -> None:
+        """Open the scenario of the address, or the draft that an earlier page left."""
+        try:
+            there = self.keeper.open(scenario)
+        except WorkbenchError as error:
+            self._say(f"{scenario} cannot be opened: {error}", True)
+            return
+        if there and scenario == DRAFT and self.session.edits:
+            count = len(self.session.edits)
+            edits = "1 edit" if count == 1 else f"{count} edits"
+            self._say(f"{edits} of an earlier visit, kept as {DRAFT}. Reset all takes them back", False)
+        elif not there and scenario != DRAFT:
+            self._say(f"no scenario {scenario!r} is open in this run: the first edit opens it", False)
+        self._select(node if node in self.session.tree else ROOT)
+        self._tell_address()
+
+    def _edited(self) -> None:
+        """After an edit of a row the panels wait until the page rests: the steps of a drag must not queue behind them."""
+        if self.tree.moving:
+            self._behind = True
+        else:
+            self.refresh()
+
+    def _catch_up(self) -> None:
+        if self._behind:
+            self.refresh()
+        elif not self._badges and self.follower.phase == "done":
+            # What the audit reads takes its time, so the page stands before it begins.
+            self._read_badges()
+
+    def _read_badges(self) -> None:
+        try:
+            self._badges = self.run.badges()
+        except WorkbenchError as error:  # a damaged database: the page shows the rest
+            self._say(str(error), True)
+        self._show_headline()
+
+    def _read_band(self) -> None:
+        try:
+            self._band = self.run.band()
+        except WorkbenchError as error:
+            self._say(str(error), True)
+
+    def _show_headline(self) -> None:
+        edits = len(self.session.edits)
+        self.header.value = panels.header(
+            self.document,
+            self.session.now,
+            edits,
+            self.run.base_rate,
+            listed=self.tree.owns_address,
+            band=self._band,
+            market=self.market,
+            why=equation_with_values(self.session.tree, ROOT),
+            badges=self._badges,
+        )
 
     def refresh(self) -> None:
         """Bring every panel in step with the session."""
         with self.session.lock:
+            self._behind = False
             now, edits, tree = self.session.now, self.session.edits, self.session.tree
-            self.header.value = panels.header(self.document, now, len(edits), self.run.base_rate)
-            self.table.value = panels.what_if(str(self.document["run_id"]), now, edits, tree)
-            try:
-                rows = tornado(tree)
-            # A rule without a formula, whose children were edited, has no value to swing.
-            except SensitivityError:
-                rows = []
-            reach = reachable_ranges(tree)[tree.root.id] if rows else None
-            self.swings.value = panels.sensitivity(rows, tree, now.after, reach)
+            self._show_headline()
+            remarks = [remark.line for remark in edit_remarks(self.session.base, edits)]
+            self.table.value = panels.what_if(
+                str(self.document["run_id"]), now, edits, tree, scenario=self.keeper.name, remarks=remarks
+            )
+            self.drivers.show(tree)
             self.reset.disabled = not edits
-            self._allow_saving()
+            self.undo.disabled, self.redo.disabled = not self.session.can_undo, not self.session.can_redo
             self._show_detail()
-            self._show_scenarios()
+            self.book.show()
+            self._tell_address()
 
-    def look_up(self) -> None:
-        """Read the saved scenarios afresh, whoever saved them, and show them beside this page's edits."""
-        with self.session.lock:
+    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
+        """Return the act with a refusal shown: an exception in a widget's callback is seen by nobody."""
+
+        def run() -> None:
             try:
-                self._table = self.scenarios.table()
+                act()
             except WorkbenchError as error:
-                self._table = None
-                self.saved.value = panels.refusal(str(error))
-            self._show_scenarios()
+                self._say(str(error), True)
 
-    def _show_scenarios(self) -> None:
-        if self._table is not None:
-            edits = len(self.session.edits)
-            self.compared.value = panels.scenarios(self._table, self.session.now.after, edits)
+        return run
 
-    def keep(self) -> None:
-        """Save this page's edits as a scenario of the name that was typed, or say in one line why not."""
-        with self.session.lock:
-            # Under the lock: an edit on another thread must not fall between what is saved and what is shown as saved.
-            edits = [SetValue(node=node, p=p) for node, p in self.session.edits.items()]
-            name = self.name.value.strip()
-            try:
-                self._table = self.scenarios.save(name, edits, author="dashboard")
-            except UsageError as error:
-                self.saved.value = panels.refusal(str(error))
-                return
-            self.name.value = ""
-            self.saved.value = panels.note(f"Saved as {name}.")
-            self._show_scenarios()
+    def _tell_address(self) -> None:
+        """Let the page's address name the scenario in work, so that it shows the same to whoever opens it."""
+        self.tree.scenario = self.keeper.name
 
-    def _allow_saving(self) -> None:
-        self.save.disabled = not (self.session.edits and self.name.value.strip())
+    def _author(self) -> str:
+        return self.author.value.strip() or "dashboard"
+
+    def _override(self) -> Override | None:
+        """Whose the next values are; None as long as no name, reason or time is typed."""
+        author, reason, expires = (entry.value.strip() for entry in (self.author, self.reason, self.expires))
+        return parse_override(
+            author or ("dashboard" if reason or expires else ""), reason, expires or None, now=utc_now()
+        )
+
+    def _say(self, line: str, refused: bool) -> None:
+        self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
+
+    def _choose(self, node: str) -> None:
+        if node in self.session.tree:
+            self._select(node)
+
+    def _select(self, node: NodeId) -> None:
+        self.tree.selected = node
 
     def _show_detail(self) -> None:
         node, tree = self.tree.selected, self.session.tree
-        sums = panels.combination(node, tree) if tree[node].children else ""
-        self.detail.value = panels.selected(node, tree, self.session.base) + sums
+        refitted = self.run.state.refits.get(node)
+        sums = panels.combination(node, tree, refitted) if tree[node].children else ""
+        comments = [each for each in self.document["comments"] if each["node"] == node]
+        self.detail.value = (
+            panels.selected(node, tree, self.session.base, self.run.spending.get(node), comments) + sums
+        )
+        self.form.show(node)
+        self.regrounding.show(self.run, node)
+        self.refitting.show(self.run, node)
+        self.notes.show(self.run, node)
 
     def show_proof(self) -> None:
         """Show the evidence of the selected proposition: a leaf's notebook, an inner one's sum and synthesis."""
@@ -141,7 +382,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 self._shown = shown
 
     def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
-        proposition = self.session.base[node]
+        proposition = self.session.tree[node]
+        if node not in self.session.base:
+            return proof.message_document(
+                f"{node} is yours: no proof stands behind it.", dark=dark
+            ), f"proof of {node}"
         if proposition.children:
             text = panels.synthesis_text(proposition)
             document = (
@@ -155,46 +400,16 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         if path is None:
             return proof.message_document(f"{node} has no proof notebook yet.", dark=dark), title
         try:
-            return proof.proof_document(path, dark=dark), title
+            return proof.proof_document(path, trail=proof.trail_of(self.run, node), dark=dark), title
         except UsageError as error:
             return proof.message_document(str(error), dark=dark), title
 
 
-def dashboard(run: RunView) -> Dashboard:
-    """Return the dashboard of a run, to be displayed in JupyterLab, Voila or any front end with widgets."""
-    return Dashboard(run)
+def dashboard(
+    run: RunView, *, scenario: str = DRAFT, node: NodeId = ROOT, owns_address: bool = False
+) -> Dashboard:
+    """Return the dashboard of a run, to be displayed in JupyterLab, Voila or any front end with widgets.
 
-
-def explorer(run: RunView) -> TreeWidget:
-    """Return the tree of a run as a widget by itself, every probability editable."""
-    return TreeWidget(run.tree)
-
-
-def page(html: str) -> ipywidgets.Widget:
-    """Return a page of plain HTML of our own in the dashboard's style."""
-    return _box(ipywidgets.VBox, [_style(), ipywidgets.HTML(html)], "wb-app")
-
-
-def _style() -> ipywidgets.Widget:
-    # tree.css carries the tokens; the tree itself brings it too, and twice is harmless
-    folder = files("workbench.widgets") / "static"
-    css = "".join((folder / name).read_text(encoding="utf-8") for name in ("tree.css", "dashboard.css"))
-    style = ipywidgets.HTML(f"<style>{css}</style>")
-    style.add_class("wb-style")
-    return style
-
-
-def _pane(
-    title: str, children: list[ipywidgets.Widget], name: str, *, beside: Any = None
-) -> ipywidgets.Widget:
-    head = ipywidgets.HTML(f"<h2>{title}</h2>")
-    top = _box(ipywidgets.HBox, [head, beside] if beside is not None else [head], "wb-pane-head")
-    pane = _box(ipywidgets.VBox, [top, *children], "wb-pane")
-    pane.add_class(name)
-    return pane
-
-
-def _box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
-    box = kind(children)
-    box.add_class(name)
-    return box
+    It opens with the edits of a scenario (by default the draft that an earlier page left) and a selected proposition.
+    """
+    return Dashboard(run, scenario=scenario, node=node, owns_address=owns_address)

@@ -1,23 +1,8 @@
-"""Numbers as the widgets write them; probabilities themselves are written by ``engine.wording.percent``, as everywhere."""
+"""Numbers as the widgets write them; probabilities and their changes are written by ``engine.wording``, as everywhere."""
 
-from workbench.engine.wording import NO_VALUE
 from workbench.synthesis.rules.wording import MINUS
 
-__all__ = ["MINUS", "points", "two_decimals", "typed"]
-
-
-def points(change: float | None) -> str:
-    """Return a change of probability in percentage points, with its sign.
-
-    >>> points(-0.1), points(0.0), points(None)
-    ('−10.0 pp', '0.0 pp', '–')
-    """
-    if change is None:
-        return NO_VALUE
-    size = f"{100 * abs(change):.1f} pp"
-    if size == "0.0 pp":
-        return size
-    return ("+" if change > 0 else MINUS) + size
+__all__ = ["MINUS", "short_weight", "typed"]
 
 
 def typed(p: float | None) -> str:
@@ -29,10 +14,12 @@ def typed(p: float | None) -> str:
     return "" if p is None else f"{round(p, 4):g}"
 
 
-def two_decimals(value: float) -> str:
+def short_weight(value: float) -> str:
     """Return a coefficient for a narrow column; the rule's own ``signed`` gives what a recomputation needs.
 
-    >>> two_decimals(-0.25), two_decimals(0.1578)
-    ('−0.25', '0.16')
+    >>> short_weight(-0.25), short_weight(0.1578), short_weight(0.00123)
+    ('−0.25', '0.16', '0.001')
     """
-    return f"{MINUS if value < 0 else ''}{abs(value):.2f}"
+    size = abs(value)
+    text = f"{size:.2f}" if size >= 0.01 or not value else f"{size:.1g}"
+    return f"{MINUS if value < 0 else ''}{text}"

@@ -1,4 +1,4 @@
-"""The panels around the tree as HTML: header, what-if table, sensitivities, scenarios, the selected proposition.
+"""The panels around the tree as HTML: headline, what-if table, scenarios, the selected proposition.
 
 The dashboard shows them. Functions in here work out the numbers; ``templates/*.html.j2`` lay them out and escape every text
 that a model or an analyst wrote.
@@ -13,16 +13,33 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from workbench.engine.keys import signed_line
-from workbench.engine.wording import percent
+from workbench.engine.run.forecast import cost_line
+from workbench.engine.wording import (
+    edit_words,
+    outcome_words,
+    percent,
+    point_change,
+    rule_remarks,
+    sent_tokens,
+)
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
-from workbench.synthesis import TornadoRow, WhatIf
+from workbench.propositions.edits import Edit, SetValue
+from workbench.synthesis import WhatIf
 from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.rules.normalise import Literals
 from workbench.synthesis.rules.wording import signed
-from workbench.templates import html_environment
-from workbench.widgets.numbers import MINUS, points, two_decimals
+from workbench.templates import brief, html_environment
+from workbench.widgets.numbers import MINUS, short_weight
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from workbench.engine.band import Band
+    from workbench.engine.evidence.badges import Badge
+    from workbench.engine.run.annotations import Remark
+    from workbench.engine.run.state import EarlierGrounding, RunState
+    from workbench.engine.view import RunView
+    from workbench.store.events import NodeRefitted
 
 ISOLATION_WORDS = {
     "namespaces": "sealed by namespaces",
@@ -48,22 +65,35 @@ def _environment() -> "Environment":
     return html_environment(
         "workbench.widgets",
         digits=_digits,
+        outcome=_outcome,
+        duration=duration,
         percent=percent,
-        points=points,
+        point_change=point_change,
+        points=_points,
         prose=prose,
         share=_share,
         signed=signed,
-        two_decimals=two_decimals,
+        short_weight=short_weight,
+        two=_two,
         width=_width,
     )
 
 
-def _rendered(template: str, **values: object) -> str:
+def rendered(template: str, **values: object) -> str:
+    """Return a panel's template with these values in it, escaped."""
     return _environment().get_template(f"{template}.html.j2").render(**values)
 
 
 def _digits(value: float | None) -> str:
     return "" if value is None else repr(value)
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _points(value: float | None) -> str:
+    return percent(None) if value is None else point_change(0.0, value).removesuffix(" pp")
 
 
 def _width(share: float) -> str:
@@ -76,14 +106,32 @@ def _share(value: float | None) -> str:
     return f"{MINUS if value < 0 else ''}{percent(abs(value))}"
 
 
-def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: float | None) -> str:
-    """Return the headline: the statement, its probability (before and after any edits), the base rate, how it was made."""
+def header(
+    document: Mapping[str, Any],
+    now: WhatIf,
+    edits: int,
+    base_rate: float | None,
+    *,
+    listed: bool = False,
+    band: "Band | None" = None,
+    market: float | None = None,
+    why: str | None = None,
+    badges: "Sequence[Badge]" = (),
+) -> str:
+    """Return the headline: the claim, its probability with its band, what stands beside it, the rule, and how sure.
+
+    ``listed``: the page belongs to a server whose first page lists the runs, and leads there. The band is the run's own, so
+    it is left out while edits are in effect.
+    """
     probability = now.after if edits else now.before
     status = document.get("status")
-    return _rendered(
+    outcome = document.get("outcome")
+    return rendered(
         "header",
+        listed=listed,
         statement=str(document.get("statement", "")),
         status="" if status in (None, "done") else str(status),
+        done=document.get("state") == "done",
         facts=[
             ("Knowledge cutoff", str(document.get("cutoff", ""))),
             ("Model", str(document.get("model") or "not recorded")),
@@ -91,13 +139,24 @@ def header(document: Mapping[str, Any], now: WhatIf, edits: int, base_rate: floa
             ("Calls", _calls(document)),
             ("Run", str(document.get("run_id", ""))),
             ("Origin", _origin(document.get("imported"))),
+            ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
+            ("Proofs", str(document.get("not_verified") or "")),
         ],
-        loud={"Origin"} | ({"Kernels"} if document.get("isolation") == "none" else set()),
+        loud={"Origin", "Hindsight", "Proofs"}
+        | ({"Kernels"} if document.get("isolation") == "none" else set()),
         edited=bool(edits),
         probability=probability,
         before=now.before,
+        band=None if edits else band,
         base_rate=base_rate,
         against=_against(probability, base_rate),
+        market=market,
+        beside_market=_against(probability, market),
+        outcome=None
+        if not outcome
+        else {"word": outcome_words(outcome["p"]), "words": _outcome(outcome).partition(" ")[2]},
+        why=why,
+        badges=badges,
     )
 
 
@@ -111,6 +170,14 @@ def _origin(imported: Mapping[str, Any] | None) -> str:
     )
 
 
+def _outcome(outcome: Mapping[str, Any] | None) -> str:
+    """Return how the claim turned out and the run's Brier score; empty while nobody knows."""
+    if not outcome:
+        return ""
+    score = "" if outcome["brier"] is None else f", Brier score {outcome['brier']:.3f}"
+    return f"{outcome_words(outcome['p'])} on {outcome['day']}{score}"
+
+
 def _calls(document: Mapping[str, Any]) -> str:
     cost = document.get("cost_usd")
     price = "cost unknown" if cost is None else f"USD {cost:.2f}"
@@ -120,44 +187,74 @@ def _calls(document: Mapping[str, Any]) -> str:
 def _against(p: float | None, base_rate: float | None) -> str:
     if base_rate is None:
         return "not counted"
-    return "" if p is None else f"{points(p - base_rate)} against it"
+    return "" if p is None else f"{point_change(base_rate, p)} against it"
 
 
-def what_if(run_id: str, now: WhatIf, edits: Mapping[NodeId, float], tree: Tree) -> str:
-    """Return the table of edited propositions and moved ancestors, before and after, and the command that prints the same."""
-    # repr, not a rounded figure: the command has to give the same digits as the page.
-    sets = (f"--set {node}={p!r}" for node, p in edits.items())
-    return _rendered(
-        "what_if",
-        edits=edits,
-        rows=now.changed,
-        stale=now.stale,
-        command=" ".join(["workbench whatif", shlex.quote(run_id), *sets]),
+def time_and_money(spent: Mapping[str, Any]) -> str:
+    """Return where the run's time and money went, as ``time_and_money`` of the audit has it: a bar for each part."""
+    return rendered("time_and_money", parts=spent["parts"], worked=spent["worked_seconds"])
+
+
+def unread_time_and_money() -> str:
+    """Return the closed fold that asks for them when it is opened: they are read from every journal of the run."""
+    return rendered("time_and_money", parts=None, worked=None)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for a screen.
+
+    >>> duration(0.42), duration(75.0), duration(7260.0)
+    ('0.4 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def progress(phase: str, state: "RunState", run: "RunView", lines: Sequence[str]) -> str:
+    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines."""
+    leaves = list(state.tree.leaves())
+    return rendered(
+        "progress",
+        phase=phase,
+        reason=state.reason,
+        leaves=len(leaves),
+        grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
+        requests=run.model_calls,
+        dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
+        seconds=round(state.worked_seconds),
+        forecast=cost_line(state) if phase == "planned" else "",
+        lines=lines,
     )
 
 
-def sensitivity(
-    rows: Sequence[TornadoRow], tree: Tree, root: float | None, reachable: tuple[float, float] | None = None
+def what_if(
+    run_id: str, now: WhatIf, edits: Sequence[Edit], tree: Tree, *, scenario: str, remarks: Sequence[str] = ()
 ) -> str:
-    """Return the tornado: for each leaf, where the root would be if the leaf were false and if it were true.
+    """Return the table of edited propositions and moved ancestors, before and after, and the command that prints the same.
 
-    Below it the root's reachable range: whatever all leaves turn out to be at once.
+    ``scenario`` is the name that the edits are kept under; ``remarks`` say what a change of the tree's shape does.
     """
-    computable = [row for row in rows if row.low is not None and row.high is not None]
-    listed = [
-        {
-            "id": row.id,
-            "statement": tree[row.id].statement,
-            "low": row.low,
-            "high": row.high,
-            "path_weight": row.path_weight,
-        }
-        for row in computable
-    ]
-    return _rendered("sensitivity", rows=listed if root is not None else [], root=root, reachable=reachable)
+    values = {edit.node: edit.p for edit in edits if isinstance(edit, SetValue)}
+    if len(values) == len(edits):
+        # repr, not a rounded figure: the command has to give the same digits as the page.
+        options = [f"--set {node}={p!r}" for node, p in values.items()]
+    else:
+        options = [f"--scenario {shlex.quote(scenario)}"]
+    return rendered(
+        "what_if",
+        edits=[edit_words(tree, edit) for edit in edits if not isinstance(edit, SetValue)],
+        values=values,
+        rows=now.changed,
+        stale=now.stale,
+        remarks=remarks,
+        command=" ".join(["workbench whatif", shlex.quote(run_id), *options]),
+    )
 
 
-def scenarios(table: Mapping[str, Any], now: float | None, edits: int) -> str:
+def scenarios(table: Mapping[str, Any], now: float | None, edits: int, market: float | None = None) -> str:
     """Return the saved scenarios beside the base and this page's edits, with the mix, and where they differ.
 
     ``table`` is what ``workbench scenarios --json`` prints.
@@ -175,53 +272,93 @@ def scenarios(table: Mapping[str, Any], now: float | None, edits: int) -> str:
     if table["mix"] is not None:
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         rows.append({"kind": "mix", "name": "mix", "words": shares, "root": table["mix"]["root"]})
+    if market is not None:
+        words = "a market or crowd at the cutoff, as it was given"
+        rows.append({"kind": "market", "name": "market", "words": words, "root": market})
     names = [row["name"] for row in table["scenarios"]]
-    return _rendered("scenarios", base=base, rows=rows, names=names, nodes=table["nodes"])
+    return rendered("scenarios", base=base, rows=rows, names=names, nodes=table["nodes"])
 
 
-def selected(node: NodeId, tree: Tree, base: Tree) -> str:
-    """Return the head of the right-hand pane: the proposition in full, its value, and what decides it."""
+def selected(
+    node: NodeId,
+    tree: Tree,
+    base: Tree,
+    spent: Mapping[str, Any] | None = None,
+    comments: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Return the head of the right-hand pane: a proposition in full, its value, what decides it, its calls, its comments."""
     proposition = tree[node]
     belief = proposition.belief
-    return _rendered(
+    return rendered(
         "selected",
         id=node,
         p=proposition.p,
-        before=base[node].p,
+        before=base[node].p if node in base else None,
         statement=proposition.statement,
         key_factor=belief.key_factor if belief is not None else "",
+        # The offline analyst counts no tokens, and has nothing to say here.
+        calls=spent["calls"] if spent and spent["input_tokens"] else None,
+        tokens=sent_tokens([spent]) if spent and spent["input_tokens"] else "",
+        comments=comments,
     )
 
 
-def combination(node: NodeId, tree: Tree) -> str:
-    """Return how an inner proposition's value comes about: its rule, and for a linear one the sum term by term."""
+def notes(rows: Sequence["Remark"], tags: Sequence[str]) -> str:
+    """Return the analyst's notes, the oldest first, under the run's tags."""
+    return rendered("notes", rows=rows, tags=tags)
+
+
+def earlier(rows: Sequence["EarlierGrounding"]) -> str:
+    """Return what a leaf counted as before it was grounded again, the oldest first; empty if it never was."""
+    return rendered("earlier", rows=rows)
+
+
+def combination(node: NodeId, tree: Tree, refitted: "NodeRefitted | None" = None) -> str:
+    """Return how an inner proposition's value comes about: its rule, and for a linear one the sum term by term.
+
+    ``refitted`` is how far weights and value spread where the synthesizer was asked again, as the log has it.
+    """
     proposition = tree[node]
     rule = proposition.rule
-    return _rendered(
+    return rendered(
         "combination",
         id=node,
         pinned=proposition.pinned,
         equation=rule.equation() if rule is not None else None,
         sum=_sum(node, rule, tree) if rule is not None and rule.affine else None,
+        remarks=rule_remarks(tree, node),
+        refitted=refitted,
     )
 
 
 def _sum(node: NodeId, rule: Rule, tree: Tree) -> dict[str, Any]:
-    """Return an affine rule's sum: the intercept, each child's weight, value and share, and the total."""
+    """Return an affine rule's sum: the constant, each child's weight, value and share, and the total.
+
+    A child that speaks against stands as its negation, as in the equation above the sum.
+    """
     values = {child: tree[child].p for child in tree[node].children}
     # an affine rule has the same coefficients at every point, so any value stands in for a missing one
-    coefficients = rule.coefficients({child: 0.5 if p is None else p for child, p in values.items()})
-    intercept = coefficients.get(INTERCEPT, 0.0)
-    total: float | None = intercept
+    coefficients = dict(rule.coefficients({child: 0.5 if p is None else p for child, p in values.items()}))
+    form = Literals.of(coefficients.pop(INTERCEPT, 0.0), coefficients)
+    total: float | None = form.leak
     parts = []
-    for child in natural_order(coefficients.keys() & values.keys()):
-        weight, p = coefficients[child], values[child]
-        share = None if p is None else weight * p
+    for child in natural_order(form.shares.keys() & values.keys()):
+        p, negated = values[child], child in form.negated
+        if p is not None and negated:
+            p = 1.0 - p
+        share = None if p is None else form.shares[child] * p
         total = None if share is None or total is None else total + share
         parts.append(
-            {"id": child, "statement": tree[child].statement, "weight": weight, "p": p, "share": share}
+            {
+                "id": child,
+                "statement": tree[child].statement,
+                "negated": negated,
+                "weight": form.shares[child],
+                "p": p,
+                "share": share,
+            }
         )
-    return {"intercept": intercept, "parts": parts, "total": total}
+    return {"constant": form.leak, "parts": parts, "total": total}
 
 
 def synthesis_text(proposition: Proposition) -> str:
@@ -231,23 +368,34 @@ def synthesis_text(proposition: Proposition) -> str:
     """
     report = proposition.belief.report if proposition.belief is not None else ""
     words = "\n".join(line for line in report.splitlines() if not line.lstrip().startswith("{")).strip()
-    parts = [words] if words else []
+    parts = [brief(words)] if words else []
     if proposition.causality:
-        parts.append(f"## How the parts bear on it\n\n{proposition.causality}")
+        parts.append(f"## How the parts bear on it\n\n{brief(proposition.causality)}")
     return "\n\n".join(parts)
 
 
 def refusal(line: str) -> str:
     """Return one line that says why something was not done."""
-    return _rendered("notice", line=line, refused=True)
+    return rendered("notice", line=line, refused=True)
 
 
 def note(line: str) -> str:
     """Return one line that says that something was done."""
-    return _rendered("notice", line=line, refused=False)
+    return rendered("notice", line=line, refused=False)
 
 
-def runs_table(runs: Sequence[Mapping[str, Any]], *, note: str = "") -> str:
-    """Return the list of runs of a data folder, newest first, each a link to its dashboard."""
-    listed = [{"imported": None, **run} for run in runs]
-    return _rendered("runs", runs=listed, note=note)
+def planned(run_id: str) -> str:
+    """Return the line that leads from the form to the run that was just planned."""
+    return rendered("planned", run_id=run_id)
+
+
+def runs_table(
+    runs: Sequence[Mapping[str, Any]], *, note: str = "", hidden: int = 0, filtered: bool = False
+) -> str:
+    """Return the list of runs of a data folder, newest first, each a link to its dashboard.
+
+    ``hidden`` runs are not among them because the list is long; ``filtered`` says that a search is on.
+    """
+    unknown = {"imported": None, "started_utc": None, "model": None, "outcome": None}
+    listed = [{**unknown, "state": run.get("status"), **run} for run in runs]
+    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered)

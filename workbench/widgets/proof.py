@@ -10,6 +10,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -21,15 +22,24 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from sandbox.jupyter.sanitize import clean_html, clean_markdown, clean_svg
+from workbench.agents.grounders.figures import caption
+from workbench.engine.evidence.trail import Call, Trail, cell_anchor, evidence_trail, linked_numbers
+from workbench.engine.evidence.vintages import vintage_plot
 from workbench.errors import UsageError
+from workbench.propositions import NodeId
+from workbench.store import Store, StoreCorrupt
 from workbench.templates import html_environment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from workbench.engine.view import RunView
+
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
+#: A place in the framed document itself. A bare "#id" would be a place in the page around it, where the frame may not go.
+FRAGMENT = "about:srcdoc#"
 TEXT_LIMIT = 20_000  # characters shown of one text output
 FILE_LIMIT = 60_000_000  # bytes
 IMAGE_LIMIT = 8_000_000  # characters of base64
@@ -40,8 +50,11 @@ _KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml",
 _TEXT_KINDS = ("text/latex", "text/plain")
 
 
-def proof_document(path: Path, *, dark: bool = False) -> str:
+def proof_document(path: Path, *, trail: Trail | None = None, dark: bool = False) -> str:
     """Return the notebook as one HTML document without scripts or outside references.
+
+    With a ``trail`` the report stands above the cells, its numbers lead to the cells that printed them, and each cell leads to
+    what its data calls asked and got.
 
     Superseded cells are folded away, code is folded under its first line, images are data URLs. Scripts, widget views and
     comms are dropped and said to be.
@@ -52,7 +65,7 @@ def proof_document(path: Path, *, dark: bool = False) -> str:
         The file is missing or is no notebook.
     """
     cells = [_cell(cell) for cell in _cells(path) if isinstance(cell, dict)]
-    return _page(cells or [_message("The notebook has no cells.")], dark=dark)
+    return _page(cells or [_message("The notebook has no cells.")], trail=trail, dark=dark)
 
 
 def _cells(path: Path) -> list[Any]:
@@ -72,6 +85,15 @@ def _cells(path: Path) -> list[Any]:
     return cells
 
 
+def trail_of(run: "RunView", node: NodeId) -> Trail | None:
+    """Return what a leaf rests on, read from its run's ledger; None where it has no conclusion, or the ledger is damaged."""
+    try:
+        with closing(Store(run.folder.parent.parent)) as store:
+            return evidence_trail(store, run.state, node)
+    except (UsageError, StoreCorrupt):  # the proof is shown without it, and the audit names the damage
+        return None
+
+
 def message_document(text: str, *, dark: bool = False) -> str:
     """Return a page that says one thing, for a node without a notebook."""
     return _page([_message(text)], dark=dark)
@@ -87,7 +109,7 @@ def frame(document: str, *, title: str, style: str = "") -> str:
     return _environment().get_template("frame.html.j2").render(document=document, title=title, style=style)
 
 
-def proof_html(path: Path, *, height: int = 640) -> str:
+def proof_html(path: Path, *, trail: Trail | None = None, height: int = 640) -> str:
     """Return the notebook in its closed frame, for a notebook cell or any page of HTML.
 
     Parameters
@@ -98,18 +120,31 @@ def proof_html(path: Path, *, height: int = 640) -> str:
         Pixels; the frame scrolls.
     """
     style = f"width:100%;height:{height}px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
-    return frame(proof_document(path), title=f"proof notebook {path.stem}", style=style)
+    return frame(proof_document(path, trail=trail), title=f"proof notebook {path.stem}", style=style)
 
 
 @cache
 def _environment() -> "Environment":
-    return html_environment("workbench.widgets")
+    return html_environment("workbench.widgets", vintage_plot=vintage_plot)
 
 
-def _page(cells: list[dict[str, Any]], *, dark: bool) -> str:
+def _page(cells: list[dict[str, Any]], *, dark: bool, trail: Trail | None = None) -> str:
     template = _environment().get_template("proof.html.j2")
+    calls: dict[str, list[Call]] = {}
+    for call in trail.calls if trail is not None else ():
+        calls.setdefault(call.cell or "", []).append(call)
+    report = ""
+    if trail is not None and trail.report:
+        # Sanitised first; what is put in around a number is ours.
+        report = Markup(linked_numbers(clean_markdown(trail.report), trail, FRAGMENT))
     return template.render(
-        cells=cells, dark=dark, css=_css(dark=dark), content_security_policy=Markup(CONTENT_SECURITY_POLICY)
+        cells=cells,
+        calls=calls,
+        report=report,
+        fragment=FRAGMENT,
+        dark=dark,
+        css=_css(dark=dark),
+        content_security_policy=Markup(CONTENT_SECURITY_POLICY),
     )
 
 
@@ -136,14 +171,16 @@ def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
     if cell.get("cell_type") != "code":
         return {"kind": "raw", "source": source}
     raw_outputs = [output for output in _list(cell.get("outputs")) if isinstance(output, dict)]
-    outputs = [_output(output) for output in raw_outputs]
+    anchor = cell_anchor(cell.get("id", ""))
+    outputs = [_output(output, caption(anchor or "a cell", source)) for output in raw_outputs]
     if "superseded" in _list(_dict(cell.get("metadata")).get("tags")):
         failed = next((o.get("ename") for o in raw_outputs if o.get("output_type") == "error"), None)
         why = f"Earlier attempt, {failed}" if failed else "Earlier attempt"
-        return {"kind": "superseded", "why": why, "code": _code(source), "outputs": outputs}
+        return {"kind": "superseded", "id": anchor, "why": why, "code": _code(source), "outputs": outputs}
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
     return {
         "kind": "code",
+        "id": anchor,
         "first_line": first[:120],
         "lines": len(source.splitlines()),
         "code": _code(source) if source.strip() else "",
@@ -164,7 +201,8 @@ def _code(source: str) -> Markup:
     return Markup(highlight(source, PythonLexer(), HtmlFormatter(cssclass="code")))
 
 
-def _output(output: Mapping[str, Any]) -> dict[str, Any]:
+def _output(output: Mapping[str, Any], picture: str) -> dict[str, Any]:
+    """Return an output for the template; ``picture`` says in words what a figure of its cell shows."""
     kind = output.get("output_type")
     if kind == "stream":
         name = "warning" if output.get("name") == "stderr" else "print"
@@ -175,7 +213,7 @@ def _output(output: Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": "error", "line": line, "trace": trace}
     data = _dict(output.get("data"))
     for mime in _KINDS:
-        if mime in data and (shown := _rich(mime, _joined(data[mime]))) is not None:
+        if mime in data and (shown := _rich(mime, _joined(data[mime]), picture)) is not None:
             return shown
     for mime in _TEXT_KINDS:
         if mime in data:
@@ -184,7 +222,7 @@ def _output(output: Mapping[str, Any]) -> dict[str, Any]:
     return _message(f"An interactive output is not shown here ({names}).")
 
 
-def _rich(mime: str, content: str) -> dict[str, Any] | None:
+def _rich(mime: str, content: str, picture: str) -> dict[str, Any] | None:
     """Return an image or a sanitised document for the template, or None if the sanitiser left nothing visible."""
     if mime == "text/markdown":
         return {"kind": "rich", "html": Markup(clean_markdown(content))}
@@ -197,12 +235,12 @@ def _rich(mime: str, content: str) -> dict[str, Any] | None:
     if len(content) > IMAGE_LIMIT:
         return _message(f"An image of {len(content) // 1_000_000} MB is not shown.")
     if mime == "image/svg+xml":
-        return {"kind": "svg", "html": Markup(clean_svg(content, alt="figure"))}
+        return {"kind": "svg", "html": Markup(clean_svg(content, alt=picture)), "alt": picture}
     try:  # decoded and encoded again: what goes into the attribute is base64 and nothing else
         encoded = base64.b64encode(base64.b64decode("".join(content.split()), validate=True)).decode()
     except (binascii.Error, ValueError):
         return _message("A broken image is not shown.")
-    return {"kind": "image", "mime": mime, "base64": encoded}
+    return {"kind": "image", "mime": mime, "base64": encoded, "alt": picture}
 
 
 def _text(text: str, name: str) -> dict[str, Any]:

@@ -1,44 +1,39 @@
 """What ``notebooks/dashboard.ipynb`` shows: the run asked for, or the list of runs."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 from workbench.engine import load_run
 from workbench.errors import WorkbenchError
+from workbench.propositions import ROOT
 from workbench.settings import home_from
-from workbench.store import Store
-from workbench.widgets import panels
 
 
 def open_dashboard(environ: Mapping[str, str]) -> Any:
     """Return the widget of the page.
 
     The run is ``?run=...`` of the page's address (Voila passes it as ``QUERY_STRING``), else ``WORKBENCH_RUN``; its home is
-    ``WORKBENCH_HOME``. Without a run, or if the run does not exist, the page lists the runs.
+    ``WORKBENCH_HOME``; an empty one asks for the list. ``&scenario=NAME`` opens a scenario, ``&node=P2`` selects a proposition. Without a run, or if the run does not exist, the page lists the runs.
     """
-    from workbench.widgets.board import dashboard, page
+    from workbench.widgets.board import dashboard
+    from workbench.widgets.home import Home
+    from workbench.widgets.keeping import DRAFT
 
     home = home_from(environ)
-    run_id = parse_qs(environ.get("QUERY_STRING", "")).get("run", [environ.get("WORKBENCH_RUN", "")])[0]
+    address = {
+        name: values[0]
+        for name, values in parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True).items()
+    }
+    run_id = address.get("run", environ.get("WORKBENCH_RUN", ""))
     if run_id:
         try:
-            return dashboard(load_run(home, run_id))
+            return dashboard(
+                load_run(home, run_id),
+                scenario=address.get("scenario") or DRAFT,
+                node=address.get("node") or ROOT,
+                owns_address=True,
+            )
         except WorkbenchError as error:
-            return page(panels.runs_table(list_runs(home), note=str(error)))
-    return page(panels.runs_table(list_runs(home)))
-
-
-def list_runs(home: Path) -> list[dict[str, Any]]:
-    """Return the runs of a data folder, newest first: run_id, statement, cutoff, p, status."""
-    store = Store(home)
-    try:
-        ids = list(store.run_ids())
-    finally:
-        store.close()
-    documents = []
-    for run_id in reversed(ids):
-        document = load_run(home, run_id).document()
-        documents.append({**document, "p": document["root"]["p"]})
-    return documents
+            return Home(home, note=str(error))
+    return Home(home)

@@ -1,22 +1,32 @@
 """The tree widget: one anywidget for the whole tree, whatever its size.
 
-Edits come up as messages, patches of the rows that changed go down; the ``tree`` trait is kept in step on this side, so a
-second view, a page reload or a saved notebook shows what the first view shows.
+Edits come up as messages, patches of what changed in the rows go down; the ``tree`` trait is kept in step on this side, so a
+second view, a page reload or a saved notebook shows what the first view shows. Of a large tree the page gets the order of
+all ids and the first rows; further ones come when they scroll into view.
 """
 
+from collections.abc import Callable
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 
 import anywidget
+import ipywidgets
 import traitlets
 
-from workbench.engine.wording import percent
+from workbench.engine.wording import percent, tree_lines
 from workbench.errors import UsageError
-from workbench.propositions import ROOT, Tree
+from workbench.propositions import ROOT, NodeId, Tree
+from workbench.terminal import printable
+from workbench.widgets.in_place import in_place
 from workbench.widgets.session import Row, WhatIfSession
 from workbench.widgets.static_tree import tree_html
 
 _STATIC = files("workbench.widgets") / "static"
+#: Rows that a page gets with the tree; it asks for others when they come into view.
+FIRST_ROWS = 300
+#: Of a question for rows: a page shows some dozens at once.
+_MOST_ROWS_ASKED = 500
 
 
 class TreeWidget(anywidget.AnyWidget):
@@ -33,17 +43,38 @@ class TreeWidget(anywidget.AnyWidget):
 
     tree = traitlets.Dict().tag(sync=True)
     selected = traitlets.Unicode(ROOT).tag(sync=True)
+    #: The run and the scenario in work, for what the page keeps for itself and for its address; empty without a run.
+    run = traitlets.Unicode("").tag(sync=True)
+    scenario = traitlets.Unicode("").tag(sync=True)
+    #: Whether the page's address may be changed to name them: in a dashboard's page, never in JupyterLab.
+    owns_address = traitlets.Bool(False).tag(sync=True)
     dark = traitlets.Bool(False)
 
     def __init__(self, tree: Tree | WhatIfSession, **kwargs: Any):
         self.session = tree if isinstance(tree, WhatIfSession) else WhatIfSession(tree)
-        super().__init__(tree=self.session.snapshot(), **kwargs)
+        #: Called when the page has come to rest after edits that said that more may follow.
+        self.on_rest: Callable[[], None] = lambda: None
+        #: Whether an edit is being made after which the page will say that it has come to rest.
+        self.moving = False
+        super().__init__(tree=self._whole(0), **kwargs)
         self.on_msg(self._on_message)
         self.session.subscribe(self._publish)
 
+    def _whole(self, rev: int) -> dict[str, Any]:
+        """Return the state of a front end that knows nothing: the order of all rows, and the first of them."""
+        with self.session.lock:
+            rows = self.session.rows
+            return {
+                "rev": rev,
+                "edits": len(self.session.edits),
+                "order": list(rows),
+                "leaves": sum(not row["children"] for row in rows.values()),
+                "nodes": dict(islice(rows.items(), FIRST_ROWS)),
+            }
+
     @traitlets.validate("selected")
     def _known(self, proposal: dict[str, Any]) -> str:
-        self.session.base[proposal["value"]]
+        self.session.tree[proposal["value"]]
         return str(proposal["value"])
 
     def reset_all(self) -> None:
@@ -55,28 +86,72 @@ class TreeWidget(anywidget.AnyWidget):
         message = content if isinstance(content, dict) else {}
         node = str(message.get("id", ""))
         with self.session.lock:
+            self.moving = message.get("moving") is True
             try:
                 match message.get("type"):
+                    case "rest":
+                        self.on_rest()
+                    case "rows":
+                        self._send_rows(message.get("ids"))
+                    case "find":
+                        self._find(message.get("text"), message.get("kind"))
                     case "edit":
                         self.session.edit(node, message.get("text", ""))
                     case "reset":
                         self.session.reset(node)
                     case "reset_all":
                         self.session.reset_all()
+                    case "undo":
+                        self.session.undo()
+                    case "redo":
+                        self.session.redo()
+                    case "ping":
+                        # A page asks now and then: one that gets no answer says so and takes no edits.
+                        self.send({"type": "pong"})
                     case "ready":
                         self.dark = message.get("dark") is True
+                        if message.get("rev") != self.tree["rev"]:
+                            # Patches that were sent before the page had a view were heard by nobody.
+                            self.send_state("tree")
             # An exception in a widget's callback is seen by nobody; the front end shows this message at the row.
             except UsageError as error:
                 self.send({"type": "refused", "id": node, "line": str(error)})
+            finally:
+                self.moving = False
+
+    def _send_rows(self, wanted: Any) -> None:
+        """Send rows that came into view; from then on they are kept in step."""
+        ids = wanted[:_MOST_ROWS_ASKED] if isinstance(wanted, list) else []
+        known = [node for node in ids if isinstance(node, str) and node in self.session.rows]
+        rows = {node: self.session.rows[node] for node in known}
+        self.tree["nodes"].update(rows)
+        self.send({"type": "rows", "nodes": rows})
+
+    def _find(self, text: Any, kind: Any) -> None:
+        words, chosen = (value if isinstance(value, str) else "" for value in (text, kind))
+        self.send(
+            {"type": "found", "text": words, "kind": chosen, "ids": self.session.matching(words, chosen)}
+        )
 
     def _publish(self) -> None:
         """Bring the trait up to date in place (no whole-tree message) and send the rows that changed."""
         # Changed in place, since traitlets sends what is assigned: a whole tree of 1,000 nodes is 241 KB an edit, a patch
-        # 1.7 KB.
+        # of what changed in its rows 0.6 KB.
         state: dict[str, Any] = self.tree
         nodes: dict[str, Row] = state["nodes"]
-        changed = [row for node, row in self.session.rows.items() if nodes[node] != row]
-        nodes.update({row["id"]: row for row in changed})
+        if state["order"] != list(self.session.rows):
+            # Another shape: rows come and go, so the tree is sent anew.
+            if self.selected not in self.session.rows:
+                self.selected = ROOT
+            self.tree = self._whole(state["rev"] + 1)
+            self.send({"type": "shape", "line": self._line()})
+            return
+        patches: dict[NodeId, dict[str, Any]] = {}
+        for node in self.session.tree.in_order(self.session.changed):
+            old, new = nodes.get(node), self.session.rows[node]
+            if old is not None:  # a row that was never sent is whole when it is asked for
+                patches[node] = {key: value for key, value in new.items() if old.get(key) != value}
+                nodes[node] = new
         state["rev"] += 1
         state["edits"] = len(self.session.edits)
         self.send(
@@ -84,7 +159,7 @@ class TreeWidget(anywidget.AnyWidget):
                 "type": "patch",
                 "rev": state["rev"],
                 "edits": state["edits"],
-                "nodes": changed,
+                "nodes": patches,
                 "line": self._line(),
             }
         )
@@ -99,12 +174,14 @@ class TreeWidget(anywidget.AnyWidget):
             return f"{edits}: {', '.join(now.stale)} need a full resynthesis (workbench whatif --full)"
         return f"{edits}: {ROOT} {percent(now.before)} to {percent(now.after)}"
 
+    def static_html(self) -> str:
+        """Return the tree as plain HTML, edits included."""
+        return tree_html(self.session)
+
+    def shown_as(self, widget: ipywidgets.Widget) -> dict[str, str]:
+        """Return the tree as plain HTML, which a widget that shows this tree replaces while a kernel answers."""
+        lines = tree_lines(self.session.tree)
+        return in_place(widget, self.static_html(), printable("\n".join(lines)))
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the live view, and beside it an HTML table that front ends without a kernel show."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        # nbconvert and GitHub have no widget manager of their own (nbconvert loads it from a CDN).
-        data["text/html"] = tree_html(self.session)
-        return data, metadata
+        return self.shown_as(self)

@@ -2,8 +2,14 @@
 // All text reaches the page through textContent, so nothing a model wrote is ever read as markup.
 
 const EXPANDED_UP_TO = 50; // larger trees open with the root and its children only
+const IN_PAGE_UP_TO = 200; // longer lists have rows of one height in a box that scrolls, and only those in sight are made
+const BEYOND_SIGHT = 8; // rows made above and below those in sight
+const REST_AFTER_MS = 120; // without another edit: the panels beside the tree are brought up to date then
+const FIND_AFTER_MS = 150;
 const STEP = 0.01;
 const ANSWER_WITHIN_MS = 15000;
+const PING_EVERY_MS = 3000;
+const LOST_AFTER_MS = 9000; // without any word from Python
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -44,6 +50,10 @@ class TreeView {
     this.model = model;
     this.rows = new Map();
     this.collapsed = new Set();
+    this.seen = []; // the propositions that can be scrolled to, in order
+    this.asked_rows = new Set();
+    this.found = null; // what a search found and what lies above it, or null without one
+    this.zoomed = null;
     this.focusId = null;
     this.waiting = 0;
     this.root = element("div", "wb-tree");
@@ -52,24 +62,52 @@ class TreeView {
     this.list.setAttribute("role", "tree");
     this.list.setAttribute("aria-label", "Proposition tree");
     this.list.addEventListener("keydown", (event) => this.onKey(event));
+    this.list.addEventListener("scroll", () => this.onScroll());
+    this.space = element("div", "wb-space");
+    this.space.setAttribute("role", "presentation");
+    this.path = element("nav", "wb-path");
+    this.path.setAttribute("aria-label", "Path of the part shown");
+    this.path.hidden = true;
+    this.root.addEventListener("keydown", (event) => this.onUndoKey(event));
+    this.banner = element("div", "wb-banner");
+    this.banner.setAttribute("role", "alert");
+    this.banner.hidden = true;
+    this.unanswered = new Map(); // what was typed and not answered yet, by proposition
     this.line = element("div", "wb-line");
     this.line.setAttribute("role", "status");
     this.line.setAttribute("aria-live", "polite");
-    this.root.append(this.bar, this.list, this.line);
+    this.root.append(this.banner, this.bar, this.path, this.list, this.line);
     el.append(this.root);
 
     this.handlers = {
       "change:tree": () => this.build(),
-      "change:selected": () => this.paintSelection(),
+      "change:selected": () => {
+        this.reveal(this.model.get("selected"));
+        this.paintSelection();
+        this.showAddress();
+      },
+      "change:scenario": () => this.showAddress(),
       "msg:custom": (message) => this.onMessage(message),
     };
     for (const [name, handler] of Object.entries(this.handlers)) model.on(name, handler);
     this.build();
-    model.send({ type: "ready", dark: document.body.dataset.jpThemeLight === "false" });
+    this.reveal(model.get("selected"));
+    this.watch = new ResizeObserver(() => this.seen.length > IN_PAGE_UP_TO && this.renderRows());
+    this.watch.observe(this.list);
+    if (model.get("owns_address")) this.takeTheme();
+    this.sayReady();
+    this.heard = Date.now();
+    this.pinging = setInterval(() => this.ping(), PING_EVERY_MS);
+    this.sendLeftOver();
+    this.comeToRest();
   }
 
   destroy() {
     clearTimeout(this.timer);
+    clearTimeout(this.resting);
+    clearTimeout(this.finding);
+    clearInterval(this.pinging);
+    this.watch.disconnect();
     for (const [name, handler] of Object.entries(this.handlers)) this.model.off(name, handler);
   }
 
@@ -89,31 +127,203 @@ class TreeView {
       return made;
     };
     this.resetAll = button("Reset all", () => this.send({ type: "reset_all" }));
+    this.zoomer = button("Zoom", () => this.zoom(this.zoomed === null ? this.model.get("selected") : null));
+    this.zoomer.title = "show only the selected branch and what lies above it";
     bar.append(
       this.count,
+      this.searching(),
       button("Expand all", () => this.fold(() => false)),
-      button("Collapse", () => this.fold((node) => node.level > 0)),
+      button("Collapse", () => this.fold((id) => id !== this.tree.order[0])),
+      this.zoomer,
       this.resetAll,
     );
     return bar;
   }
 
-  build() {
-    const { order, nodes } = this.tree;
-    this.rows.clear();
-    this.collapsed.clear();
-    if (order.length > EXPANDED_UP_TO) {
-      for (const id of order) if (nodes[id].level > 0 && nodes[id].children.length) this.collapsed.add(id);
+  searching() {
+    this.words = element("input", "wb-search");
+    this.words.type = "search";
+    this.words.placeholder = "Search";
+    this.words.setAttribute("aria-label", "search the propositions");
+    this.kind = element("select", "wb-kind");
+    this.kind.setAttribute("aria-label", "which propositions");
+    for (const [kind, label] of [["", "all"], ["changed", "changed"], ["leaf", "leaves"], ["open", "open or stale"]]) {
+      const option = element("option", "", label);
+      option.value = kind;
+      this.kind.append(option);
     }
-    this.list.classList.toggle("wb-many", order.length > 200);
-    this.list.replaceChildren(...order.map((id) => this.row(nodes[id])));
-    this.focusId = order[0] ?? null;
-    for (const id of order) this.paint(id);
-    const leaves = order.filter((id) => !nodes[id].children.length).length;
-    this.count.textContent = `${order.length} propositions, ${leaves} leaves`;
+    const find = () => {
+      clearTimeout(this.finding);
+      this.finding = setTimeout(() => this.find(), FIND_AFTER_MS);
+    };
+    this.words.addEventListener("input", find);
+    this.kind.addEventListener("change", find);
+    this.words.addEventListener("keydown", (event) => event.stopPropagation());
+    const both = element("span", "wb-find");
+    both.append(this.words, this.kind);
+    return both;
+  }
+
+  find() {
+    const text = this.words.value.trim();
+    if (text || this.kind.value) {
+      this.model.send({ type: "find", text, kind: this.kind.value });
+    } else if (this.found) {
+      this.found = null;
+      this.showFolds();
+    }
+  }
+
+  onFound({ text, kind, ids }) {
+    if (text !== this.words.value.trim() || kind !== this.kind.value) return; // the answer to an older question
+    this.found = new Set(ids);
+    this.hits = ids.length;
+    for (const id of ids) for (let above = this.parents.get(id); above; above = this.parents.get(above)) this.found.add(above);
+    this.matched = new Set(ids);
+    this.list.scrollTop = 0;
+    this.showFolds();
+  }
+
+  zoom(id) {
+    this.zoomed = id === this.tree.order[0] ? null : id;
+    this.zoomer.textContent = this.zoomed === null ? "Zoom" : "Whole tree";
+    this.zoomer.setAttribute("aria-pressed", this.zoomed !== null);
+    this.list.scrollTop = 0;
+    this.showFolds();
+  }
+
+  above(id) {
+    const path = [];
+    for (let each = this.parents.get(id); each; each = this.parents.get(each)) path.unshift(each);
+    return path;
+  }
+
+  paintPath() {
+    this.path.hidden = this.zoomed === null;
+    if (this.zoomed === null) return;
+    const steps = [...this.above(this.zoomed), this.zoomed].map((id) => {
+      const step = element("button", "wb-step", id);
+      step.type = "button";
+      step.title = this.tree.nodes[id]?.statement ?? "";
+      step.addEventListener("click", () => this.zoom(id));
+      return step;
+    });
+    this.path.replaceChildren(...steps);
+  }
+
+  // An id says where its proposition hangs: P1.2 below P1, P1 below P0.
+  build() {
+    const { order, leaves } = this.tree;
+    const first = !this.parents;
+    this.rows.clear();
+    this.asked_rows.clear();
+    this.list.replaceChildren(this.space);
+    this.parents = new Map();
+    this.kids = new Map(order.map((id) => [id, []]));
+    for (const id of order) {
+      const dot = id.lastIndexOf(".");
+      const parent = id === order[0] ? null : dot < 0 ? order[0] : id.slice(0, dot);
+      this.parents.set(id, parent);
+      if (parent !== null) this.kids.get(parent).push(id);
+    }
+    for (const id of this.collapsed) if (!this.kids.get(id)?.length) this.collapsed.delete(id);
+    if (first && order.length > EXPANDED_UP_TO) {
+      for (const id of order) if (id !== order[0] && this.kids.get(id).length) this.collapsed.add(id);
+    }
+    if (this.zoomed !== null && !this.parents.has(this.zoomed)) this.zoom(null);
+    if (!this.parents.has(this.focusId)) this.focusId = order[0] ?? null;
+    this.total = `${order.length.toLocaleString("en")} propositions, ${leaves.toLocaleString("en")} leaves`;
     this.showFolds();
     this.paintSelection();
     this.paintState();
+  }
+
+  // ---- the rows in sight ----------------------------------------------------------------------------------------
+
+  onScroll() {
+    if (this.drawing || this.seen.length <= IN_PAGE_UP_TO) return;
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = null;
+      this.renderRows();
+    });
+  }
+
+  rowHeight() {
+    return parseFloat(getComputedStyle(this.list).getPropertyValue("--wb-row-height")) || 46;
+  }
+
+  renderRows() {
+    const many = this.seen.length > IN_PAGE_UP_TO;
+    this.list.classList.toggle("wb-many", many);
+    const height = many ? this.rowHeight() : 0;
+    this.space.style.height = `${many ? height * this.seen.length : 0}px`; // before the box is measured
+    let [from, to] = [0, this.seen.length];
+    if (many) {
+      const { scrollTop, clientHeight } = this.list;
+      from = Math.max(0, Math.floor(scrollTop / height) - BEYOND_SIGHT);
+      to = Math.min(to, Math.ceil((scrollTop + clientHeight) / height) + BEYOND_SIGHT);
+    }
+    const wanted = this.seen.slice(from, to);
+    const kept = new Set(wanted);
+    for (const [id, { row }] of this.rows) {
+      // A row that is being edited stays while it is scrolled out of sight: its field holds what was typed.
+      if (kept.has(id) || (this.places.has(id) && row.contains(document.activeElement))) continue;
+      row.remove();
+      this.rows.delete(id);
+    }
+    const missing = [];
+    let cursor = this.space.nextSibling;
+    for (const id of wanted) {
+      if (!this.tree.nodes[id] && !this.asked_rows.has(id)) missing.push(id);
+      if (!this.tree.nodes[id]) continue;
+      if (!this.rows.has(id)) {
+        this.row(this.tree.nodes[id]);
+        this.paint(id);
+        this.paintFold(id);
+      }
+      const { row } = this.rows.get(id);
+      row.style.top = many ? `${height * this.places.get(id)}px` : "";
+      if (row === cursor) cursor = cursor.nextSibling;
+      else this.list.insertBefore(row, cursor);
+    }
+    if (missing.length) {
+      for (const id of missing) this.asked_rows.add(id);
+      this.model.send({ type: "rows", ids: missing });
+    }
+    this.rove(this.focusId);
+  }
+
+  paintFold(id) {
+    const { row, twisty } = this.rows.get(id);
+    row.dataset.found = this.found !== null && this.matched.has(id);
+    if (!this.kids.get(id).length) return;
+    const open = !this.isFolded(id);
+    row.setAttribute("aria-expanded", open);
+    twisty.dataset.open = open;
+  }
+
+  // What a search found is shown, whatever is folded.
+  isFolded(id) {
+    return this.collapsed.has(id) && this.found === null;
+  }
+
+  // Bring a proposition into the list and into sight.
+  reveal(id) {
+    if (!this.parents.has(id)) return;
+    if (!this.places.has(id)) {
+      this.found = null;
+      this.words.value = this.kind.value = "";
+      if (this.zoomed !== null) this.zoom(null);
+      for (const above of this.above(id)) this.collapsed.delete(above);
+      this.showFolds();
+    }
+    if (this.seen.length <= IN_PAGE_UP_TO) return;
+    const height = this.rowHeight();
+    const top = height * this.places.get(id);
+    const { scrollTop, clientHeight } = this.list;
+    if (top < scrollTop) this.list.scrollTop = top;
+    else if (top + height > scrollTop + clientHeight) this.list.scrollTop = top + height - clientHeight;
+    this.renderRows();
   }
 
   row(node) {
@@ -176,6 +386,7 @@ class TreeView {
     input.inputMode = "decimal";
     input.autocomplete = "off";
     input.spellcheck = false;
+    input.tabIndex = -1; // the tree is one Tab stop; Enter or F2 goes from a row into its field
     input.setAttribute("aria-label", `probability of ${node.id}`);
     input.title = "a probability from 0 to 1; arrow keys step by 0.01";
 
@@ -184,6 +395,7 @@ class TreeView {
     undo.append(icon(UNDO));
 
     row.append(twisty, head, words, gauge, figures, input, undo);
+    row.setAttribute("aria-selected", node.id === this.model.get("selected"));
     const parts = { row, twisty, statement, note, marks, track, fill, ghost, probability, was, input, undo };
     this.rows.set(node.id, parts);
     this.wire(node.id, parts, gauge);
@@ -201,7 +413,10 @@ class TreeView {
       input.select();
     });
     input.addEventListener("input", () => (input.dataset.dirty = "1"));
-    input.addEventListener("change", () => this.edit(id, input.value));
+    input.addEventListener("change", () => {
+      // A blur after nothing but a look at the rounded value is no edit.
+      if (input.value.trim() !== this.tree.nodes[id].value) this.edit(id, input.value);
+    });
     input.addEventListener("keydown", (event) => this.onInputKey(event, id, input));
     undo.addEventListener("click", () => this.send({ type: "reset", id }));
     this.wireDrag(id, gauge, parts);
@@ -245,32 +460,160 @@ class TreeView {
 
   // ---- talking to Python ----------------------------------------------------------------------------------------
 
+  // The panels beside the tree wait until the page comes to rest: an edit must not queue behind those of the one before.
   send(message) {
     this.waiting += 1;
     this.paintState();
+    clearTimeout(this.resting);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.waiting = 0;
-      this.say("No answer from the kernel. Reload the page to go on.", true);
-      this.paintState();
+      this.lose();
     }, ANSWER_WITHIN_MS);
-    this.model.send(message);
+    this.model.send({ ...message, moving: true });
+  }
+
+  comeToRest() {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.model.send({ type: "rest" }), REST_AFTER_MS);
   }
 
   edit(id, text) {
-    delete this.rows.get(id).input.dataset.dirty;
+    if (this.rows.has(id)) delete this.rows.get(id).input.dataset.dirty;
     this.asked = id;
+    this.unanswered.set(id, text);
     this.send({ type: "edit", id, text });
   }
 
+  // ---- light and dark -------------------------------------------------------------------------------------------
+
+  // In a page of ours the reader's last choice counts, then the system's, unless the address names a theme.
+  takeTheme() {
+    const chosen = localStorage.getItem("wb-theme");
+    const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    if (!new URL(location.href).searchParams.has("theme")) this.paintTheme(chosen ?? system);
+    this.theme = element("button", "wb-button", "");
+    this.theme.type = "button";
+    this.theme.addEventListener("click", () => {
+      const other = this.isDark() ? "light" : "dark";
+      localStorage.setItem("wb-theme", other);
+      this.paintTheme(other);
+      this.nameTheme();
+      this.sayReady();
+    });
+    this.resetAll.before(this.theme);
+    this.nameTheme();
+  }
+
+  isDark() {
+    return document.body.dataset.jpThemeLight === "false";
+  }
+
+  nameTheme() {
+    this.theme.textContent = this.isDark() ? "Light" : "Dark";
+    this.theme.title = `show this page ${this.isDark() ? "light" : "dark"}`;
+  }
+
+  paintTheme(theme) {
+    document.body.dataset.jpThemeLight = theme === "light" ? "true" : "false";
+    document.body.classList.toggle("wb-dark", theme === "dark");
+  }
+
+  sayReady() {
+    this.model.send({ type: "ready", dark: this.isDark(), rev: this.tree.rev });
+  }
+
+  // ---- a server that went away ----------------------------------------------------------------------------------
+
+  ping() {
+    if (document.hidden) {
+      this.heard = Date.now(); // timers of a hidden page run late
+      return;
+    }
+    if (!this.lost && Date.now() - this.heard > LOST_AFTER_MS) this.lose();
+    this.model.send({ type: "ping" });
+  }
+
+  lose() {
+    this.lost = true;
+    const edits = this.unanswered.size;
+    const kept = edits ? ` ${edits === 1 ? "One edit" : `${edits} edits`} will be made again then.` : "";
+    this.banner.textContent =
+      "No answer from the workbench: it has ended or is busy. Nothing on this page can be changed until it is back." +
+      `${kept} If it was started anew, open the address it printed.`;
+    this.leaveOver();
+    this.paintLost();
+  }
+
+  onHeard() {
+    this.heard = Date.now();
+    if (!this.lost) return;
+    this.lost = false;
+    this.paintLost();
+    this.sendLeftOver();
+  }
+
+  paintLost() {
+    this.banner.hidden = !this.lost;
+    this.root.classList.toggle("wb-lost", this.lost);
+    this.root.closest(".wb-app")?.classList.toggle("wb-lost-page", this.lost);
+    for (const { input, undo } of this.rows.values()) input.disabled = undo.disabled = this.lost;
+    this.paintState();
+  }
+
+  get shelf() {
+    return `wb-unanswered:${this.model.get("run")}`;
+  }
+
+  leaveOver() {
+    if (!this.model.get("run") || !this.unanswered.size) return;
+    sessionStorage.setItem(this.shelf, JSON.stringify([...this.unanswered]));
+  }
+
+  // Edits that got no answer, of this page before it lost its server or of the page before a reload.
+  sendLeftOver() {
+    if (!this.model.get("run")) return;
+    const stored = sessionStorage.getItem(this.shelf);
+    if (stored === null) return;
+    sessionStorage.removeItem(this.shelf);
+    for (const [id, text] of JSON.parse(stored)) if (this.parents.has(id)) this.edit(id, text);
+  }
+
+  // The address reproduces the view; other names in it are left alone.
+  showAddress() {
+    if (!this.model.get("owns_address")) return;
+    const address = new URL(location.href);
+    for (const [name, value] of [
+      ["run", this.model.get("run")],
+      ["scenario", this.model.get("scenario")],
+      ["node", this.model.get("selected")],
+    ]) {
+      if (value) address.searchParams.set(name, value);
+    }
+    history.replaceState(history.state, "", address);
+  }
+
   onMessage(message) {
-    if (message.type === "patch") {
+    this.onHeard();
+    if (message.type === "rows") {
+      Object.assign(this.tree.nodes, message.nodes);
+      for (const id of Object.keys(message.nodes)) this.asked_rows.delete(id);
+      this.renderRows();
+      return;
+    }
+    if (message.type === "found") {
+      this.onFound(message);
+      return;
+    }
+    if (message.type === "shape") {
+      this.say(message.line, false); // the rows came as a new tree
+    } else if (message.type === "patch") {
       const tree = this.tree;
       tree.rev = message.rev;
       tree.edits = message.edits;
-      for (const node of message.nodes) {
-        tree.nodes[node.id] = node;
-        this.paint(node.id);
+      for (const [id, changed] of Object.entries(message.nodes)) {
+        Object.assign(tree.nodes[id], changed);
+        if (this.rows.has(id)) this.paint(id);
       }
       if (this.rows.has(this.asked)) this.paint(this.asked); // what was typed, as Python spells it
       this.say(message.line, false);
@@ -281,10 +624,14 @@ class TreeView {
       return;
     }
     this.waiting = Math.max(0, this.waiting - 1);
-    if (!this.waiting) clearTimeout(this.timer);
+    if (!this.waiting) {
+      clearTimeout(this.timer);
+      this.unanswered.clear();
+    }
     this.root.dataset.rev = this.tree.rev;
     this.paintState();
     this.sendDragged();
+    if (!this.waiting) this.comeToRest();
   }
 
   say(text, bad) {
@@ -343,17 +690,14 @@ class TreeView {
   paintSelection() {
     const selected = this.model.get("selected");
     for (const [id, { row }] of this.rows) row.setAttribute("aria-selected", id === selected);
-    this.rove(this.rows.has(selected) ? selected : this.focusId);
+    this.rove(this.parents.has(selected) ? selected : this.focusId);
   }
 
   // ---- folding, selecting, keys ---------------------------------------------------------------------------------
 
   fold(closed) {
     this.collapsed.clear();
-    for (const id of this.tree.order) {
-      const node = this.tree.nodes[id];
-      if (node.children.length && closed(node)) this.collapsed.add(id);
-    }
+    for (const id of this.tree.order) if (this.kids.get(id).length && closed(id)) this.collapsed.add(id);
     this.showFolds();
   }
 
@@ -364,20 +708,20 @@ class TreeView {
   }
 
   showFolds() {
-    const { order, nodes } = this.tree;
     const hidden = new Set();
-    for (const id of order) {
-      const { row, twisty } = this.rows.get(id);
-      const { parent, children } = nodes[id];
-      if (parent !== null && (hidden.has(parent) || this.collapsed.has(parent))) hidden.add(id);
-      row.hidden = hidden.has(id);
-      if (children.length) {
-        const open = !this.collapsed.has(id);
-        row.setAttribute("aria-expanded", open);
-        twisty.dataset.open = open;
-      }
-    }
-    if (hidden.has(this.focusId)) this.rove(order[0]);
+    const path = new Set(this.zoomed === null ? [] : [...this.above(this.zoomed), this.zoomed]);
+    this.seen = this.tree.order.filter((id) => {
+      const parent = this.parents.get(id);
+      if (this.zoomed !== null && !path.has(id) && !id.startsWith(`${this.zoomed}.`)) return false;
+      if (parent !== null && !path.has(id) && (hidden.has(parent) || this.isFolded(parent))) hidden.add(id);
+      return !hidden.has(id) && (this.found === null || this.found.has(id));
+    });
+    this.places = new Map(this.seen.map((id, place) => [id, place]));
+    if (!this.places.has(this.focusId)) this.focusId = this.seen[0] ?? null;
+    this.count.textContent = this.found === null ? this.total : `${this.hits.toLocaleString("en")} found of ${this.total}`;
+    this.paintPath();
+    this.renderRows();
+    for (const id of this.rows.keys()) this.paintFold(id);
   }
 
   select(id) {
@@ -386,17 +730,18 @@ class TreeView {
     this.model.save_changes();
   }
 
-  // One row at a time is in the tab order (the roving tabindex of the ARIA tree pattern).
+  // One row at a time is in the tab order (the roving tabindex of the ARIA tree pattern): the one that had the focus last,
+  // or the first in sight while that one is scrolled away.
   rove(id) {
-    if (id === null || !this.rows.has(id)) return;
-    if (this.rows.has(this.focusId)) this.rows.get(this.focusId).row.tabIndex = -1;
-    this.focusId = id;
-    this.rows.get(id).row.tabIndex = 0;
+    if (id !== null && this.parents.has(id)) this.focusId = id;
+    const stop = this.rows.has(this.focusId) ? this.focusId : this.rows.keys().next().value;
+    for (const [each, { row }] of this.rows) row.tabIndex = each === stop ? 0 : -1;
   }
 
   go(id) {
     if (!id) return;
-    this.rows.get(id).row.focus();
+    this.reveal(id);
+    this.rows.get(id)?.row.focus({ preventScroll: this.seen.length > IN_PAGE_UP_TO });
     this.select(id);
   }
 
@@ -404,17 +749,19 @@ class TreeView {
     const row = event.target;
     if (row.getAttribute("role") !== "treeitem" || event.ctrlKey || event.metaKey || event.altKey) return;
     const id = row.dataset.id;
-    const { nodes, order } = this.tree;
-    const seen = order.filter((each) => !this.rows.get(each).row.hidden);
-    const place = seen.indexOf(id);
-    const open = nodes[id].children.length && !this.collapsed.has(id);
+    const { nodes } = this.tree;
+    const { seen } = this;
+    const place = this.places.get(id);
+    const open = this.kids.get(id).length && !this.isFolded(id);
     const acts = {
       ArrowDown: () => this.go(seen[place + 1]),
       ArrowUp: () => this.go(seen[place - 1]),
       Home: () => this.go(seen[0]),
       End: () => this.go(seen[seen.length - 1]),
-      ArrowRight: () => (open ? this.go(nodes[id].children[0]) : this.toggle(id, false)),
-      ArrowLeft: () => (open ? this.toggle(id, true) : this.go(nodes[id].parent)),
+      PageDown: () => this.go(seen[Math.min(seen.length - 1, place + 10)]),
+      PageUp: () => this.go(seen[Math.max(0, place - 10)]),
+      ArrowRight: () => (open ? this.go(this.kids.get(id)[0]) : this.toggle(id, false)),
+      ArrowLeft: () => (open ? this.toggle(id, true) : this.go(this.parents.get(id))),
       Enter: () => this.rows.get(id).input.focus(),
       F2: () => this.rows.get(id).input.focus(),
       " ": () => this.select(id),
@@ -426,8 +773,18 @@ class TreeView {
     event.stopPropagation(); // JupyterLab moves between cells on the same keys
   }
 
-  onInputKey(event, id, input) {
+  // In a field with text typed and not sent, Ctrl-Z is the field's own.
+  onUndoKey(event) {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.target.dataset.dirty) return;
+    const key = event.key.toLowerCase();
+    if (key !== "z" && key !== "y") return;
+    event.preventDefault();
     event.stopPropagation();
+    if (!this.lost) this.send({ type: key === "y" || event.shiftKey ? "redo" : "undo" });
+  }
+
+  onInputKey(event, id, input) {
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     if (event.key === "Escape") {
       input.value = this.tree.nodes[id].value;
       delete input.dataset.dirty;

@@ -1,0 +1,256 @@
+"""The hostile corpus on every page we make, in a real browser: nothing runs, fetches or covers, and the honest part is there."""
+
+import re
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.jupyter.sanitize import clean_html, clean_markdown
+from tests.browser.conftest import start
+from tests.fakes.hostile_text import (
+    COVERING,
+    HONEST,
+    RUN,
+    active,
+    canary_server,
+    hostile_tree,
+    links,
+    make_hostile_run,
+    whole,
+    write_proof,
+)
+from workbench.engine.evidence.package import export_run
+from workbench.engine.evidence.report import report_html
+from workbench.engine.run.state import load_state
+from workbench.store import Store
+from workbench.widgets.proof import proof_document
+from workbench.widgets.static_tree import tree_html
+
+pytestmark = pytest.mark.browser
+
+
+@dataclass
+class Detectors:
+    """A page, and what went off on it: a dialog, a request to the canary, a window that was struck."""
+
+    page: Any
+    canary: str
+    asked: list[str]
+    dialogs: list[str] = field(default_factory=list)
+
+    def show(self, html: str, wait: int = 400) -> None:
+        """Show a page of an origin of its own; ``wait`` is for what is asked and run after loading."""
+        body = (
+            html if "<!doctype" in html[:100].lower() else f"<!doctype html><meta charset=utf-8><body>{html}"
+        )
+        self.page.unroute_all()
+        self.page.route("**/blank", lambda route: route.fulfill(body=body, content_type="text/html"))
+        # a page that leads elsewhere is never loaded
+        self.page.goto(f"{self.canary}/blank", wait_until="commit")
+        self.page.wait_for_timeout(wait)
+
+    def press_all(self) -> None:
+        """Follow every link that says so; what a frame or a new window would run counts too."""
+        for part in self.page.frames:
+            part.evaluate(
+                "() => document.querySelectorAll('a').forEach(a => { if (/press/.test(a.textContent)) a.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true})); })"
+            )
+        self.page.wait_for_timeout(400)
+
+    def off(self) -> list[str]:
+        """What went off."""
+        struck = [
+            f"struck: {part.url[:60]}"
+            for part in self.page.frames
+            if part.evaluate("() => self.struck === 1")
+        ]
+        return [*struck, *self.dialogs, *(path for path in self.asked if path != "/blank")]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def canary() -> Iterator[tuple[str, list[str]]]:
+    with canary_server() as server:
+        yield server
+
+
+@pytest.fixture
+def detectors(chromium: Any, canary: tuple[str, list[str]]) -> Iterator[Detectors]:
+    address, asked = canary
+    asked.clear()
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    made = Detectors(context.new_page(), address, asked)
+    made.page.on("dialog", lambda dialog: (made.dialogs.append(dialog.message), dialog.dismiss()))
+    # what a viewer itself loads from elsewhere is none of the corpus
+    context.route(
+        lambda url: not url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")),
+        lambda route: route.abort(),
+    )
+    yield made  # fmt: skip
+    made.page.close()
+    context.close()
+
+
+def boxes(texts: dict[str, str], clean: Any) -> str:
+    return "".join(
+        f'<div class=box style="width:600px">{clean(whole(text))}</div>' for text in texts.values()
+    )
+
+
+def covers(page: Any) -> list[str]:
+    """What lies outside its box: above or left of it, or wider than the page, or taken out of the flow."""
+    return page.evaluate("""() => [...document.querySelectorAll('.box')].flatMap(box => [...box.querySelectorAll('*')]
+        .filter(part => {
+            const inner = part.getBoundingClientRect(), outer = box.getBoundingClientRect(), style = getComputedStyle(part);
+            return inner.left < outer.left - 1 || inner.top < outer.top - 1 || inner.right > outer.right + 1
+                || style.position !== 'static' || style.boxShadow !== 'none' || style.display === 'none' || style.outlineWidth === '9999px';
+        }).map(part => part.outerHTML.slice(0, 80)))""")
+
+
+def test_a_script_a_handler_and_a_picture_go_off_where_nothing_stops_them(detectors: Detectors) -> None:
+    texts = active(detectors.canary)
+    for name, off in (
+        ("script", "struck:"),
+        ("event handler", "struck:"),
+        ("dialog", "struck"),
+        ("picture", "/pixel.png"),
+    ):
+        detectors.asked.clear()
+        detectors.dialogs.clear()
+        detectors.show(texts[name], wait=150)
+        assert any(line.startswith(off) for line in detectors.off()), name
+
+
+@pytest.mark.soak
+def test_the_corpus_goes_off_where_nothing_stops_it(detectors: Detectors) -> None:
+    struck = 0
+    # one by one: a text that ends a frame or leads the page away would hide what the others do
+    for text in active(detectors.canary).values():
+        detectors.show(whole(text), wait=120)
+        struck += any("struck:" in line for line in detectors.off())
+    paths = {path.partition("?")[0] for path in detectors.asked}
+    assert {"/pixel.png", "/sheet.css", "/import.css", "/back.png", "/frame", "/form", "/script.js"} <= paths
+    assert detectors.dialogs == ["struck"]
+    assert struck >= 15
+
+
+def test_the_links_of_the_corpus_go_off_where_nothing_stops_them(detectors: Detectors) -> None:
+    detectors.show("".join(links(detectors.canary).values()))
+    detectors.press_all()
+    assert any("struck" in line for line in detectors.off())
+
+
+@pytest.mark.parametrize("clean", [clean_html, clean_markdown])
+def test_the_sanitiser_lets_nothing_of_it_through(detectors: Detectors, clean: Any) -> None:
+    texts = active(detectors.canary) | links(detectors.canary) | COVERING | {"honest": HONEST}
+    detectors.show(boxes(texts, clean))
+    detectors.press_all()
+    assert detectors.off() == []
+    assert covers(detectors.page) == []
+    if clean is clean_html:
+        assert detectors.page.locator("table.dataframe td", has_text="2018").is_visible()
+        assert detectors.page.locator("a[href='https://example.org/source']").is_visible()
+
+
+def test_what_covers_is_found_where_the_sanitiser_is_off(detectors: Detectors) -> None:
+    for name, text in COVERING.items():
+        detectors.show(boxes({name: text}, lambda raw: raw), wait=0)
+        assert covers(detectors.page) != [], name
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, canary: tuple[str, list[str]]) -> Path:
+    folder = tmp_path_factory.mktemp("hostile") / "home"
+    make_hostile_run(folder, canary[0])
+    return folder
+
+
+def test_the_report_and_the_static_tree_show_the_corpus_as_text(detectors: Detectors, home: Path) -> None:
+    with closing(Store(home)) as store:
+        page = report_html(store, load_state(store, RUN))
+    # the policy is a second wall: the first has to hold without it
+    without_policy, count = re.subn(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "", page)
+    assert count == 1
+    for html in (page, without_policy, tree_html(hostile_tree(detectors.canary))):
+        detectors.show(html)
+        detectors.press_all()
+        assert detectors.off() == []
+        assert detectors.page.locator("td", has_text="onerror").count() > 0
+        assert detectors.page.locator("td img, td script, td iframe, td a").count() == 0
+
+
+def as_html(notebook: str) -> str:
+    import nbformat
+    from nbconvert.exporters import HTMLExporter
+
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # it says aloud which kinds it cannot show: those are the point
+        return str(HTMLExporter().from_notebook_node(nbformat.reads(notebook, as_version=4))[0])
+
+
+def test_a_proof_notebook_is_harmless_in_nbconvert(detectors: Detectors, home: Path) -> None:
+    detectors.show(as_html((home / "runs" / RUN / "proofs" / "P1.1.ipynb").read_text()))
+    detectors.press_all()
+    assert detectors.off() == []
+    page = detectors.page
+    assert page.locator("table.dataframe td", has_text="2018").first.is_visible()
+    assert page.locator("strong", has_text="bold").first.is_visible()
+    assert page.locator("a[href='https://example.org/source']").first.is_visible()
+    assert page.evaluate("() => [...document.images].some(image => image.naturalWidth > 400)"), "the figure"
+
+
+@pytest.mark.soak
+def test_a_proof_notebook_goes_off_in_nbconvert_where_the_sanitiser_is_off(
+    detectors: Detectors, tmp_path: Path
+) -> None:
+    detectors.show(as_html(write_proof(tmp_path, "P1", detectors.canary, passive=False).read_text()))
+    assert detectors.off() != []  # fmt: skip
+
+
+@pytest.mark.soak
+def test_the_exported_notebook_is_harmless_in_nbconvert(detectors: Detectors, home: Path) -> None:
+    with closing(Store(home)) as store:
+        detectors.show(as_html(export_run(store, RUN, "ipynb")[0].decode()))
+    detectors.press_all()
+    assert detectors.off() == []
+    assert detectors.page.locator("h1").first.is_visible()
+
+
+def test_our_own_page_of_the_proof_needs_no_frame_to_be_harmless(detectors: Detectors, home: Path) -> None:
+    page = proof_document(home / "runs" / RUN / "proofs" / "P1.1.ipynb")
+    detectors.show(re.sub(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "", page))
+    detectors.press_all()
+    assert detectors.off() == []
+    assert detectors.page.locator("table.dataframe td", has_text="2018").first.is_visible()
+
+
+@pytest.mark.soak  # test_hostile_proof.py shows a hostile proof in it in every run
+def test_the_dashboard_shows_the_corpus_as_text(detectors: Detectors, home: Path) -> None:
+    served = start(home, RUN)
+    try:
+        page = detectors.page
+        page.goto(served.url)
+        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        # a large tree opens folded
+        page.locator('[data-id="P1.1"] .wb-statement').evaluate("part => part.click()")
+        inside = page.frame_locator("iframe.wb-frame").locator("body")
+        inside.get_by_text("2018", exact=True).first.wait_for(timeout=30_000)
+        for summary in page.locator("summary").all():
+            summary.evaluate("part => part.click()")
+        page.wait_for_timeout(500)
+        assert detectors.off() == []
+        # the list of runs, with the same claim
+        page.goto(served.url.replace("?", "?run=none&"))
+        page.wait_for_timeout(1500)
+        assert detectors.off() == []
+    finally:
+        detectors.page.goto("about:blank")
+        served.stop(signal.SIGTERM)
+        if served.process.stdout is not None:
+            served.process.stdout.close()

@@ -1,0 +1,212 @@
+"""What the page offers below a proposition: ground again, refit, rule, report, notes; each one goes on record as the command line's."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import pytest
+
+from tests.fakes.screens import RUN, demo_tree
+from workbench.engine import load_run
+from workbench.engine.run import state as run_state
+from workbench.engine.run.detached import Detached
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.synthesis import AverageRule, settle
+from workbench.widgets import regrounding
+from workbench.widgets.board import Dashboard
+from workbench.widgets.home import Home
+
+
+@pytest.fixture
+def board(home: Path) -> Dashboard:
+    return Dashboard(load_run(home, RUN))
+
+
+OTHER = "20180630-130000-abcd"
+
+
+def events(home: Path, *kinds: str) -> list[Any]:
+    with closing(Store(home)) as store:
+        return [stored.event for stored in store.events(RUN, kinds=kinds)]
+
+
+def visible(*widgets: ipywidgets.Widget) -> list[bool]:
+    return [widget.layout.display != "none" for widget in widgets]
+
+
+@pytest.fixture
+def resumed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Runs for which a process would have been started."""
+    runs: list[str] = []
+
+    def resume(store: Store, run_id: str, **_: Any) -> Detached:
+        runs.append(run_id)
+        return Detached(pid=1)
+
+    monkeypatch.setattr(regrounding, "resume_detached", resume)
+    return runs
+
+
+def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
+    board: Dashboard, home: Path, resumed: list[str]
+) -> None:
+    form = board.regrounding
+    board.tree.selected = "P2"
+    assert not visible(form)[0], "an inner proposition is not grounded"
+    board.tree.selected = "P2.1"
+    assert visible(form, form.ask, form.confirm) == [True, True, False]
+    form.ask.click()
+    assert (
+        "grounding P2.1 again: about" in form.line.value
+        and "recomputed by the stored rules" in form.line.value
+    )
+    assert not events(home, "leaf.reopened") and resumed == []
+    form.cancel.click()
+    assert visible(form.ask, form.confirm) == [True, False]
+    form.ask.click()
+    board.author.value, form.why.value = "Ann", "the VIX has moved"
+    form.confirm.click()
+    (event,) = events(home, "leaf.reopened")
+    assert (event.node, event.author, event.reason, event.resynthesis) == (
+        "P2.1",
+        "Ann",
+        "the VIX has moved",
+        "numeric",
+    )
+    assert resumed == [RUN]
+    board.look()
+    assert (
+        "50.0%" in board.regrounding.earlier.value and "the VIX has moved" in board.regrounding.earlier.value
+    )
+    assert board.session.base["P2.1"].p == 0.5, "the old value stands until the new is in"
+    board.poller.stop()
+
+
+def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[str]) -> None:
+    with closing(Store(home)) as store:
+        store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
+        tree = demo_tree()
+        bare = tree.with_propositions(
+            [run_state.replace(node, belief=None, rule=None) for node in tree.propositions()]
+        )
+        store.append(OTHER, ev.TreePlanned(tree=run_state.put_tree(store, bare)))
+        store.append(OTHER, ev.LeafStarted(node="P2.1", trial=1, attempt=1))
+        store.append(
+            OTHER,
+            ev.LeafFailed(node="P2.1", trial=1, attempt=1, reason="no proof could be read", final=True),
+        )
+        store.append(OTHER, ev.RunStopped(why="failure", detail="P2.1 failed for good"))
+    board = Dashboard(load_run(home, OTHER))
+    board.tree.selected = "P2.1"
+    form = board.regrounding
+    assert visible(form, form.retry, form.ask) == [True, True, False]
+    form.retry.click()
+    assert resumed == [OTHER]
+    board.poller.stop()
+
+
+def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
+    board: Dashboard, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spread = {"mean": 0.7, "sd": 0.05, "low": -0.1, "high": 0.8}
+    with closing(Store(home)) as store:
+        store.append(
+            RUN,
+            ev.NodeRefitted(
+                node="P2",
+                count=5,
+                failed=1,
+                value=ev.NumberSpread(mean=0.43, sd=0.02, low=0.4, high=0.45),
+                coefficients={"P2.1": ev.NumberSpread(**spread, flips=True)},
+            ),
+        )
+    board._reread()
+    board.tree.selected = "P2"
+    assert "Asked 5 times more, 1 replies of no use" in board.detail.value
+    assert "changes sign" in board.detail.value and "43.0%" in board.detail.value
+    board.tree.selected = "P1"
+    assert "times more" not in board.detail.value
+    form = board.refitting
+    assert visible(form.ask, form.confirm) == [True, False]
+    form.ask.click()
+    assert "5 times each (P1): 5 calls" in form.line.value and visible(form.confirm) == [True]
+    board.tree.selected = "P2.1"
+    assert not visible(form)[0]
+
+
+def test_refits_of_another_rule_are_not_shown(home: Path) -> None:
+    with closing(Store(home)) as store:
+        store.append(RUN, ev.NodeRefitted(node="P2", count=2))
+        tree = demo_tree()
+        belief = tree["P2"].belief
+        assert belief is not None
+        for rule, known in ((tree["P2"].rule, True), (AverageRule(("P2.1", "P2.2", "P2.3")), False)):
+            assert rule is not None
+            store.append(
+                RUN,
+                ev.NodeSynthesized(
+                    node="P2", rule=rule.to_json(), p=0.4, key_factor="", report=store.put_body("x")
+                ),
+            )
+            assert ("P2" in run_state.load_state(store, RUN).refits) is known
+
+
+def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:
+    board.tree.selected = "P2"
+    form = board.form
+    assert form.rule.value == "linear" and '"P2.1": 0.8' in form.rule_text.value
+    form.rule.value = "average"
+    form.set_rule.click()
+    expected = settle(
+        demo_tree().with_rule("P2", AverageRule(("P2.1", "P2.2", "P2.3")), demo_tree()["P2"].belief)
+    )
+    assert form.line.value == "" and board.session.tree["P0"].p == pytest.approx(expected["P0"].p)
+    form.rule_text.value = '{"name": "linear", "weights": {"P9": 1}}'
+    form.set_rule.click()
+    assert "alert" in form.line.value
+    form.rule_text.value = "{"
+    form.set_rule.click()
+    assert "the rule is no JSON" in form.line.value
+
+
+def test_report_and_key_factor_are_editable_and_undone(board: Dashboard) -> None:
+    board.tree.selected = "P2.1"
+    form = board.form
+    assert form.report.value == "The cells compute 0.5."
+    form.key_factor.value, form.report.value = "my view", "Read <b>anew</b>."
+    form.set_report.click()
+    belief = board.session.tree["P2.1"].belief
+    assert belief is not None and (belief.key_factor, belief.report, belief.p) == (
+        "my view",
+        "Read <b>anew</b>.",
+        0.5,
+    )
+    assert "my view" in board.detail.value
+    board.session.undo()
+    assert form.report.value == "The cells compute 0.5."
+
+
+def test_notes_and_tags_are_kept_and_found(board: Dashboard, home: Path) -> None:
+    form = board.notes
+    board.tree.selected = "P2.1"
+    board.author.value = "Ann"
+    form.text.value, form.tags.value, form.about.value = "ask the <script> desk", "Macro, q3", "P2.1"
+    form.keep.click()
+    assert "ask the &lt;script&gt; desk" in form.standing.value and "macro" in form.standing.value.lower()
+    (event,) = events(home, "note.added")
+    assert (event.node, event.author) == ("P2.1", "Ann")
+    form.keep.click()
+    assert "nothing to note" in form.line.value
+    form.tags.value = "-q3"
+    form.keep.click()
+    assert "q3" not in form.standing.value
+    page = Home(home)
+    page.poller.stop()
+
+    def shown(words: str) -> bool:
+        page.search.value = words
+        return RUN in page.table.value
+
+    assert shown("desk macro") and shown("momentum") and not shown("no such word")

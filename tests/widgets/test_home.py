@@ -1,0 +1,115 @@
+"""The first page and a run in work: stated, planned, changed, grounded, watched and stopped from the page."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.screens import RUN
+from workbench.engine import load_run
+from workbench.engine.run.detached import stop_run
+from workbench.propositions.edits import RemoveNode
+from workbench.store import Store
+from workbench.widgets import dashboard
+from workbench.widgets.board import Dashboard
+from workbench.widgets.home import Home, list_runs, providers
+
+CLAIM = "VIX closes above 20 on 2018-12-31"
+
+
+@pytest.fixture
+def page(home: Path) -> Iterator[Home]:
+    shown = Home(home, environ={})
+    yield shown
+    shown.poller.stop()
+
+
+def test_search_and_state_narrow_the_list(page: Home) -> None:
+    assert RUN in page.table.value
+    page.search.value = "s&p HIGHER"
+    assert RUN in page.table.value
+    page.search.value = "unemployment"
+    assert RUN not in page.table.value and "No run has these words" in page.table.value
+    page.search.value, page.state.value = "", "failed"
+    assert RUN not in page.table.value
+    page.state.value = "done"
+    assert RUN in page.table.value
+
+
+def test_a_claim_is_checked_while_it_is_typed(page: Home) -> None:
+    assert page.plan.disabled
+    page.cutoff.value, page.claim.value = "2018-11-01", CLAIM
+    assert not page.plan.disabled and page.line.value == ""
+    page.claim.value = "Rates are bad"
+    assert page.plan.disabled and 'role="alert"' in page.line.value
+    page.claim.value, page.cutoff.value = CLAIM, "the day before yesterday"
+    assert page.plan.disabled and 'role="alert"' in page.line.value
+    # what a language model can take is not for this reader to refuse
+    page.cutoff.value, page.model.value, page.claim.value = "2018-11-01", "openai/gpt-4o", "Rates are bad"
+    assert not page.plan.disabled
+
+
+def test_only_providers_with_a_key_are_offered_and_no_key_is_shown(home: Path) -> None:
+    key = "sk-never-shown"
+    page = Home(home, environ={"ANTHROPIC_API_KEY": key})
+    page.poller.stop()
+    assert list(page.model.options) == ["offline/analyst", "anthropic/"]
+    assert providers({}) == [] and key not in repr([child.get_state() for child in page.children])
+
+
+def test_a_refused_plan_is_one_line_and_leaves_no_run(page: Home, home: Path) -> None:
+    page.claim.value, page.model.value, page.cutoff.value = "Rates are bad", "nobody/model", "2018-11-01"
+    page.plan.click()
+    assert 'role="alert"' in page.line.value and "nobody" in page.line.value
+    assert [row["run_id"] for row in list_runs(home)] == [RUN] and not page.plan.disabled
+
+
+def wait(page: Any, done: Any) -> None:
+    """Look at the log as the page's poller does, until something is so."""
+    end = time.monotonic() + 120
+    while not done():
+        assert time.monotonic() < end, page.work.value
+        time.sleep(0.2)
+        page.look()
+
+
+def test_a_claim_is_planned_changed_grounded_and_watched_from_the_page(page: Home, home: Path) -> None:
+    page.cutoff.value, page.claim.value = "2018-11-01", CLAIM
+    page.plan.click()
+    (run_id,) = [row["run_id"] for row in list_runs(home) if row["run_id"] != RUN]
+    assert f'href="?run={run_id}"' in page.line.value and f'data-run="{run_id}"' in page.table.value
+    shown: Dashboard = dashboard(load_run(home, run_id))
+    shown.poller.stop()
+    assert shown.follower.phase == "planned" and "calls to offline/analyst" in shown.work.value
+    leaves = [node.id for node in shown.session.tree.propositions() if not node.children]
+    shown.session.change([RemoveNode(node=leaves[-1])])
+    shown.ground.click()
+    second: Dashboard = dashboard(load_run(home, run_id))
+    second.poller.stop()
+    for each in (shown, second):
+        wait(each, lambda each=each: each.follower.phase == "done")  # type: ignore[misc]
+        assert leaves[-1] not in each.session.tree and each.session.edits == ()
+        assert each.working.layout.display == "none"
+    assert shown.session.now.after == second.session.now.after == load_run(home, run_id).tree.root.p
+
+
+def test_a_run_goes_on_when_its_page_is_closed_and_is_stopped_from_another(page: Home, home: Path) -> None:
+    page.cutoff.value, page.claim.value = "2018-11-01", CLAIM
+    page.plan.click()
+    (run_id,) = [row["run_id"] for row in list_runs(home) if row["run_id"] != RUN]
+    first = dashboard(load_run(home, run_id))
+    first.poller.stop()
+    first.ground.click()
+    first.close()
+    second = dashboard(load_run(home, run_id))
+    second.poller.stop()
+    assert second.follower.phase in ("running", "done")
+    second.end.click()
+    assert second.follower.phase in ("stopped", "done")
+    with closing(Store(home)) as store:
+        assert not stop_run(store, run_id)
+    assert os.path.exists(home / "runs" / run_id / "run.log")

@@ -1,0 +1,174 @@
+"""Trees of thousands on the page: rows on demand, small patches, panels that wait and send what differs."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes.large_tree import large_tree, make_large_run
+from tests.fakes.screens import RUN, demo_tree
+from workbench.engine import load_run
+from workbench.engine.wording import percent
+from workbench.synthesis import resynthesize
+from workbench.widgets import TreeWidget
+from workbench.widgets.board import dashboard
+from workbench.widgets.panel import Panel, splices
+from workbench.widgets.session import WhatIfSession
+from workbench.widgets.tree import FIRST_ROWS
+
+
+def comm_of(widget: Any, comms: list[Any]) -> Any:
+    return next(comm for comm in comms if comm.comm_id == widget.comm.comm_id)
+
+
+@pytest.mark.parametrize("size", [1111, 11111])
+def test_an_edit_of_a_large_tree_sends_less_than_two_kilobytes(comms: list[Any], size: int) -> None:
+    widget = TreeWidget(large_tree(size))
+    comm = comm_of(widget, comms)
+    leaf = widget.session.tree.leaves()[3]
+    comm.deliver({"type": "rows", "ids": [leaf]})
+    comm.deliver({"type": "edit", "id": leaf, "text": "0.9"})
+    patch = comm.custom[-1]
+    assert patch["nodes"]["P0"]["p"] == resynthesize(widget.session.base, {leaf: 0.9}).after
+    assert {leaf, "P0"} <= patch["nodes"].keys()
+    assert len(json.dumps(patch).encode()) < 2000
+    assert not any("tree" in update for update in comm.updates)
+
+
+def test_a_page_gets_the_first_rows_and_asks_for_others(comms: list[Any]) -> None:
+    widget = TreeWidget(large_tree(1111))
+    comm = comm_of(widget, comms)
+    assert len(widget.tree["nodes"]) == FIRST_ROWS and len(widget.tree["order"]) == 1111
+    late = widget.tree["order"][-1]
+    assert late not in widget.tree["nodes"]
+    comm.deliver({"type": "rows", "ids": [late, "P99", 3, None]})
+    assert list(comm.custom[-1]["nodes"]) == [late]
+    comm.deliver({"type": "edit", "id": late, "text": "0.05"})
+    assert comm.custom[-1]["nodes"][late]["text"] == "5.0%"  # from now on it is kept in step
+    unseen = widget.tree["order"][-5]
+    comm.deliver({"type": "edit", "id": unseen, "text": "0.05"})
+    assert unseen not in comm.custom[-1]["nodes"]  # what was never sent is whole when it is asked for
+    comm.deliver({"type": "rows", "ids": [unseen]})
+    assert comm.custom[-1]["nodes"][unseen]["text"] == "5.0%"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "found"),
+    [
+        ("vix closes", "", ["P2.1"]),
+        ("VIX 20", "", ["P2", "P2.1"]),
+        ("p2", "leaf", ["P2.1", "P2.2", "P2.3"]),
+        ("", "changed", ["P0", "P1"]),
+        ("pinned", "", ["P1"]),
+        ("no such words", "", []),
+        ("", "open", []),
+    ],
+)
+def test_words_and_kinds_find_propositions(comms: list[Any], text: str, kind: str, found: list[str]) -> None:
+    widget = TreeWidget(demo_tree())
+    comm = comm_of(widget, comms)
+    comm.deliver({"type": "edit", "id": "P1", "text": "0.9"})
+    comm.deliver({"type": "find", "text": text, "kind": kind})
+    answer = comm.custom[-1]
+    if text == "VIX 20":
+        assert set(found) <= set(answer["ids"])
+    else:
+        assert answer["ids"] == found
+
+
+def test_children_stand_in_number_order_everywhere() -> None:
+    session = WhatIfSession(large_tree(1111))
+    assert [node for node in session.rows if node.count(".") == 0] == ["P0", *(f"P{n}" for n in range(1, 11))]
+    assert re.findall(r"P\d+", session.rows["P0"]["note"]) == [f"P{number}" for number in range(1, 11)]
+
+
+def test_the_panels_wait_until_the_page_rests(tmp_path: Path, comms: list[Any]) -> None:
+    run_id = make_large_run(tmp_path, 1111, "20180630-120000-1111")
+    shown = dashboard(load_run(tmp_path, run_id))
+    comm = comm_of(shown.tree, comms)
+    before = shown.header.value
+    for step in range(5):
+        comm.deliver({"type": "edit", "id": "P1.1.1", "text": f"0.{step}", "moving": True})
+    assert shown.header.value == before
+    comm.deliver({"type": "rest"})
+    assert f">{percent(shown.session.now.after)}<" in shown.header.value
+    assert shown.header.value != before
+    comm.deliver(
+        {"type": "edit", "id": "P1.1.1", "text": "0.9"}
+    )  # a front end that does not say that it will rest
+    assert "0.9" in shown.table.value
+
+
+def test_the_tornado_shows_ten_and_the_rest_when_it_is_unfolded(tmp_path: Path, comms: list[Any]) -> None:
+    run_id = make_large_run(tmp_path, 1111, "20180630-120000-1111")
+    shown = dashboard(load_run(tmp_path, run_id))
+    assert shown.drivers.chart.value.count("data-leaf=") == 10
+    assert "990 more, each of less effect" in shown.drivers.chart.value
+    comm_of(shown.drivers.chart, comms).deliver({"type": "open", "name": "drivers"})
+    assert shown.drivers.chart.value.count("data-leaf=") == 200
+    assert "and 800 more: workbench sensitivity lists all" in shown.drivers.chart.value
+
+
+@given(old=st.lists(st.sampled_from("abc"), max_size=12), new=st.lists(st.sampled_from("abc"), max_size=12))
+def test_splices_make_the_new_of_the_old(old: list[str], new: list[str]) -> None:
+    made = list(old)
+    for place, drop, put in splices(old, new):
+        made[place : place + drop] = put
+    assert made == new
+
+
+def test_a_panel_sends_what_differs_and_a_second_view_gets_the_whole(comms: list[Any]) -> None:
+    panel = Panel("<p>65.8%</p><p>stays</p>")
+    comm = comm_of(panel, comms)
+    panel.value = "<p>55.8%</p><p>stays</p>"
+    assert comm.custom == [{"rev": 1, "splices": [(2, 1, ["55.8%"])]}]
+    panel.value = "<p>55.8%</p><p>stays</p>"
+    assert len(comm.custom) == 1  # nothing to say
+    assert (
+        "".join(panel.get_state("content")["content"]["pieces"]) == panel.value == "<p>55.8%</p><p>stays</p>"
+    )
+
+
+def test_time_and_money_are_read_when_they_are_unfolded(home: Path, comms: list[Any]) -> None:
+    shown = dashboard(load_run(home, RUN))
+    assert "Reading every journal" in shown.spent.value
+    comm_of(shown.spent, comms).deliver({"type": "open", "name": "time and money"})
+    assert "Share of the work" in shown.spent.value
+
+
+def test_badges_are_read_once_the_page_rests_and_open_to_their_checks(home: Path, comms: list[Any]) -> None:
+    shown = dashboard(load_run(home, RUN))
+    assert "being read" in shown.header.value and "data-verdict" not in shown.header.value
+    comm_of(shown.tree, comms).deliver({"type": "rest"})
+    for name in ("Verified", "Leak audit", "Coherence"):
+        assert f'data-badge="{name}"' in shown.header.value
+    assert "no contradiction among the propositions" in shown.header.value
+
+
+def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home: Path) -> None:
+    from workbench.engine.band import Band
+    from workbench.widgets import panels
+
+    document, now = load_run(home, RUN).document(), resynthesize(demo_tree(), {})
+    wide = panels.header(document, now, 0, 0.7, band=Band(low=0.58, high=0.71, origin="three trials"))
+    assert "58.0% to 71.0%, spread of trials" in wide and "confidence" not in wide
+    flat = panels.header(document, now, 0, 0.7, band=Band(low=0.6, high=0.6, origin="three trials"))
+    assert "trials agree, no certainty" in flat and "60.0% to 60.0%" not in flat
+    edited = panels.header(document, now, 1, 0.7, band=Band(low=0.58, high=0.71, origin="three trials"))
+    assert "58.0%" not in edited  # it is the run's, not that of the edits
+    assert "no band: one trial a leaf" in panels.header(document, now, 0, 0.7)
+
+
+def test_a_gap_is_the_difference_of_the_figures_as_they_are_shown(home: Path) -> None:
+    from dataclasses import replace
+
+    from workbench.widgets import panels
+
+    now = replace(resynthesize(demo_tree(), {}), before=0.66925)
+    assert "−2.0 pp against it" in panels.header(
+        load_run(home, RUN).document(), now, 0, 0.68851
+    )  # 66.9 and 68.9

@@ -1,0 +1,144 @@
+"""The severe findings of the review of the first page (22 November 2026), each by its title, as they are now.
+
+Those that need a browser are in tests/browser/test_workflows.py ("A page that lost its server", "Phone layout") and
+tests/browser/test_lab.py ("A saved notebook reopens").
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.command_line import run_cli
+from tests.fakes.screens import RUN, make_run
+from workbench.engine import load_run
+from workbench.engine.run.detached import plan_elsewhere
+from workbench.engine.whatif.saved import SavedScenarios
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.widgets.board import Dashboard, dashboard
+from workbench.widgets.home import Home
+
+
+def opened(home: Path, **more: Any) -> Dashboard:
+    return dashboard(load_run(home, RUN), **more)
+
+
+@pytest.fixture
+def command_home(tmp_path: Path) -> Path:
+    make_run(tmp_path / "home")
+    return tmp_path
+
+
+def test_s1_removing_equals_declaring_false_and_adding_does_nothing_is_said(command_home: Path) -> None:
+    removed = run_cli(command_home, "whatif", RUN, "--remove", "P3")
+    assert "P3 drops out, worth −33.3 pp" in removed.stderr and "as if it were false" in removed.stderr
+    added = run_cli(
+        command_home, "whatif", RUN, "--add", "P0, Negative=A trade war breaks out", "--set", "P4=0.6"
+    )
+    assert "P4 has weight 0, so it moves nothing: give it one, --weight P4=0.2" in added.stderr
+
+
+def test_s1_a_run_can_be_watched_and_started_from_the_page(tmp_path: Path) -> None:
+    page = Home(tmp_path)
+    assert page.plan.disabled  # a form, and nothing to plan yet
+    page.claim.value = "VIX closes above 20 on 2018-12-31"
+    page.cutoff.value = "2018-11-01"
+    assert not page.plan.disabled and page.line.value == ""
+    page.poller.stop()
+    run_id = plan_elsewhere(tmp_path, "VIX closes above 20 on 2018-12-31", "2018-11-01", [])
+    shown = dashboard(load_run(tmp_path, run_id))
+    assert shown.ground.layout.display == "" and shown.ground.description == "Ground it"
+    store = Store(tmp_path)
+    store.append(run_id, ev.LeafStarted(node="P1", trial=1, attempt=1))
+    store.close()
+    shown.look()
+    assert "begun" in {mark["name"] for mark in shown.session.rows["P1"]["marks"]}
+    shown.poller.stop()
+
+
+def test_s2_tab_completion_shows_the_api() -> None:
+    assert {"analyze", "analyze_sync", "open_run", "runs"} <= set(dir(wb))
+    assert {"sensitivity", "scenarios", "audit", "verify", "export", "two_way", "ways_to_reach"} <= set(
+        dir(wb.Analysis)
+    )
+
+
+def test_s2_failed_runs_do_not_become_last(command_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    words = ("A claim holds", "--cutoff", "2018-06-30", "--model", "anthropic/claude-sonnet-4-5")
+    assert run_cli(command_home, "analyze", *words).returncode == 2
+    assert [row["run_id"] for row in json.loads(run_cli(command_home, "runs", "--json").stdout)] == [RUN]
+    assert json.loads(run_cli(command_home, "show", "last", "--json").stdout)["run_id"] == RUN
+
+
+def test_s2_edits_do_not_vanish_on_reload_and_are_undone(home: Path) -> None:
+    page = opened(home)
+    page.session.edit("P2.1", "0.1")
+    page.keeper.flush()
+    again = opened(home)
+    assert again.session.values == {"P2.1": 0.1}
+    page.undo.click()
+    page.keeper.flush()
+    assert page.session.now.after == page.session.base.root.p and opened(home).session.edits == ()
+
+
+def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_closed_on_the_page(
+    home: Path,
+) -> None:
+    page = opened(home)
+    page.author.value, page.reason.value, page.expires.value = "Ann", "futures say so", "2099-01-01"
+    page.session.edit("P2.1", "0.1")
+    book, saved = page.book, SavedScenarios(home, RUN)
+    book.name.value, book.rationale.value = "calm", "VIX stays low"
+    book.save.click()
+    stored = saved.scenario("calm")
+    assert stored is not None and (stored.author, stored.rationale) == ("Ann", "VIX stays low")
+    override = saved.table()["scenarios"][0]["overrides"][0]
+    assert (override["author"], override["reason"], override["expires"][:4]) == (
+        "Ann",
+        "futures say so",
+        "2099",
+    )
+    book.chosen.value, book.name.value = "calm", "calmer"
+    book.copy.click()
+    book.chosen.value, book.rationale.value = "calmer", "VIX stays lower"
+    book.annotate.click()
+    book.chosen.value, book.name.value = "calmer", "calmest"
+    book.rename.click()
+    table = {row["name"]: row for row in saved.table()["scenarios"]}
+    assert table.keys() == {"calm", "calmest"} and table["calmest"]["rationale"] == "VIX stays lower"
+    assert table["calmest"]["root"] == table["calm"]["root"]
+    book.chosen.value = "calmest"
+    book.opening.click()
+    page.session.edit("P3", "0.5")
+    page.keeper.flush()
+    assert [edit.node for edit in saved.scenario("calmest").edits] == ["P2.1", "P3"]  # type: ignore[union-attr]
+    book.name.value = "calm"
+    book.copy.click()
+    assert "is open already" in book.said.value or "there already" in book.said.value  # no name twice
+    book.chosen.value = "calmest"
+    book.closing.click()
+    assert saved.scenario("calmest") is None and page.session.edits == ()
+
+
+def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(command_home: Path) -> None:
+    home = command_home / "home"
+    page = opened(home)
+    page.session.edit("P2.1", "0.1")
+    page.book.name.value, page.book.rationale.value = "stress", "VIX above 30"
+    page.book.save.click()
+    sent: list[tuple[Any, Any]] = []
+    page.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
+    page.taking.form.value = "note, HTML"
+    page.taking.take.click()
+    content, (data,) = next((content, buffers) for content, buffers in sent if buffers)
+    assert content == {"file": f"{RUN}.html", "media": "text/html"}
+    out = command_home / "note.html"
+    assert run_cli(command_home, "export", RUN, "-o", str(out)).returncode == 0
+    assert out.read_bytes() == data  # the page's file is the command line's
+    note = data.decode()
+    for part in ("65.8%", "74.2%", "stress", "VIX above 30", "VIX closes at or below 20"):
+        assert part in note

@@ -1,0 +1,217 @@
+"""What drives the claim: the tornado with its ten strongest rows, what it would take to be elsewhere, two leaves at once."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets
+
+from workbench.engine.tree_documents import contribution, driver_rows, two_way_grid
+from workbench.engine.whatif.typed_values import parse_probability
+from workbench.errors import WorkbenchError
+from workbench.propositions import NodeId, Tree
+from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
+from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
+from workbench.synthesis.sensitivity.reaching import ways_to_reach
+from workbench.widgets.fields import action, box, field
+from workbench.widgets.panel import Panel
+from workbench.widgets.panels import refusal, rendered
+
+#: Rows of the tornado that stand open, and how many more it shows when the rest is unfolded; the command line has all.
+DRIVERS = 10
+MOST_UNFOLDED = 200
+#: Ways and leaves that an answer names.
+_NAMED = 8
+
+
+class Drivers:
+    """The tornado of a tree and two questions about it; ``show`` brings it in step with an edited tree.
+
+    Parameters
+    ----------
+    references : mapping
+        What contributions can be counted from: a label, and the probability or None where the run knows none.
+    on_select : callable
+        Called with the proposition of a row that was clicked.
+    """
+
+    def __init__(self, references: dict[str, float | None], on_select: Callable[[str], None]) -> None:
+        self.chart = Panel()
+        self.chart.on_select = on_select
+        self.chart.on_open = lambda _name: self._unfold()
+        self.answer = Panel()
+        self.answer.on_select = on_select
+        known = [(label, value) for label, value in references.items() if value is not None]
+        self.reference = ipywidgets.Dropdown(options=known, description="contribution from")
+        self.reference.add_class("wb-reference")
+        self.reference.observe(lambda _change: self._draw(), names=["value"])
+        self.target = field("reach, such as 50%", "wb-short")
+        self.ask = action("What would it take?", self._reach, tooltip="for the claim to stand there")
+        self.pair = field("two leaves, such as P1, P2.1", "wb-pair")
+        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two leaves")
+        self.questions = box(
+            ipywidgets.HBox, [self.reference, self.target, self.ask, self.pair, self.plot], "wb-keeping"
+        )
+        self._whole = False
+        self._tree: Tree | None = None
+        self._rows: list[TornadoRow] = []
+        self._answering: Callable[[], None] | None = None
+
+    def show(self, tree: Tree) -> None:
+        """Draw everything for this tree, the answers that were asked for too."""
+        self._tree = tree
+        try:
+            self._rows = driver_rows(tree)
+        # A rule without a formula, whose children were edited, has no value to swing.
+        except SensitivityError:
+            self._rows = []
+        self._draw()
+        if (
+            not self.pair.value
+            and len(leaves := [row.id for row in self._rows if assumed_by(row.id) is None]) > 1
+        ):
+            self.pair.value = ", ".join(leaves[:2])
+        if self._answering is not None:
+            self._answering()
+
+    def _draw(self) -> None:
+        if self._tree is None:
+            return
+        reach = reachable_ranges(self._tree)[self._tree.root.id] if self._rows else None
+        self.chart.value = tornado_html(
+            self._rows, self._tree, reach, reference=self.reference.value or 0.0, whole=self._whole
+        )
+
+    def _unfold(self) -> None:
+        self._whole = True
+        self._draw()
+
+    def _reach(self) -> None:
+        self._answering = lambda: self._answer(
+            lambda tree: ways_html(tree, parse_probability(self.target.value))
+        )
+        self._answering()
+
+    def _plot(self) -> None:
+        self._answering = lambda: self._answer(lambda tree: two_way_html(tree, self.pair.value))
+        self._answering()
+
+    def _answer(self, work: Callable[[Tree], str]) -> None:
+        assert self._tree is not None
+        try:
+            self.answer.value = work(self._tree)
+        except WorkbenchError as error:
+            self.answer.value = refusal(str(error))
+
+
+def tornado_html(
+    rows: list[TornadoRow],
+    tree: Tree,
+    reachable: tuple[float, float] | None = None,
+    *,
+    reference: float = 0.0,
+    whole: bool = False,
+) -> str:
+    """Return the tornado: for each leaf and assumption, where the root would be if it were false and if it were true.
+
+    Below it the root's reachable range: whatever all leaves turn out to be at once. The rows after the tenth are folded, and
+    made only when ``whole`` says that the fold is open.
+    """
+    root = tree.root.p
+    computable = (
+        [row for row in rows if row.low is not None and row.high is not None] if root is not None else []
+    )
+    shown = computable[: MOST_UNFOLDED if whole else DRIVERS]
+    listed = [
+        {
+            "id": row.id,
+            "node": assumed_by(row.id) or row.id,
+            "statement": assumption_detail(tree, row.id),
+            "low": row.low,
+            "high": row.high,
+            "path_weight": row.path_weight,
+            "contribution": contribution(row, reference),
+        }
+        for row in shown
+    ]
+    return rendered(
+        "sensitivity",
+        rows=listed[:DRIVERS],
+        folded=listed[DRIVERS:],
+        more=len(computable) - min(len(computable), DRIVERS),
+        left_out=max(0, len(computable) - MOST_UNFOLDED),
+        root=root,
+        reachable=reachable,
+    )
+
+
+def ways_html(tree: Tree, target: float) -> str:
+    """Return what it would take for the root to be at a probability: leaves that do it alone, and all together."""
+    answer = ways_to_reach(tree, target)
+    return rendered(
+        "ways",
+        answer=answer,
+        alone=[_way(tree, way.id, way.p, way.needed) for way in answer.alone[:_NAMED]],
+        more=max(0, len(answer.alone) - _NAMED),
+        together=[_way(tree, way.id, way.p, way.needed) for way in answer.together[:_NAMED]],
+        others=max(0, len(answer.together) - _NAMED),
+    )
+
+
+def _way(tree: Tree, node: NodeId, p: float, needed: float) -> dict[str, Any]:
+    return {"id": node, "statement": tree[node].statement, "p": p, "needed": needed}
+
+
+def two_way_html(tree: Tree, leaves: str) -> str:
+    """Return the root over all values of two leaves as a plot whose caption says what it shows."""
+    grid = two_way_grid(tree, leaves)
+    values, roots = grid["values"], grid["roots"]
+    size = 100 / len(values)
+    cells = [
+        {
+            "x": column * size,
+            "y": 100 - (row + 1) * size,
+            "root": root,
+            "first": values[row],
+            "second": values[column],
+        }
+        for row, line in enumerate(roots)
+        for column, root in enumerate(line)
+    ]
+    # The line of even odds runs between two cells of which one lies on either side.
+    upright = [
+        {
+            "x1": (column + 1) * size,
+            "x2": (column + 1) * size,
+            "y1": 100 - row * size,
+            "y2": 100 - (row + 1) * size,
+        }
+        for row, line in enumerate(roots)
+        for column, (left, right) in enumerate(itertools.pairwise(line))
+        if (left < 0.5) != (right < 0.5)
+    ]
+    flat = [
+        {
+            "x1": column * size,
+            "x2": (column + 1) * size,
+            "y1": 100 - (row + 1) * size,
+            "y2": 100 - (row + 1) * size,
+        }
+        for row, (line, above) in enumerate(itertools.pairwise(roots))
+        for column, (low, high) in enumerate(zip(line, above, strict=True))
+        if (low < 0.5) != (high < 0.5)
+    ]
+    everything = [root for line in roots for root in line]
+    first, second = grid["first"], grid["second"]
+    return rendered(
+        "two_way",
+        first=first,
+        second=second,
+        statements={node: tree[node].statement for node in (first, second)},
+        cells=cells,
+        size=size,
+        edges=[*upright, *flat],
+        low=min(everything),
+        high=max(everything),
+        now=(tree[first].p, tree[second].p),
+    )

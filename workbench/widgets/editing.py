@@ -1,0 +1,224 @@
+"""The form below a selected proposition: other words, another weight, hold, give back, remove, add below."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets
+
+from workbench.engine.evidence.trail import without_records
+from workbench.engine.whatif.edits import EditRequest
+from workbench.engine.whatif.typed_values import parse_probability
+from workbench.errors import UsageError
+from workbench.propositions import ROOT, NodeId, Polarity, natural_order, parent_of
+from workbench.propositions.edits import AddChild
+from workbench.widgets import panels
+from workbench.widgets.fields import box, choice, field
+from workbench.widgets.session import WhatIfSession
+
+_SPEAKS = {"speaks for it": Polarity.POSITIVE, "speaks against it": Polarity.NEGATIVE}
+
+
+def _even(children: Sequence[NodeId]) -> dict[NodeId, float]:
+    return {child: round(1 / len(children), 3) for child in children}
+
+
+#: What to begin from when another kind of rule is chosen, by its name (docs/reasoning.md has the forms).
+RULE_FORMS: dict[str, Callable[[Sequence[NodeId]], dict[str, Any]]] = {
+    "linear": lambda children: {"name": "linear", "intercept": 0.0, "weights": _even(children)},
+    "logic": lambda children: {"name": "logic", "formula": " OR ".join(children), "assumption": None},
+    "noisy-or": lambda children: {
+        "name": "noisy-or",
+        "leak": 0.0,
+        "weights": _even(children),
+        "inhibitors": {},
+    },
+    "average": lambda children: {"name": "average", "children": list(children)},
+}
+
+
+class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
+    """Changes of one proposition other than its value, each one step of undo.
+
+    Parameters
+    ----------
+    session : WhatIfSession
+    select : callable
+        Selects a proposition in the tree: the one added, or the parent of the one removed.
+    comment : callable
+        Pins a comment to a proposition of the run.
+    """
+
+    def __init__(
+        self,
+        session: WhatIfSession,
+        select: Callable[[NodeId], None],
+        comment: Callable[[NodeId, str], None],
+    ):
+        self._session, self._select, self._comment = session, select, comment
+        self.node: NodeId = ROOT
+        self._filled: tuple[NodeId, object, object] | None = None
+        self.line = ipywidgets.HTML()
+        self.words = field("statement", "wb-long")
+        self.same = ipywidgets.Checkbox(
+            description="means the same: keep the value", value=False, indent=False
+        )
+        self.reword = self._button("Reword", self._reword)
+        self.weight = field("weight, from -1 to 1")
+        self.weigh = self._button("Set weight", self._weigh)
+        self.rule = choice(list(RULE_FORMS), "kind of rule")
+        self.rule.observe(lambda _change: self._propose_rule(), names=["value"])
+        self.rule_text = field("the rule as JSON", "wb-long")
+        self.set_rule = self._button("Set rule", self._set_rule)
+        self._rule_row = _row(self.rule, self.rule_text, self.set_rule)
+        self.key_factor = field("key factor", "wb-long")
+        self.report = ipywidgets.Textarea(placeholder="report", description="report")
+        self.report.add_class("wb-field")
+        self.report.add_class("wb-report")
+        self.set_report = self._button("Set report", self._set_report)
+        self._report_row = _row(self.key_factor, self.report, self.set_report)
+        self.hold = self._button("Hold", lambda: self._make(EditRequest(pins=[self.node])))
+        self.release = self._button("Give back", lambda: self._make(EditRequest(unpins=[self.node])))
+        self.remove = self._button("Remove", self._remove)
+        self.new_words = field("new proposition below this one", "wb-long")
+        self.new_side = choice(list(_SPEAKS), "side it speaks for")
+        self.new_weight = field("weight, such as 0.2")
+        self.new_p = field("probability")
+        self.add = self._button("Add", self._add)
+        self.remark = field("comment for whoever reads this run", "wb-long")
+        self.pin_comment = self._button("Comment", self._pin_comment)
+        self._weight_row = _row(self.weight, self.weigh)
+        rows = [
+            _row(self.words, self.reword, self.same),
+            self._weight_row,
+            self._rule_row,
+            self._report_row,
+            _row(self.hold, self.release, self.remove),
+            _row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
+            _row(self.remark, self.pin_comment),
+            self.line,
+        ]
+        super().__init__(rows)
+        self.add_class("wb-editing")
+
+    def show(self, node: NodeId) -> None:
+        """Fill the form in for a proposition of the edited tree."""
+        tree = self._session.tree
+        proposition = tree[node]
+        if node != self.node:
+            self.line.value = ""
+        self.node = node
+        self.words.value = proposition.statement
+        parent = tree.parent(node)
+        rule = None if parent is None else tree[parent].rule
+        weights = {} if rule is None else rule.to_json().get("weights", {})
+        self._weight_row.layout.display = "none" if node not in weights else ""
+        self.weight.value = f"{weights[node]:g}" if node in weights else ""
+        self._rule_row.layout.display = "" if proposition.children else "none"
+        self._report_row.layout.display = "" if proposition.belief is not None else "none"
+        if (node, proposition.rule, proposition.belief) != self._filled:
+            # Only where something else is shown: what a person is typing stays.
+            self._filled = (node, proposition.rule, proposition.belief)
+            belief = proposition.belief
+            self.key_factor.value = belief.key_factor if belief is not None else ""
+            self.report.value = without_records(belief.report) if belief is not None else ""
+            name = proposition.rule.name if proposition.rule is not None else ""
+            self.rule.value = name if name in RULE_FORMS else "linear"
+            self._propose_rule()
+        held = self._session.rows[node]["edited"]
+        self.hold.disabled = proposition.p is None or proposition.pinned or not proposition.children
+        self.release.disabled = not (held or proposition.pinned)
+        self.remove.disabled = parent is None
+        self.add.disabled = not proposition.children
+        self.pin_comment.disabled = node not in self._session.base
+
+    def _reword(self) -> None:
+        self._make(
+            EditRequest(restatements={self.node: self.words.value.strip()}, same_meaning=self.same.value)
+        )
+
+    def _weigh(self) -> None:
+        self._make(EditRequest(weights={self.node: _number("a weight", self.weight.value)}))
+
+    def _propose_rule(self) -> None:
+        """Write the chosen kind of rule for these children into the field: the one there is, or one to begin from."""
+        proposition = self._session.tree[self.node]
+        rule = proposition.rule
+        if rule is not None and rule.name == self.rule.value:
+            form = rule.to_json()
+        else:
+            form = RULE_FORMS[str(self.rule.value)](proposition.children)
+        self.rule_text.value = json.dumps(form)
+
+    def _set_rule(self) -> None:
+        try:
+            form = json.loads(self.rule_text.value)
+        except ValueError as error:
+            raise UsageError(f"the rule is no JSON: {error}") from None
+        if not isinstance(form, dict):
+            raise UsageError('a rule is an object such as {"name": "average"}')
+        self._make(EditRequest(rules={self.node: form}))
+
+    def _set_report(self) -> None:
+        self._make(
+            EditRequest(reports={self.node: (self.key_factor.value.strip(), self.report.value.strip())})
+        )
+
+    def _remove(self) -> None:
+        parent = parent_of(self.node)
+        self._make(EditRequest(removes=[self.node]))
+        self._select(parent or ROOT)
+
+    def _add(self) -> None:
+        tree = self._session.tree
+        side = _SPEAKS[self.new_side.value]
+        addition = AddChild(node=self.node, statement=self.new_words.value.strip(), polarity=side)
+        child = natural_order(
+            set(tree.add_child(self.node, addition.statement, polarity=side)[self.node].children)
+            - set(tree[self.node].children)
+        )[0]
+        weights, values = {}, {}
+        if self.new_weight.value.strip():
+            size = _number("a weight", self.new_weight.value)
+            # Typed as a size beside "speaks against it", or with its sign: both mean the same.
+            weights[child] = -abs(size) if side is Polarity.NEGATIVE else size
+        if self.new_p.value.strip():
+            values[child] = parse_probability(self.new_p.value)
+        self._make(EditRequest(adds=[addition], weights=weights, values=values))
+        for entry in (self.new_words, self.new_weight, self.new_p):
+            entry.value = ""
+        self._select(child)
+
+    def _pin_comment(self) -> None:
+        self._comment(self.node, self.remark.value)
+        self.remark.value = ""
+
+    def _make(self, request: EditRequest) -> None:
+        with self._session.lock:
+            self._session.change(request.edits(self._session.tree, self._session.override()))
+
+    def _button(self, label: str, act: Callable[[], None]) -> ipywidgets.Button:
+        def clicked(_button: Any) -> None:
+            # An exception in a widget's callback is seen by nobody.
+            try:
+                act()
+            except UsageError as error:
+                self.line.value = panels.refusal(str(error))
+            else:
+                self.line.value = ""
+
+        button = ipywidgets.Button(description=label)
+        button.add_class("wb-action")
+        button.on_click(clicked)
+        return button
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text.strip().replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        raise UsageError(f"{text.strip()!r:.30} is not {name}: type a number such as 0.2") from None
+
+
+def _row(*children: ipywidgets.Widget) -> Any:
+    return box(ipywidgets.HBox, list(children), "wb-form-row")

@@ -1,0 +1,183 @@
+"""The first page: all runs with search and state, and the form that states a new claim."""
+
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+
+from proxies.asof.clock import Cutoff
+from proxies.errors import CutoffRefused
+from workbench.engine import documents
+from workbench.engine.run.detached import plan_elsewhere
+from workbench.engine.wording import NO_VALUE
+from workbench.errors import UsageError, WorkbenchError
+from workbench.models.listing import KEYS
+from workbench.models.registry import OFFLINE
+from workbench.plugins import GROUNDERS, plugin_names
+from workbench.questions.grammar import read_claim
+from workbench.store import Store
+from workbench.widgets import panels
+from workbench.widgets.fields import action, box, choice, field, pane, style
+from workbench.widgets.live import Poller
+
+STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed")
+#: Runs in the list at once; the search reaches the others.
+SHOWN = 100
+
+
+class Home(ipywidgets.VBox):  # type: ignore[misc]
+    """All runs of a data folder, and a form for a new one: it plans first, and grounds on a click on the run's page.
+
+    Parameters
+    ----------
+    home : Path
+        The data folder.
+    note : str
+        A line to show above: why the page of a run could not be shown.
+    environ : mapping, optional
+        Where providers' keys are looked for, by default the process's environment; only which are set counts.
+    """
+
+    def __init__(self, home: Path, *, note: str = "", environ: Mapping[str, str] | None = None) -> None:
+        self._home, self._note = home, note
+        self._rows: list[dict[str, Any]] = []
+        self._seen: tuple[int, ...] = ()
+        self.search = field("search claims and run ids", "wb-search")
+        self.state = choice(list(STATES), "state")
+        self.table = ipywidgets.HTML()
+        self.claim = ipywidgets.Textarea(
+            placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
+        )
+        self.claim.description = "claim"
+        self.claim.add_class("wb-field")
+        self.claim.add_class("wb-claim")
+        self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
+        self.cutoff.value = "now"
+        self.model = ipywidgets.Combobox(
+            options=[OFFLINE, *providers(os.environ if environ is None else environ)], ensure_option=False
+        )
+        self.model.value = OFFLINE
+        self.model.description = "model"
+        self.model.add_class("wb-field")
+        self.grounder = choice(["usual grounder", *plugin_names(GROUNDERS)], "grounder")
+        self.depth = field("depth, 1 if empty", "wb-short")
+        self.budget = field("budget in dollars", "wb-short")
+        self.line = ipywidgets.HTML()
+        self.plan = action(
+            "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
+        )
+        self.plan.disabled = True
+        for checked in (self.claim, self.cutoff, self.model):
+            checked.observe(lambda _change: self._check(), names=["value"])
+        for filtering in (self.search, self.state):
+            filtering.observe(lambda _change: self._show(), names=["value"])
+        options = box(
+            ipywidgets.HBox,
+            [self.cutoff, self.model, self.grounder, self.depth, self.budget, self.plan],
+            "wb-keeping",
+        )
+        super().__init__(
+            [
+                style(),
+                ipywidgets.HTML("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
+                pane("New claim", [self.claim, options, self.line], "wb-new"),
+                pane(
+                    "Runs",
+                    [self.table],
+                    "wb-all-runs",
+                    beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
+                ),
+            ]
+        )
+        self.add_class("wb-app")
+        self.poller = Poller(self.look, seconds=3.0)
+        self.look()
+        self.poller.start()
+
+    def look(self) -> bool:
+        """Read the list anew if the log has grown; always True, so that it is looked at again."""
+        try:
+            with closing(Store(self._home)) as store:
+                seen = (store.last_seq(), len(store.run_ids()))
+            if seen != self._seen:
+                self._rows, self._seen = list_runs(self._home), seen
+                self._show()
+        except WorkbenchError as error:
+            self.table.value = panels.refusal(str(error))
+        return True
+
+    def _show(self) -> None:
+        words = self.search.value.casefold().split()
+        rows = [
+            row
+            for row in self._rows
+            if (self.state.value == STATES[0] or row.get("state") == self.state.value)
+            # Propositions, notes, comments and tags too, as `workbench runs --search` does.
+            and all(
+                word in row.get("text", f"{row['run_id']} {row['statement']}".casefold()) for word in words
+            )
+        ]
+        self.table.value = panels.runs_table(
+            rows[:SHOWN], note=self._note, hidden=max(0, len(rows) - SHOWN), filtered=bool(words)
+        )
+
+    def _check(self) -> None:
+        """Say while a claim is typed what would be refused: the key-free analyst's own reading, the cutoff's form."""
+        claim = self.claim.value.strip()
+        self.plan.disabled = not claim
+        self.line.value = ""
+        if not claim:
+            return
+        try:
+            Cutoff.parse(self.cutoff.value.strip() or "now")
+            if self.model.value.strip() == OFFLINE:
+                read_claim(claim)
+        except (UsageError, CutoffRefused) as error:
+            self.plan.disabled = True
+            self.line.value = panels.refusal(str(error))
+
+    def _plan(self) -> None:
+        words = ["--model", self.model.value.strip() or OFFLINE]
+        if self.grounder.value != self.grounder.options[0]:
+            words += ["--grounder", str(self.grounder.value)]
+        for option, text in (("--depth", self.depth.value), ("--budget-usd", self.budget.value)):
+            if text.strip():
+                words += [option, text.strip()]
+        self.plan.disabled = True
+        self.line.value = panels.note("Planning: the claim is broken into its tree. Nothing is grounded yet.")
+        try:
+            run_id = plan_elsewhere(
+                self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words
+            )
+        except UsageError as error:
+            self.line.value = panels.refusal(str(error))
+        else:
+            self.line.value = panels.planned(run_id)
+            self.look()
+        finally:
+            self.plan.disabled = False
+
+
+def providers(environ: Mapping[str, str]) -> list[str]:
+    """Return beginnings of model names whose providers have a key in an environment; no key is read.
+
+    >>> providers({"ANTHROPIC_API_KEY": "k"})
+    ['anthropic/']
+    """
+    return [f"{name}/" for name, keys in KEYS.items() if any(environ.get(key) for key in keys)]
+
+
+def list_runs(home: Path) -> list[dict[str, Any]]:
+    """Return the runs of a data folder, newest first: run_id, statement, cutoff, p in [0, 1] or None, state, imported.
+
+    A run that cannot be read has the reason in place of its statement.
+    """
+    with closing(Store(home)) as store:
+        rows = documents.runs(store, texts=True)
+    return [
+        {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row
+        for row in reversed(rows)
+    ]

@@ -1,0 +1,95 @@
+"""Below an inner proposition: ask the synthesizer again, its price first, to see how far the weights can be trusted."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import ipywidgets
+
+from workbench.engine import documents
+from workbench.engine.blocking import run_blocking
+from workbench.engine.gateway import open_gateway
+from workbench.engine.run.state import load_state
+from workbench.engine.view import RunView
+from workbench.engine.whatif.edits import price_line
+from workbench.engine.whatif.refits import refit_nodes
+from workbench.errors import WorkbenchError
+from workbench.propositions import ROOT, NodeId
+from workbench.store import Store
+from workbench.widgets import panels
+from workbench.widgets.fields import action, box
+
+#: How often the synthesizer is asked; `workbench refit --k` takes any number.
+_TIMES = 5
+
+
+class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
+    """A button that says what it costs, and a second one that does it.
+
+    Parameters
+    ----------
+    refitted : callable
+        Called when the outcome is on record.
+    """
+
+    def __init__(self, refitted: Callable[[], None]) -> None:
+        self._refitted = refitted
+        self._run: RunView | None = None
+        self.node: NodeId = ROOT
+        self.line = ipywidgets.HTML()
+        self.ask = action(
+            f"How sure are these weights? Ask {_TIMES} times",
+            self._tried(self._show_price),
+            tooltip="says the price first",
+        )
+        self.confirm = action("Ask at this price", self._tried(self._refit))
+        self.cancel = action("Not now", lambda: self._offer())
+        super().__init__(
+            [box(ipywidgets.HBox, [self.ask, self.confirm, self.cancel], "wb-form-row"), self.line]
+        )
+        self._offer()
+
+    def show(self, run: RunView, node: NodeId) -> None:
+        """Offer it for a proposition whose rule a synthesizer gave."""
+        moved = node != self.node
+        self._run, self.node = run, node
+        fit = node in run.tree and bool(run.tree[node].children) and run.tree.root.p is not None
+        self.layout.display = "" if fit else "none"
+        if moved:
+            self._offer()
+
+    def _offer(self) -> None:
+        self.line.value = ""
+        self.ask.layout.display = ""
+        self.confirm.layout.display = self.cancel.layout.display = "none"
+
+    def _show_price(self) -> None:
+        assert self._run is not None
+        nodes = refit_nodes(self._run.state, (self.node,))
+        self.line.value = panels.note(price_line(self._run.state, nodes, times=_TIMES))
+        self.ask.layout.display = "none"
+        self.confirm.layout.display = self.cancel.layout.display = ""
+
+    def _refit(self) -> None:
+        run, node = self._run, self.node
+        assert run is not None
+
+        async def work() -> None:
+            # A store of the thread that this runs in.
+            with closing(Store(run.folder.parent.parent)) as store:
+                state = load_state(store, run.run_id)
+                gateway = open_gateway(store, state)
+                await documents.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
+
+        run_blocking(work())
+        self._offer()
+        self._refitted()
+
+    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
+        def act_or_say() -> None:
+            # An exception in a widget's callback is seen by nobody.
+            try:
+                act()
+            except WorkbenchError as error:
+                self.line.value = panels.refusal(str(error))
+
+        return act_or_say

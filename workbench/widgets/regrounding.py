@@ -1,0 +1,109 @@
+"""Below a leaf: ground it again, its price first, or try a failed one again; and what it counted as before."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import ipywidgets
+
+from workbench.engine.run.detached import resume_detached
+from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
+from workbench.engine.view import RunView
+from workbench.errors import UsageError, WorkbenchError
+from workbench.propositions import ROOT, NodeId
+from workbench.store import Store
+from workbench.widgets import panels
+from workbench.widgets.fields import action, box, field
+
+
+class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
+    """A button that says what it costs, and a second one that does it, in a process of its own.
+
+    Parameters
+    ----------
+    author : callable
+        Who sits here, as typed.
+    begun : callable
+        Called when a process has taken the run up.
+    """
+
+    def __init__(self, author: Callable[[], str], begun: Callable[[], None]) -> None:
+        self._author, self._begun = author, begun
+        self._run: RunView | None = None
+        self.node: NodeId = ROOT
+        self.earlier = ipywidgets.HTML()
+        self.line = ipywidgets.HTML()
+        self.why = field("why again (goes on record)")
+        self.ask = action("Ground again", self._tried(self._show_price), tooltip="says the price first")
+        self.confirm = action("Ground it at this price", self._tried(self._reopen))
+        self.cancel = action("Not now", lambda: self._offer())
+        self.retry = action(
+            "Try again", self._tried(self._resume), tooltip="resumes the run: all leaves without a value"
+        )
+        row = box(ipywidgets.HBox, [self.ask, self.retry, self.why, self.confirm, self.cancel], "wb-form-row")
+        super().__init__([self.earlier, row, self.line])
+        self.add_class("wb-regrounding")
+
+    def show(self, run: RunView, node: NodeId) -> None:
+        """Offer what can be done with a proposition as the log has it now."""
+        moved = node != self.node
+        self._run, self.node = run, node
+        known = node in run.tree
+        self.earlier.value = panels.earlier(run.state.earlier.get(node, [])) if known else ""
+        leaf = known and not run.tree[node].children
+        self.layout.display = "" if leaf else "none"
+        if moved:
+            self.line.value = ""
+            self._offer()
+
+    def _offer(self) -> None:
+        run = self._run
+        if run is None or self.node not in run.tree:
+            return
+        status = run.state.node_status(self.node)
+        self.line.value = ""
+        self._show_only(self.retry if status == "failed" else self.ask if status == "grounded" else None)
+
+    def _show_only(self, *shown: ipywidgets.Widget | None) -> None:
+        for widget in (self.ask, self.retry, self.why, self.confirm, self.cancel):
+            widget.layout.display = "" if widget in shown else "none"
+
+    def _show_price(self) -> None:
+        assert self._run is not None
+        self.line.value = panels.note(regrounding_line(self._run.state, self.node))
+        self._show_only(self.why, self.confirm, self.cancel)
+
+    def _reopen(self) -> None:
+        with closing(Store(self._home())) as store:
+            reopen_leaf(store, self._id(), self.node, author=self._author(), reason=self.why.value.strip())
+        self.why.value = ""
+        self._resume()
+
+    def _resume(self) -> None:
+        with closing(Store(self._home())) as store:
+            process = resume_detached(store, self._id())
+        if process.exit_code:
+            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        self._show_only(None)
+        self.line.value = panels.note(
+            f"{self.node} is being grounded; the old value stands until the new is in."
+        )
+        self._begun()
+
+    def _home(self) -> Path:
+        assert self._run is not None
+        return self._run.folder.parent.parent
+
+    def _id(self) -> str:
+        assert self._run is not None
+        return self._run.run_id
+
+    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
+        def act_or_say() -> None:
+            # An exception in a widget's callback is seen by nobody.
+            try:
+                act()
+            except WorkbenchError as error:
+                self.line.value = panels.refusal(str(error))
+
+        return act_or_say
