@@ -1,9 +1,11 @@
 """What every test stands on: no network but loopback, real data only where it lies, long tests only on request."""
 
 import fcntl
+import gc
 import json
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,9 +21,9 @@ from tests.fakes.browser import chromium, lab, watched
 __all__ = ["chromium", "lab", "watched"]  # fixtures
 
 # how long an example takes says nothing about it on a machine that others use too
-hypothesis.settings.register_profile(
-    "suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
+_QUIET: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("suite", max_examples=50, **_QUIET)
+hypothesis.settings.register_profile("soak", max_examples=500, **_QUIET)
 hypothesis.settings.load_profile("suite")
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0", "::"}
@@ -32,17 +34,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--live", action="store_true", help="run the tests that talk to real providers")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let every law see ten times as many examples in the long suite, and Ctrl-C reach the commands that tests start."""
+    if config.getoption("--soak"):
+        hypothesis.settings.load_profile("soak")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 #: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
 _LONG_FIRST = ("browser", "sandbox", "cli", "kernels", "engine", "agents", "proxies", "models", "widgets")
 #: Files that share a server go to one process.
 _TOGETHER = {
     "tests/browser/test_lab.py": "JupyterLab",
+    "tests/browser/test_lab_door.py": "JupyterLab",
+    "tests/browser/test_saved_notebook.py": "JupyterLab",
+    "tests/browser/test_hostile_lab.py": "JupyterLab",
     "tests/sandbox/test_lab_browser.py": "JupyterLab",
     "tests/browser/test_dashboard_page.py": "dashboard",
     "tests/browser/test_demo_dashboard.py": "dashboard",
+    "tests/browser/test_evidence_page.py": "dashboard",
     "tests/browser/test_hostile_proof.py": "dashboard",
+    "tests/browser/test_hostile_text.py": "dashboard",
+    "tests/browser/test_note_page.py": "dashboard",
     "tests/browser/test_serve_command.py": "dashboard",
     "tests/browser/test_serve_door.py": "dashboard",
+    "tests/browser/test_screenshots.py": "pictures",
+    "tests/browser/test_workflows.py": "workflows",
 }
 
 
@@ -68,6 +86,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return _TOGETHER.get(file, file)
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.fixture(autouse=True, scope="module")
+def leaks_end_with_their_file() -> Iterator[None]:
+    """Collect garbage after each file: a socket or a coroutine left open there fails there, not in a later file by chance.
+
+    What outlives the file, most of it imported modules, is not walked again after every later one: half a second each.
+    """
+    yield
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def leaks_end_with_the_session() -> Iterator[None]:
+    """Have pytest's own collections at the end walk everything: what outlived its file and was dropped later."""
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

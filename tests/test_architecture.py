@@ -55,7 +55,10 @@ def test_the_layers_hold() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("room", ["proxies", "sandbox", "workbench"])
+# the last two are what each page loads before it shows anything
+@pytest.mark.parametrize(
+    "room", ["proxies", "sandbox", "workbench", "workbench.api", "workbench.widgets.board"]
+)
 def test_importing_a_room_is_quick_and_touches_nothing(room: str, tmp_path: Path) -> None:
     """No heavy library, no folder made: what is imported stays on the cheap side."""
     heavy = [
@@ -68,6 +71,7 @@ def test_importing_a_room_is_quick_and_touches_nothing(room: str, tmp_path: Path
         "yfinance",
         "jupyterlab",
         "pandas",
+        "scipy",
     ]
     code = f"import sys, {room}; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run(

@@ -71,8 +71,8 @@ def test_every_file_is_on_the_map_with_its_first_line() -> None:
     assert drawn == drawn_map().strip(), "write it anew: python -m tests.test_architecture_page"
 
 
-def test_there_are_four_flows() -> None:
-    assert len({title for title, _ in named_flows()}) == 4 and len(named_flows()) > 40
+def test_there_are_flows_for_what_is_followed_most() -> None:
+    assert len({title for title, _ in named_flows()}) >= 5 and len(named_flows()) > 40
 
 
 @pytest.mark.parametrize(("flow", "name"), named_flows(), ids=lambda text: text[:60])

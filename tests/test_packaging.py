@@ -27,7 +27,8 @@ def canonical_name(name: str) -> str:
 
 def declared() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {canonical_name(re.split(r"[<>=!~\[; ]", line)[0]) for line in project["dependencies"]}
+    lines = [*project["dependencies"], *project["optional-dependencies"]["dask"]]
+    return {canonical_name(re.split(r"[<>=!~\[; ]", line)[0]) for line in lines}
 
 
 def imported(folders: tuple[str, ...] = SOURCES) -> dict[str, str]:

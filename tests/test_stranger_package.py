@@ -1,12 +1,13 @@
 """A package of somebody else brings one of each part: a whole analysis runs, is checked and travels; without it runs stay readable."""
 
 import asyncio
+import dataclasses
 import importlib
 import json
 import sqlite3
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,27 @@ from typing import Any
 import pytest
 
 from proxies.asof.clock import Cutoff
+from proxies.catalogue import load_catalogue
+from proxies.catalogue.plugins import installed_plugins
+from proxies.hashing import content_hash
+from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
 from tests.browser.conftest import start
 from tests.command_line import run_cli, run_process
+from tests.fakes.upstream import Sent, Upstream
+from workbench.engine.progress import progress_line
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import RunSettings, with_preset
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import ProviderError
-from workbench.store import Store
+from workbench.store import ApiLedger, Store
+from workbench.store import events as ev
 from workbench.synthesis.rules import registry
 
 PACKAGE = Path(__file__).parent / "stranger_package"
 STATEMENT = "The small claim comes true"
+OFFLINE_CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 PARTS = {
     "model": "stranger/counting",
     "analyzer": "stranger-fan",
@@ -70,13 +79,13 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return opened
 
 
-def work(home: Path, **parts: Any) -> RunState:
-    return asyncio.run(_work(home, with_preset("product", **{**PARTS, **parts})))
+def work(home: Path, environ: Mapping[str, str] | None = None, **parts: Any) -> RunState:
+    return asyncio.run(_work(home, with_preset("product", **{**PARTS, **parts}), environ or {}))
 
 
-async def _work(home: Path, settings: RunSettings) -> RunState:
+async def _work(home: Path, settings: RunSettings, environ: Mapping[str, str]) -> RunState:
     store = Store(home / "home")
-    async with open_engine(store, settings, environ={}) as engine:
+    async with open_engine(store, settings, environ=environ) as engine:
         cutoff = Cutoff.parse("2018-06-30")
         await engine.check(STATEMENT, cutoff, settings)
         run_id = new_run(store, STATEMENT, cutoff, settings)
@@ -113,7 +122,7 @@ def test_a_whole_analysis_runs_on_its_parts_without_a_kernel(
     assert state.finished and not sessions
     assert [state.verified(leaf) for leaf in state.tree.leaves()] == [True] * 5
     assert state.settings.packages == dict.fromkeys(
-        ("model", "analyzer", "grounder", "synthesizer"), "stranger 1.0"
+        ("model", "analyzer", "grounder", "synthesizer", "source stranger"), "stranger 1.0"
     )
     assert not list((tmp_path / "home" / "runs" / state.run_id).glob("sessions/*"))
     values = [state.tree[leaf].p for leaf in state.tree.leaves()]
@@ -206,6 +215,48 @@ def test_evidence_that_could_not_be_read_back_is_not_recorded(package: object, t
     assert "no evidence named 'stranger-nowhere'" in (state.trial("P1", 1).failure or "")
 
 
+@pytest.mark.parametrize("breaks", ["render", "notebook", "compare", "nothing", "verify"])
+def test_evidence_that_raises_leaves_one_line_and_its_leaf_unverified(
+    breaks: str, package: object, tmp_path: Path
+) -> None:
+    state = work(tmp_path, grounder="stranger-fragile", options={"grounder": {"breaks": breaks}})
+    assert state.finished
+    assert {leaf: state.verified(leaf) for leaf in state.tree.leaves()} == {
+        leaf: leaf != "P1" for leaf in state.tree.leaves()
+    }
+    store = Store(tmp_path / "home")
+    lines = [line for stored in store.events(state.run_id) if (line := progress_line(state, stored))]
+    store.close()
+    (line,) = [line for line in lines if "NOT VERIFIED" in line]
+    assert "P1 " in line and "the evidence stranger-fragile of the package stranger 1.0 raised" in line
+    assert "\n" not in line
+    if breaks in ("compare", "nothing", "verify"):  # the notebook is written once, by the run
+        done = run_cli(tmp_path, "verify", state.run_id)
+        assert done.returncode == 6 and "Traceback" not in done.stderr
+        assert sum("of the package stranger 1.0 raised" in line for line in done.stdout.splitlines()) == 1
+
+
+def test_evidence_that_cannot_read_itself_back_fails_its_leaf(package: object, tmp_path: Path) -> None:
+    state = work(tmp_path, grounder="stranger-fragile", options={"grounder": {"breaks": "from_json"}})
+    assert "the package stranger 1.0 raised KeyError: 'gone'" in (state.trial("P1", 1).failure or "")
+    assert state.verified("P2")
+
+
+def test_a_run_without_a_notebook_never_tries_to_seal_and_verify_says_so(
+    package: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: Sandbox) -> None:
+        raise AssertionError("isolation was tried")
+
+    monkeypatch.setattr(Sandbox, "probe", refuse)
+    state = work(tmp_path)
+    assert state.finished and state.isolation is None
+    line = said(tmp_path, "verify", state.run_id).splitlines()[-1]
+    assert line.startswith("nothing was re-run: no proof has a notebook")
+    assert json.loads(said(tmp_path, "verify", state.run_id, "--json"))["isolation"] is None
+    said(tmp_path, "audit", state.run_id)
+
+
 def test_a_leaf_whose_process_ended_before_its_check_is_checked_on_resume(
     package: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +292,96 @@ def test_its_source_is_in_the_catalogue_and_makes_its_own_requests(package: obje
     finally:
         load_catalogue.cache_clear()
         plugins.installed_plugins.cache_clear()
+
+
+@pytest.fixture
+def catalogue() -> Iterator[None]:
+    """The catalogue is read anew, with the package's endpoints in it, and forgotten after."""
+    load_catalogue.cache_clear()
+    installed_plugins.cache_clear()
+    yield
+    load_catalogue.cache_clear()
+    installed_plugins.cache_clear()
+
+
+def test_a_cell_reads_its_source_as_of_the_cutoff_and_the_proof_stands_without_it(
+    package: Callable[[], None], catalogue: object, tmp_path: Path
+) -> None:
+    known, late = {"day": "2018-06-29", "price": 2}, {"day": "2018-07-03", "price": 9}
+    with Upstream(lambda seen: Sent([known, late])) as upstream:
+        state = work(
+            tmp_path,
+            {"WORKBENCH_UPSTREAM_STRANGER": upstream.url},
+            grounder="notebook",
+            options={"analyzer": {"reasons": 1}},
+            max_proof_steps=1,
+        )
+    assert state.finished and state.verified("P1") and state.isolation in ("namespaces", "landlock")
+    assert state.tree["P1"].p == 0.4 and upstream.seen
+    store = Store(tmp_path / "home")
+    (row,) = ApiLedger(store).rows(state.run_id)
+    proof = (store.folder(state.run_id) / "proofs" / "P1.ipynb").read_text()
+    store.close()
+    assert row.path == "stranger/prices" and row.rows_dropped == 1
+    assert row.answer is not None and row.answer.data == [known]
+    assert "1 price of 2018-06-29" in proof and "2018-07-03" not in proof
+    # The upstream has gone, the ledger answers.
+    report = json.loads(said(tmp_path, "verify", state.run_id, "--json"))
+    assert report["verified"] and report["isolation"] == state.isolation
+    package()
+    load_catalogue.cache_clear()
+    installed_plugins.cache_clear()
+    for words in (["show", state.run_id], ["runs"]):
+        assert "source stranger (package stranger 1.0)" in said(tmp_path, *words)
+    assert json.loads(said(tmp_path, "verify", state.run_id, "--json"))["verified"]
+    alter(tmp_path, "SELECT answer FROM api_calls LIMIT 1")
+    assert run_cli(tmp_path, "verify", state.run_id).returncode == 6
+
+
+def test_a_run_that_read_its_source_is_not_resumed_without_it_and_others_are(
+    package: Callable[[], None], catalogue: object, tmp_path: Path
+) -> None:
+    def stopped(run_id: str, *, read: bool) -> str:
+        store = Store(tmp_path / "home")
+        settings = dataclasses.replace(
+            RunSettings(rule="average"), packages={"source stranger": "stranger 1.0"}
+        )
+        store.append(
+            run_id,
+            ev.RunStarted(
+                statement=OFFLINE_CLAIM,
+                cutoff="2018-06-30",
+                cutoff_instant="2018-06-30T04:00:00Z",
+                settings=settings.to_json(),
+            ),
+        )
+        path = "stranger/prices" if read else "embedded/series/observations"
+        address = Address(run=run_id, node="P1", trial=1, attempt=1, stage="cell", step=1, retry=0)
+        answer = Answer(data=[], meta={"content_hash": content_hash([])})
+        ApiLedger(store).record(
+            LedgerRow(
+                address=address,
+                at_utc="2026-01-01T00:00:00Z",
+                path=path,
+                asked={},
+                sent=[],
+                cutoff="2018-06-30",
+                answer=answer,
+                refused=None,
+                request_hash="sha256:" + "1" * 64,
+            )
+        )
+        store.close()
+        return run_id
+
+    package()
+    load_catalogue.cache_clear()
+    installed_plugins.cache_clear()
+    line = said(tmp_path, "resume", stopped("20180630-120000-0001", read=True), code=2)
+    assert "reads from what is not installed here: source stranger (package stranger 1.0)" in line
+    store = Store(tmp_path / "home")
+    assert not load_state(store, stopped("20180630-120000-0002", read=False)).missing_sources
+    store.close()
 
 
 def test_the_command_line_takes_its_parts_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from workbench.engine.evidence.report import write_report
 from workbench.engine.run.state import load_state
 from workbench.prompts import render
 from workbench.propositions import Belief, Tree
+from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, resynthesize, settle, tornado
 from workbench.templates import html_environment, text_environment
-from workbench.widgets import panels, proof, static_tree
+from workbench.widgets import drivers, panels, proof, static_tree
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = "20180630-120000-7e57"
@@ -88,8 +89,16 @@ def test_every_panel_shows_texts_verbatim(home: Path) -> None:
     }
     for piece in (
         panels.header(document, now, 1, 0.5),
-        panels.what_if(HOSTILE, now, {"P1": 0.1}, tree),
-        panels.sensitivity(tornado(tree), tree, 0.25),
+        panels.what_if(
+            HOSTILE,
+            now,
+            [SetValue(node="P1", p=0.1), Restate(node="P1", statement=HOSTILE)],
+            tree,
+            scenario=HOSTILE,
+            remarks=[HOSTILE],
+        ),
+        drivers.tornado_html(tornado(tree), tree),
+        drivers.ways_html(tree, 0.3),
         panels.scenarios(table, 0.3, 1),
         panels.selected("P1", tree, tree),
         panels.combination("P0", tree),
@@ -117,7 +126,7 @@ def test_a_proof_shows_outputs_verbatim(tmp_path: Path) -> None:
 
 
 def test_a_prompt_shows_a_statement_verbatim() -> None:
-    prompt = render("step_first", proposition=HOSTILE, cutoff="c", reply_format="f", max_steps=3)
+    prompt = render("step_first", proposition=HOSTILE, cutoff="c", reply_format="f", max_steps=3, hints="")
     assert HOSTILE in prompt.text
 
 

@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ FLAGS = [
 ]
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "out" / "screenshots"
 WORKBENCH = [sys.executable, "-m", "workbench.cli.main"]
-TOKEN = "a-token-of-this-test"
+TOKEN = "a-token-of-this-test-and-no-other"
 
 
 def find_chromium() -> str | None:
@@ -114,11 +115,13 @@ class Lab:
     def page(self, notebook: str) -> str:
         return f"{self.url}/lab/tree/{notebook}?token={TOKEN}&reset"
 
-    def ask(self, path: str) -> Any:
+    def ask(self, path: str, *, method: str = "GET") -> Any:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"token {TOKEN}"})
+        request = urllib.request.Request(
+            self.url + path, headers={"Authorization": f"token {TOKEN}"}, method=method
+        )
         with opener.open(request, timeout=10) as reply:
-            return json.load(reply)
+            return json.loads(reply.read() or b"null")
 
     def put(self, name: str, cells: list[str], kernel: str) -> None:
         """Write a notebook of code cells that were not run yet."""
@@ -129,10 +132,9 @@ class Lab:
         (self.home / name).write_text(json.dumps(notebook))
 
 
-@pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A JupyterLab that ``workbench lab`` started in an empty folder; it ends with the session and leaves nothing behind."""
-    home = tmp_path_factory.mktemp("lab")
+@contextmanager
+def running_lab(home: Path) -> Iterator[Lab]:
+    """Start ``workbench lab`` in a folder; it ends with the block and leaves nothing behind."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -161,3 +163,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     process.wait(timeout=30)
     with pytest.raises((urllib.error.URLError, ConnectionError)):
         made.ask("/api/status")
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A JupyterLab that ``workbench lab`` started in an empty folder."""
+    with running_lab(tmp_path_factory.mktemp("lab")) as made:
+        yield made

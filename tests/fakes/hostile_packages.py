@@ -1,4 +1,4 @@
-"""Two hundred packages that a stranger could send, each made from one honest package by one change."""
+"""Some three hundred packages that a stranger could send, each made from one honest package by one change."""
 
 import io
 import json
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from sandbox.record.journal import read_journal, seal_line
 from sandbox.record.notebook import render_notebook
@@ -58,7 +60,7 @@ def pack(members: Members, *more: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
 
 def with_database(members: Members, change: Callable[[sqlite3.Connection], Any]) -> Members:
     """The members with a changed database; its triggers are away during the change and are put back as they were."""
-    with closing(_opened(members[DATABASE])) as db:
+    with closing(opened(members[DATABASE])) as db:
         triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             db.execute(f"DROP TRIGGER {name}")
@@ -68,7 +70,7 @@ def with_database(members: Members, change: Callable[[sqlite3.Connection], Any])
         return {**members, DATABASE: db.serialize()}
 
 
-def _opened(data: bytes) -> sqlite3.Connection:
+def opened(data: bytes) -> sqlite3.Connection:
     """A database in memory, out of the write-ahead mode that a file in memory cannot have."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.deserialize(data[:18] + b"\1\1" + data[20:])
@@ -83,7 +85,7 @@ def with_sql(members: Members, *statements: str) -> Members:
 def with_types(members: Members, table: str, column: str, value: object) -> Members:
     """The members with a value of another type than its STRICT column allows, under the honest schema."""
 
-    with closing(_opened(members[DATABASE])) as db:
+    with closing(opened(members[DATABASE])) as db:
         (sql,) = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
         loose = sql.replace(") STRICT", ")")
         for kind in ("INTEGER", "TEXT", "REAL", "BLOB"):
@@ -92,10 +94,10 @@ def with_types(members: Members, table: str, column: str, value: object) -> Memb
         for name, _ in triggers:
             db.execute(f"DROP TRIGGER {name}")
         data = _with_schema(db, table, loose)
-    with closing(_opened(data)) as db:
+    with closing(opened(data)) as db:
         db.execute(f"UPDATE {table} SET {column} = ?", (value,))
         data = _with_schema(db, table, sql)
-    with closing(_opened(data)) as db:
+    with closing(opened(data)) as db:
         for _, trigger in triggers:
             db.execute(trigger)
         return {**members, DATABASE: db.serialize()}
@@ -107,12 +109,20 @@ def _with_schema(db: sqlite3.Connection, table: str, sql: str) -> bytes:
     return db.serialize()
 
 
+def as_written(content: Any) -> str:
+    """Return an event's content as the store writes it; infinities, which it cannot write, as Python's ``json`` does."""
+    try:
+        return orjson.dumps(content).decode() if "inf" not in repr(content) else json.dumps(content)
+    except TypeError:  # an integer of more than 64 bits
+        return json.dumps(content)
+
+
 def with_event(members: Members, event: str, /, **changes: Any) -> Members:
     """The members with other values in the data of every event of a kind."""
 
     def change(db: sqlite3.Connection) -> None:
         for seq, data in db.execute("SELECT seq, data FROM events WHERE kind = ?", (event,)).fetchall():
-            text = json.dumps(json.loads(data) | changes)
+            text = as_written(json.loads(data) | changes)
             db.execute("UPDATE events SET data = ? WHERE seq = ?", (text, seq))
 
     return with_database(members, change)
@@ -125,7 +135,7 @@ def with_settings(members: Members, **changes: Any) -> Members:
         (data,) = db.execute("SELECT data FROM events WHERE kind = 'run.started'").fetchone()
         content = json.loads(data)
         content["settings"] |= changes
-        db.execute("UPDATE events SET data = ? WHERE kind = 'run.started'", (json.dumps(content),))
+        db.execute("UPDATE events SET data = ? WHERE kind = 'run.started'", (as_written(content),))
 
     return with_database(members, change)
 
@@ -159,7 +169,10 @@ def with_notebook(members: Members, change: Callable[[Any], Any]) -> Members:
 def hostile_packages(honest: bytes) -> Iterator[Hostile]:
     """The corpus, made of an honest package of ``small_run``."""
     members = members_of(honest)
+    from tests.fakes import hostile_forms
+
     for family in (
+        *hostile_forms.FAMILIES,
         _paths,
         _kinds,
         _archives,
@@ -175,7 +188,7 @@ def hostile_packages(honest: bytes) -> Iterator[Hostile]:
         for name, code, made in family(members, honest):
             data = made() if callable(made) else made
             yield Hostile(
-                f"{family.__name__[1:]}: {name}", code, data if isinstance(data, bytes) else pack(data)
+                f"{family.__name__.strip('_')}: {name}", code, data if isinstance(data, bytes) else pack(data)
             )
 
 
@@ -206,7 +219,7 @@ def _paths(members: Members, honest: bytes) -> Family:
     )
 
 
-def _info(name: str, kind: int = stat.S_IFREG, **attributes: Any) -> zipfile.ZipInfo:
+def info_of(name: str, kind: int = stat.S_IFREG, **attributes: Any) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name)
     info.external_attr = (kind | 0o644) << 16
     for key, value in attributes.items():
@@ -218,12 +231,12 @@ def _kinds(members: Members, honest: bytes) -> Family:
     rest = {name: data for name, data in members.items() if name != "run/tree.json"}
     tree = members["run/tree.json"]
     for word, kind in (("link", stat.S_IFLNK), ("fifo", stat.S_IFIFO), ("device", stat.S_IFBLK), ("socket", stat.S_IFSOCK), ("folder", stat.S_IFDIR)):  # fmt: skip
-        yield word, REFUSED, pack(rest, (_info("run/tree.json", kind), b"/etc/passwd"))
-    yield "a folder with content", REFUSED, pack(members, (_info("run/proofs/"), b"x"))
+        yield word, REFUSED, pack(rest, (info_of("run/tree.json", kind), b"/etc/passwd"))
+    yield "a folder with content", REFUSED, pack(members, (info_of("run/proofs/"), b"x"))
     for word, method in (("bzip2", zipfile.ZIP_BZIP2), ("lzma", zipfile.ZIP_LZMA)):
-        yield word, REFUSED, pack(rest, (_info("run/tree.json", compress_type=method), tree))
+        yield word, REFUSED, pack(rest, (info_of("run/tree.json", compress_type=method), tree))
     for name in members:
-        yield f"{name} twice", REFUSED, pack(members, (_info(name), members[name]))
+        yield f"{name} twice", REFUSED, pack(members, (info_of(name), members[name]))
     yield "encrypted", REFUSED, _flip(honest, 8, 0x1)
     for name in ("run/tree.json", JOURNAL, NOTEBOOK, DATABASE):
         yield f"a bomb as {name}", REFUSED, partial(pack, {**members, name: b"\0" * 12_000_000})
@@ -397,31 +410,31 @@ def _events(members: Members, honest: bytes) -> Family:
             "base_seq": 77,
         }
     }
-    yield "a scenario on no record", REFUSED, _added(members, "scenario.recorded", scenario)
+    yield "a scenario on no record", REFUSED, added(members, "scenario.recorded", scenario)
     imported = {"package": "sha256:" + "0" * 64, "anyway": True, "differing": ["\x1b[2J"]}
-    yield "a mark that steers a terminal", REFUSED, _added(members, "run.imported", imported)
+    yield "a mark that steers a terminal", REFUSED, added(members, "run.imported", imported)
     yield (
         "a scenario that is none",
         REFUSED,
-        _added(members, "scenario.recorded", {"record": {"action": "open"}}),
+        added(members, "scenario.recorded", {"record": {"action": "open"}}),
     )
     yield (
         "an edit of the tree on no event",
         REFUSED,
-        _added(members, "tree.edited", {"tree": "sha256:" + "0" * 64, "base_seq": -1}),
+        added(members, "tree.edited", {"tree": "sha256:" + "0" * 64, "base_seq": -1}),
     )
     yield (
         "a leaf beside the tree",
         REFUSED,
-        _added(members, "leaf.started", {"attempt": 1}, node="P9", trial=1),
+        added(members, "leaf.started", {"attempt": 1}, node="P9", trial=1),
     )
-    yield "a pooled leaf beside the tree", REFUSED, _added(members, "node.failed", {"reason": 1}, node="P9")
+    yield "a pooled leaf beside the tree", REFUSED, added(members, "node.failed", {"reason": 1}, node="P9")
 
 
-def _added(
+def added(
     members: Members, kind: str, data: dict[str, Any], node: str | None = None, trial: int | None = None
 ) -> Members:
-    row = ("20180630-120000-aced", "2026-01-01T00:00:00Z", kind, node, trial, 1, json.dumps(data))
+    row = ("20180630-120000-aced", "2026-01-01T00:00:00Z", kind, node, trial, 1, as_written(data))
     insert = "INSERT INTO events (run_id, at_utc, kind, node, trial, v, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
     return with_database(members, lambda db: db.execute(insert, row))
 
@@ -503,7 +516,7 @@ def _other_tree(db: sqlite3.Connection) -> None:
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     db.execute("INSERT INTO bodies VALUES (?, ?)", (digest, body))
     db.execute("DELETE FROM bodies WHERE hash = ?", (json.loads(data)["tree"],))
-    db.execute("UPDATE events SET data = ? WHERE kind = 'tree.planned'", (json.dumps({"tree": digest}),))
+    db.execute("UPDATE events SET data = ? WHERE kind = 'tree.planned'", (as_written({"tree": digest}),))
 
 
 def _evidence(members: Members, honest: bytes) -> Family:

@@ -10,6 +10,8 @@ or whose leaves run in another order, gets the same answers. Every request is ke
 
 import json
 import re
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -78,8 +80,8 @@ class Asked:
 
     @property
     def last(self) -> str:
-        """Text of the last user message."""
-        return user_texts(self.body)[-1]
+        """Text of the last user message that asks for something."""
+        return last_ask(self.body)
 
     @property
     def again(self) -> bool:
@@ -107,6 +109,11 @@ def user_texts(body: Mapping[str, Any]) -> list[str]:
     return [text_of(message) for message in body["messages"] if message["role"] == "user"]
 
 
+def last_ask(body: Mapping[str, Any]) -> str:
+    """Text of the last user message with a cutoff: the answer of a tool, sent as a user's turn, has none."""
+    return next(text for text in reversed(user_texts(body)) if _CUTOFF.search(text))
+
+
 def stage_of(last: str) -> str:
     """Stage whose literal tags or keys a user message asks for, looked for after its cutoff line."""
     asked = last[list(_CUTOFF.finditer(last))[-1].end() :]
@@ -114,6 +121,9 @@ def stage_of(last: str) -> str:
         ("analyze", "<END_OF_ANALYSIS>"),
         ("step", "<TERMINATE_NOTEBOOK>"),
         ("debug", "<python_cell>"),
+        ("critic", '"faults"'),
+        ("thoughts", '"thoughts"'),
+        ("value", '"value"'),
         ("linear", '"beta"'),
         ("noisy-or", '"leak"'),
         ("logic", '"formula"'),
@@ -128,10 +138,11 @@ def stage_of(last: str) -> str:
 def understand(body: dict[str, Any], authorization: str | None = None) -> Asked:
     """What a request body asks; raises ValueError where it asks nothing this server knows."""
     users = user_texts(body)
-    stage = stage_of(users[-1])
+    last = last_ask(body)
+    stage = stage_of(last)
     if stage == "conclude" and '<report of="' in users[0]:
         stage = "vanilla"
-    cutoff = list(_CUTOFF.finditer(users[-1]))[-1]
+    cutoff = list(_CUTOFF.finditer(last))[-1]
     stated = _STATED.search(users[0])  # the first turn of every dialogue states its proposition on a line
     node = "P0" if stage == "analyze" or stated is None else stated[1]
     return Asked(
@@ -189,6 +200,9 @@ class Policy:
             "step": self._step,
             "debug": self._debug,
             "conclude": self._conclude,
+            "critic": lambda _: _says(fenced({"faults": []})),
+            "thoughts": self._thoughts,
+            "value": lambda asked: _says(fenced({"value": len(asked.last) % 11})),
             "vanilla": self._vanilla,
             "linear": self._linear,
             "noisy-or": self._noisy_or,
@@ -233,6 +247,11 @@ class Policy:
 
     def _conclude(self, asked: Asked) -> dict[str, Any]:
         return _says(conclusion(self.p.get(asked.node, 0.6), asked.node))
+
+    def _thoughts(self, asked: Asked) -> dict[str, Any]:
+        count = re.search(r"^Propose (\d+) ", asked.last, re.MULTILINE)
+        thoughts = [f"Thought {n} on {asked.node}." for n in range(int(count[1]) if count else 1)]
+        return _says("So.\n\n" + fenced({"thoughts": thoughts}))
 
     def _vanilla(self, asked: Asked) -> dict[str, Any]:
         values = [p for _, _, p in self._children(asked)]
@@ -361,13 +380,14 @@ class OpenAIServer:
 
     def reply(
         self, body: dict[str, Any], authorization: str | None
-    ) -> tuple[int, dict[str, Any], Asked | None]:
-        """Status and JSON for a request body."""
+    ) -> "tuple[int, dict[str, Any] | RawAnswer, Asked | None]":
+        """Status and JSON for a request body, or an answer below JSON."""
+        # A server may refuse to stream; the client then asks without, so that this is no request it could make nothing of.
+        if body.get("stream"):
+            return 400, _error("this server does not stream", "invalid_request_error"), None
         try:
-            if body.get("stream"):
-                raise ValueError("this server does not stream")
             asked = understand(body, authorization)
-        except (KeyError, IndexError, ValueError) as error:
+        except (KeyError, IndexError, StopIteration, ValueError) as error:
             with self.lock:
                 self.unread.append(json.dumps(body)[:2000])
             return 400, _error(f"cannot read the request: {error}", "invalid_request_error"), None
@@ -410,6 +430,21 @@ def _error(message: str, kind: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "code": None}}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawAnswer:
+    """An answer below JSON: its bytes as they go on the wire, and whether the connection breaks.
+
+    ``cut`` sends half of the body and closes; ``reset`` closes before a byte is sent; ``drip`` sends 200 bytes at a time.
+    """
+
+    body: bytes = b""
+    kind: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+    reset: bool = False
+    drip: float = 0.0
+
+
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
 
@@ -440,13 +475,32 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(404, _error(f"no such path: {self.path}", "invalid_request_error"))
 
-    def _send(self, status: int, data: dict[str, Any]) -> None:
-        body = json.dumps(data).encode()
+    def _send(self, status: int, data: dict[str, Any] | RawAnswer) -> None:
+        answer = data if isinstance(data, RawAnswer) else RawAnswer(body=json.dumps(data).encode())
+        if answer.reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            self.connection.close()
+            return
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Type", answer.kind)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
-        self.wfile.write(body)
+        if answer.cut:
+            self.wfile.write(answer.body[: len(answer.body) // 2])
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        if answer.drip:
+            for start in range(0, len(answer.body), 200):
+                self.wfile.write(answer.body[start : start + 200])
+                self.wfile.flush()
+                time.sleep(answer.drip)
+            return
+        self.wfile.write(answer.body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: pytest's output is for test results."""

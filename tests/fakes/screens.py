@@ -10,9 +10,10 @@ import nbformat
 import orjson
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from proxies.ledger import Address, Answer, LedgerRow
 from workbench.engine import RunSettings
 from workbench.propositions import Belief, Polarity, Tree
-from workbench.store import Store
+from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
 
@@ -117,6 +118,7 @@ def make_run(home: Path, run_id: str = RUN) -> str:
                 ),
             )
             store.append(run_id, ev.LeafPooled(node=node, trials=(belief.p,), **common))
+        ApiLedger(store).record(data_call(run_id, "P2.1"))
         store.append(run_id, ev.RunFinished(p=tree.root.p or 0.0))
         proofs = store.folder(run_id) / "proofs"
         proofs.mkdir(parents=True, exist_ok=True)
@@ -127,6 +129,31 @@ def make_run(home: Path, run_id: str = RUN) -> str:
     finally:
         store.close()
     return run_id
+
+
+def data_call(run_id: str, node: str) -> LedgerRow:
+    """The one data call of a leaf's proof, in its second code cell."""
+    rows = [{"date": "2018-06-28", "value": 16.85}, {"date": "2018-06-29", "value": 16.09}]
+    meta = {
+        "as_of": "2018-06-30T04:00:00Z",
+        "policy": "publication_date",
+        "clamped": ["end"],
+        "undated": 0,
+        "residual": "low",
+        "content_hash": "sha256:" + "c" * 64,
+    }
+    return LedgerRow(
+        address=Address(run=run_id, node=node, trial=1, attempt=1, stage="cell", step=1, retry=0),
+        at_utc="2026-01-01T00:00:00Z",
+        path="embedded/series/observations",
+        asked={"series_id": "VIX", "end": "2018-12-31"},
+        sent=[{"series_id": "VIX", "end": "2018-06-29"}],
+        cutoff=CUTOFF,
+        answer=Answer(data=rows, meta=meta),
+        refused=None,
+        request_hash="sha256:" + "1" * 64,
+        audit={"rows_dropped": 127},
+    )
 
 
 def proof_notebook(node: str, statement: str, p: float, key: str) -> nbformat.NotebookNode:

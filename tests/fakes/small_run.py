@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.journal import Journal, read_journal, result_to_json
 from sandbox.record.notebook import render_notebook, write_notebook
@@ -28,22 +29,29 @@ P = {"P1": 0.6, "P2": 0.4}
 
 
 def make_small_run(
-    home: Path, run_id: str = RUN, *, source: str = SOURCE, level: str = "namespaces", anchored: bool = True
+    home: Path,
+    run_id: str = RUN,
+    *,
+    source: str = SOURCE,
+    level: str = "namespaces",
+    anchored: bool = True,
+    cutoff: str = CUTOFF,
 ) -> str:
     """Write the run into a data folder and return its id.
 
     ``source`` is the code of P1's cell, which is recorded to have printed ``2``; ``level`` is what the log says of the seal;
-    not ``anchored`` is a run of an older workbench, whose log has no heads of journals.
+    not ``anchored`` is a run of an older workbench, whose log has no heads of journals. ``cutoff`` is what the log says; the
+    data stay those of June 2018.
     """
     store = Store(home)
     try:
-        _write(store, run_id, source, level, anchored)
+        _write(store, run_id, source, level, anchored, cutoff)
     finally:
         store.close()
     return run_id
 
 
-def _write(store: Store, run_id: str, source: str, level: str, anchored: bool) -> None:
+def _write(store: Store, run_id: str, source: str, level: str, anchored: bool, cutoff: str) -> None:
     up = Polarity.POSITIVE
     tree = Tree.root_only(STATEMENT).expand(
         "P0", {"P1": "The first reason holds", "P2": "The second reason holds"}, {"P1": up, "P2": up}
@@ -52,7 +60,10 @@ def _write(store: Store, run_id: str, source: str, level: str, anchored: bool) -
     store.append(
         run_id,
         ev.RunStarted(
-            statement=STATEMENT, cutoff=CUTOFF, cutoff_instant="2018-06-30T04:00:00Z", settings=settings
+            statement=STATEMENT,
+            cutoff=cutoff,
+            cutoff_instant=Cutoff.parse(cutoff).instant.isoformat().replace("+00:00", "Z"),
+            settings=settings,
         ),
     )
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))

@@ -119,6 +119,8 @@ class FredUpstream(Upstream):
         if q.get("vintage_dates"):
             start, end = q["vintage_dates"].split(",")[0], q["vintage_dates"].split(",")[-1]
         first, last = q.get("observation_start", "1776-07-04"), q.get("observation_end", "9999-12-31")
+        if len({v.start for v in self.values[series] if start <= v.start <= end}) > 2000:
+            return _bad(f"Exceeded the maximum number of vintage dates allowed (2000) by series {series}.")
         found = [
             {
                 "realtime_start": max(v.start, start),

@@ -21,6 +21,8 @@ class Tokens:
     fields: tuple[str, ...] = ()
     open_rows: bool = False
     snapshot: bool = False
+    # what happened to the entities (companies, markets) after the cutoff: they were delisted, merged, resolved at this moment
+    ended: datetime | None = None
     seen: list[Seen] = field(default_factory=list)
 
     # -- tokens ---------------------------------------------------------------------------------------------

@@ -39,7 +39,13 @@ class Wiki:
     def __call__(self, seen: Seen) -> Sent:
         self.seen.append(seen)
         query = seen.query
-        title = query["titles"].replace("_", " ")
+        if query.get("list") == "search":
+            hits = [{"title": title, "pageid": n + 1} for n, title in enumerate(self.pages)]
+            return Sent({"query": {"search": hits}})
+        if "pageids" in query:
+            title = list(self.pages)[int(query["pageids"]) - 1]
+        else:
+            title = query["titles"].replace("_", " ")
         title = title[:1].upper() + title[1:]
         if "redirects" in query:
             for _ in range(3):
@@ -50,7 +56,13 @@ class Wiki:
             return self._said({"title": title, "missing": True})
         listed = list(edits) if query.get("rvdir") == "newer" else list(edits)[::-1]
         start = query.get("rvstart", "9999")[:19]
-        listed = [edit for edit in listed if query.get("rvdir") == "newer" or edit.at[:19] <= start]
+        newer = query.get("rvdir") == "newer"
+        listed = [
+            edit
+            for edit in listed
+            if (not newer and edit.at[:19] <= start)
+            or (newer and edit.at[:19] >= query.get("rvstart", "0")[:19])
+        ]
         wanted = query["rvprop"].split("|")
         rows = [
             self._row(number, edit, wanted)

@@ -12,6 +12,7 @@ from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world_fmp import FmpAnswers
 from tests.fakes.upstream_world_macro import MacroAnswers
 from tests.fakes.upstream_world_markets import MarketAnswers
+from tests.fakes.upstream_world_sec import SecAnswers
 from tests.fakes.upstream_world_web import WebAnswers
 from tests.fakes.upstream_world_yahoo import YahooAnswers
 
@@ -35,7 +36,7 @@ SINGLE = frozenset({"kalshi/market", "polymarket/market", "polymarket/event"})
 
 
 @dataclass
-class World(FmpAnswers, MacroAnswers, WebAnswers, MarketAnswers, YahooAnswers):
+class World(FmpAnswers, MacroAnswers, WebAnswers, MarketAnswers, YahooAnswers, SecAnswers):
     """One state of all vendors around a cutoff.
 
     ``moments`` are when facts come out; ``early`` and ``late`` collect the tokens handed out, by what they are.

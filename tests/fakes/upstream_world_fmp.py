@@ -19,6 +19,15 @@ JOINED = frozenset(
 )  # fmt: skip
 
 
+FOUND = frozenset(
+    {
+        *(f"fmp/search/search-{kind}" for kind in ("symbol", "name", "cik", "cusip", "isin")),
+        "fmp/sec-filings/industry-classification/industry-classification-search",
+        "fmp/etf-&-mutual-funds/fund-disclosures/funds/disclosure-holders-search",
+    }
+)
+
+
 class FmpAnswers(Tokens):
     """Prices, filings, calendars, lists; companies' own figures."""
 
@@ -36,6 +45,8 @@ class FmpAnswers(Tokens):
         if "/constituents/" in self.path:
             return Sent(self._changes() if rest.startswith("historical-") else self._members())
         writer = writer_of(self.path)
+        if self.path in FOUND:
+            return Sent(self._found() if self.path.endswith(rest) else self._first_days(seen.query["symbol"]))
         if writer is None:
             return Sent(self._now_only())
         name = self.token_field()
@@ -51,20 +62,38 @@ class FmpAnswers(Tokens):
             self.early &= {str(row.get(name)) for row in rows}
         return Sent(rows)
 
+    def _found(self) -> list[Fields]:
+        """What a search finds: at each moment one more was listed, under names of today; the day stands elsewhere."""
+        writer, name = writer_of(self.path), self.token_field()
+        assert writer is not None
+        return [
+            {"symbol": f"S{n}", name: self.token(self.label(writer(m)), n), "name": self.later(), "sicCode": self.later()}
+            for n, m in enumerate(self.moments)
+        ]  # fmt: skip
+
+    def _first_days(self, symbol: str) -> list[Fields]:
+        writer = writer_of(self.path)
+        assert writer is not None
+        return [
+            {"symbol": symbol, "companyName": self.later(), **writer(m).fields}
+            for n, m in enumerate(self.moments)
+            if symbol in (f"S{n}", f"earlyx{n:04d}z", f"latex{n:04d}z", f"greyx{n:04d}z")
+        ]
+
     def _members(self) -> list[Fields]:
         """An index's list of today: at each moment one company joined, and its sector is that of today."""
         rows = []
         for number, moment in enumerate(self.moments):
             fact = day_only("dateFirstAdded")(moment)
-            rows.append({"symbol": f"J{number}", "name": self.token(self.label(fact), number), **fact.fields, "sector": self.later()})  # fmt: skip
+            rows.append({"symbol": self.token(self.label(fact), number), "name": self.later(), **fact.fields, "sector": self.later()})  # fmt: skip
         undated = [
-            {"symbol": f"U{number}", "name": self.later(), "dateFirstAdded": bad}
+            {"symbol": self.later(), "name": self.later(), "dateFirstAdded": bad}
             for number, bad in enumerate(self.junk)
         ]
         return [
             *rows,
             *undated,
-            {"symbol": "OLD", "name": self.token("early", 900), "dateFirstAdded": "1957-03-04"},
+            {"symbol": self.token("early", 900), "name": self.later(), "dateFirstAdded": "1957-03-04"},
         ]
 
     def _changes(self) -> list[Fields]:
@@ -73,8 +102,15 @@ class FmpAnswers(Tokens):
         for number, moment in enumerate(self.moments):
             fact = day_only("date")(moment)
             kind = {"late": "early", "grey": "grey", "early": "late"}[self.label(fact)]
-            left = {"removedTicker": f"L{number}", "removedSecurity": self.token(kind, 500 + number)}
-            rows.append({**fact.fields, "symbol": f"J{number}", "reason": self.later(), **left})
+            left = {"removedTicker": self.token(kind, 500 + number), "removedSecurity": self.later()}
+            rows.append(
+                {
+                    **fact.fields,
+                    "symbol": self.token(self.label(fact), number),
+                    "reason": self.later(),
+                    **left,
+                }
+            )
         rows += [{"date": bad, "symbol": self.later(), "removedTicker": f"B{n}", "removedSecurity": self.later()} for n, bad in enumerate(self.junk)]  # fmt: skip
         return rows
 
@@ -129,10 +165,6 @@ class FmpAnswers(Tokens):
         return out
 
     def _msd(self, rest: str, seen: Seen) -> Sent:
-        if rest == "companies" and seen.method == "GET":
-            return Sent([self.token("early", n) for n in range(3)])
-        if rest.endswith("/kpi"):
-            return Sent([{"label": self.token("early", 1), "columnName": "a", "price": self.later()}])
         values = [{"x": row["date"], "y": row["symbol"], "surprise": self.later()} for row in self._joined()]
         metrics = [{"name": "units", "values": values}]
         if rest == "companies":

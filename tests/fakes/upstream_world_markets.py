@@ -1,5 +1,8 @@
 """What Kalshi and Polymarket answer in a world."""
 
+from datetime import timedelta
+from typing import Any
+
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import writer_of
 from tests.fakes.upstream_tokens import Tokens
@@ -16,53 +19,57 @@ class MarketAnswers(Tokens):
             "close_time": self.later(),
             "last_price_dollars": self.later(),
         }
-        if self.path == "kalshi/series":
-            return Sent(
-                {"series": {"ticker": "FED", "title": self.token("early", 0), "volume": self.later()}}
-            )
         assert writer is not None
+        archive = rest.startswith("historical/")
+        # settled markets move to the archive, and the live tier knows them no more
+        here = archive == (self.ended is not None)
         if "candlesticks" in self.path:
-            rows = self.rows(writer, token_field="volume_fp")
+            rows = self.rows(writer, token_field="volume_fp") if here else []
+            ticker = "A" if self.path == "kalshi/event-candlesticks" else "FED-24JAN-T5.25"
+            if archive and rest.endswith("/markets"):
+                return Sent({"markets": [{"ticker": ticker}] if here else [], "cursor": ""})
+            if archive or self.path == "kalshi/candlesticks":
+                return Sent(self._envelope({"ticker": ticker, "candlesticks": rows}))
             if self.path == "kalshi/event-candlesticks":
                 only_late = {"end_period_ts": int(self.cutoff.timestamp()) + 5, "volume_fp": self.later()}
+                pairs: dict[str, Any] = {ticker: rows} if here else {}
+                pairs[self.later()] = [only_late]
                 return Sent(
                     self._envelope(
                         {
-                            "market_tickers": ["A", self.later()],
-                            "market_candlesticks": [rows, [only_late]],
+                            "market_tickers": list(pairs),
+                            "market_candlesticks": list(pairs.values()),
                             "adjusted_end_ts": 1,
                         }
                     )
                 )
-            if self.path == "kalshi/batch-candlesticks":
-                return Sent(
-                    self._envelope(
-                        {
-                            "markets": [
-                                {
-                                    "market_ticker": "A",
-                                    "candlesticks": rows,
-                                    **({} if self.open_rows else now),
-                                }
-                            ]
-                        }
-                    )
-                )
-            return Sent(self._envelope({"ticker": "A", "candlesticks": rows}))
+            row = {"market_ticker": ticker, "candlesticks": rows, **({} if self.open_rows else now)}
+            return Sent(self._envelope({"markets": [row] if here else []}))
         if self.path == "kalshi/trades":
-            return Sent(self._envelope({"trades": self.rows(writer, token_field="trade_id"), "cursor": ""}))
-        rows = [{**row, **now, "ticker": "T"} for row in self.rows(writer, token_field="title")]
-        if self.path == "kalshi/markets":
-            return Sent(self._envelope({"markets": rows, "cursor": ""}))
+            rows = self.rows(writer, token_field="trade_id") if here else []
+            return Sent(self._envelope({"trades": rows, "cursor": ""}))
+        # an exchange brings the end of trading forward when the outcome is out
+        closes = self.ended or self.cutoff + timedelta(days=900)
+        now["close_time"] = closes.strftime("%Y-%m-%dT%H:%M:%SZ")
+        series = seen.query.get("series_ticker")
+        event = seen.query.get("event_ticker") or (f"{series}-E" if series else rest.rpartition("/")[2])
+        rows = [
+            {**row, **now, "ticker": f"T{n}", "event_ticker": event}
+            for n, row in enumerate(self.rows(writer, token_field="title"))
+        ]
+        if rest.endswith("markets"):
+            # the archive's list serves the markets of events too
+            return Sent(self._envelope({"markets": rows if here else [], "cursor": ""}))
         if self.path == "kalshi/market":
-            return Sent({"market": rows[0]})
+            return Sent({"market": rows[0]}) if here else Sent({"error": {"code": "not_found"}}, 404)
+        rows = rows if here else []
         if self.path == "kalshi/events":
             unborn = [{"open_time": "2999-01-01T00:00:00Z", "title": self.later()}]
             return Sent(
                 self._envelope(
                     {
                         "events": [
-                            {"event_ticker": "E", "markets": rows, "status": self.later()},
+                            {"event_ticker": event, "markets": rows, "status": self.later()},
                             {"event_ticker": self.later(), "markets": unborn},
                             {"event_ticker": self.later()},
                         ],
@@ -70,7 +77,9 @@ class MarketAnswers(Tokens):
                     }
                 )
             )
-        return Sent(self._envelope({"event": {"event_ticker": "E", "markets": rows, **now}, "markets": rows}))
+        return Sent(
+            self._envelope({"event": {"event_ticker": event, "markets": rows, **now}, "markets": rows})
+        )
 
     def _polymarket(self, rest: str, seen: Seen) -> Sent:
         writer = writer_of(self.path)
@@ -79,11 +88,15 @@ class MarketAnswers(Tokens):
             "closed": self.later(),
             "volumeNum": self.later(),
             "updatedAt": self.later(),
+            **({"closedTime": self.ended.strftime("%Y-%m-%d %H:%M:%S+00")} if self.ended else {}),
         }
         if int(seen.query.get("offset", 0)) > 0:
             return Sent([])
         if self.path == "polymarket/tags":
-            return Sent([{"id": "1", "label": self.token("early", 0), "updatedAt": self.later()}])
+            assert writer is not None
+            return Sent(
+                [{**row, "updatedAt": self.later()} for row in self.rows(writer, token_field="label")]
+            )
         assert writer is not None
         if self.path == "polymarket/trades":
             return Sent(self.rows(writer, token_field="outcome"))

@@ -1,6 +1,8 @@
-"""What Exa, Brave and Wikipedia answer in a world."""
+"""What search engines, Wikipedia and the Wayback Machine answer in a world."""
 
+import contextlib
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import Fields, event, ny, writer_of
@@ -30,7 +32,67 @@ class WebAnswers(Tokens):
             }
         )
 
-    def _hits(self, stamp: str, text: str) -> list[Fields]:
+    def _gdelt(self, rest: str, seen: Seen) -> Sent:
+        writer = writer_of(self.path)
+        assert writer is not None
+        rows = [
+            {"title": "A page", "socialimage": self.later(), **row}
+            for row in self.rows(writer, token_field="domain")
+        ]
+        return Sent(self._envelope({"articles": rows}) if rows else {})
+
+    def _serper(self, rest: str, seen: Seen) -> Sent:
+        hits = self._hits("date", "snippet", address="link")
+        # as Google writes days; one that counts from today is no date
+        for hit in hits:
+            if isinstance(hit["date"], str) and len(hit["date"]) == 10 and hit["date"][4] == "-":
+                with contextlib.suppress(ValueError):
+                    hit["date"] = datetime.fromisoformat(hit["date"]).strftime("%b %-d, %Y")
+        recent = {"title": "A page", "link": "r", "snippet": self.later(), "date": "3 days ago"}
+        answer = {"organic": [*hits, recent], "answerBox": self.later(), "knowledgeGraph": self.later()}
+        return Sent(self._envelope(answer))
+
+    def _tavily(self, rest: str, seen: Seen) -> Sent:
+        return Sent(
+            {
+                **self._envelope({"results": self._hits("published_date", "content")}),
+                "answer": self.later(),
+            }
+        )
+
+    def _searxng(self, rest: str, seen: Seen) -> Sent:
+        return Sent(
+            {
+                **self._envelope({"results": self._hits("publishedDate", "content")}),
+                "suggestions": [self.later()],
+                "infoboxes": [self.later()],
+            }
+        )
+
+    def _wayback(self, rest: str, seen: Seen) -> Sent:
+        writer = writer_of(self.path)
+        assert writer is not None
+        if rest.startswith("cdx"):
+            rows = self.rows(writer, token_field="original")
+            names = ["timestamp", "original", "surprise"]
+            return Sent([names, *([row.get(name) for name in names] for row in rows)] if rows else [])
+        # the newest copy up to the day that was asked for; a second without a copy leads to the nearest one
+        facts = sorted((writer(m) for m in self.moments), key=lambda fact: fact.known)
+        wanted = rest.split("/")[1].removesuffix("id_")
+        standing = [fact for fact in facts if fact.fields["timestamp"][: len(wanted)] <= wanted]
+        if not standing:
+            return Sent(b"Hrm. The Wayback Machine has not archived that URL.", 404)
+        moment = datetime.strptime(standing[-1].fields["timestamp"], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        return Sent(
+            f"<p>{self.token(self.label(standing[-1]), 0)}</p>".encode(),
+            headers={
+                "content-type": "text/html; charset=utf-8",
+                "memento-datetime": format_datetime(moment, usegmt=True),
+                "x-archive-src": self.later(),
+            },
+        )
+
+    def _hits(self, stamp: str, text: str, address: str = "url") -> list[Fields]:
         writer = writer_of(self.path)
         assert writer is not None
         hits = [
@@ -41,13 +103,18 @@ class WebAnswers(Tokens):
                 "extras": {"links": [self.later()]},
                 **row,
             }
-            for row in self.rows(writer, token_field="url")
+            for row in self.rows(writer, token_field=address)
         ]
         ahead = ny(self.cutoff).date() + timedelta(days=1 + len(self.moments))
         old = writer(self.cutoff - timedelta(days=500))
         told = [ahead.isoformat(), ahead.strftime("%B %-d, %Y"), ahead.strftime("%-d %b %Y")]
         hits += [
-            {**old.fields, "title": "Old page", "url": self.later(), text: f"As of {words} it rose."}
+            {
+                **old.fields,
+                "title": "Old page",
+                address: "u",
+                text: f"As of {words} it rose to {self.later()}.",
+            }
             for words in told
         ]
         return hits

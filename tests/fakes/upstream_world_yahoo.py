@@ -12,12 +12,19 @@ class YahooAnswers(Tokens):
         if rest.endswith("getcrumb"):
             return Sent(b"crumb1")
         writer = writer_of(self.path)
+        if self.path in ("yfinance/search", "yfinance/lookup") and "/chart/" in seen.path:
+            return Sent(
+                {"chart": {"result": [{"meta": {**self._first_trade(rest), "shortName": self.later()}}]}}
+            )
+        if self.path == "yfinance/earnings-dates" and "/chart/" in seen.path:
+            return Sent({"chart": {"result": [{"meta": {}, "events": {}}], "error": None}})
         if self.path == "yfinance/search":
             return Sent(
                 self._envelope(
                     {
                         "quotes": [
-                            {"symbol": "A", "shortname": self.token("early", 0), "score": self.later()}
+                            {**hit, "shortname": self.later(), "score": self.later()}
+                            for hit in self._hits_by_name()
                         ],
                         "news": [{"title": self.later()}],
                     }
@@ -30,11 +37,8 @@ class YahooAnswers(Tokens):
                         "result": [
                             {
                                 "documents": [
-                                    {
-                                        "symbol": "A",
-                                        "shortName": self.token("early", 0),
-                                        "regularMarketPrice": self.later(),
-                                    }
+                                    {**hit, "shortName": self.later(), "regularMarketPrice": self.later()}
+                                    for hit in self._hits_by_name()
                                 ]
                             }
                         ]
@@ -68,8 +72,8 @@ class YahooAnswers(Tokens):
                 {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": rows}}], "error": None}}
             )
         if self.path == "yfinance/earnings-dates":
-            rows = self.rows(writer, token_field="epsactual")
-            columns = ["startdatetime", "epsactual", "surprise"]
+            rows = self.rows(writer, token_field="epssurprisepct")
+            columns = ["startdatetime", "epssurprisepct", "surprise"]
             return Sent(
                 {
                     "finance": {
@@ -89,6 +93,18 @@ class YahooAnswers(Tokens):
         rows = [{"content": {**row, "title": row["title"]}} for row in self.rows(writer, token_field="title")]
         return Sent({"data": {"tickerStream": {"stream": rows}}})
 
+    def _hits_by_name(self) -> list[Fields]:
+        """At each moment one more began to trade."""
+        writer = writer_of(self.path)
+        assert writer is not None
+        return [{"symbol": self.token(self.label(writer(m)), n)} for n, m in enumerate(self.moments)]
+
+    def _first_trade(self, rest: str) -> Fields:
+        writer = writer_of(self.path)
+        assert writer is not None
+        number = int("".join(c for c in rest.rpartition("/")[2] if c.isdigit()))
+        return writer(self.moments[number]).fields
+
     def _chart(self, writer: Writer, seen: Seen) -> Fields:
         whole = seen.query.get("events") == "div,splits" and seen.query.get("period2", "").startswith("41")
         days: dict[int, tuple[str, Fact]] = {}
@@ -107,7 +123,8 @@ class YahooAnswers(Tokens):
             "open": [days[s][0] for s in stamps],
             "close": [10.0 for _ in stamps],
             "volume": [5 for _ in stamps],
-            "high": [1],
+            # of another length than the stamps, in every world: its values belong to no bar
+            "high": [1] * (len(stamps) + 3),
             "surprise": [self.later() for _ in stamps],
         }
         acts = OTHER["yfinance/actions"]
@@ -132,6 +149,7 @@ class YahooAnswers(Tokens):
                         "meta": {
                             "currency": "USD",
                             "exchangeTimezoneName": "America/New_York",
+                            "instrumentType": "EQUITY",
                             "regularMarketPrice": self.later(),
                         },
                         "timestamp": stamps,

@@ -62,7 +62,7 @@ class Fmp(Vendor):
 
     source, path = "fmp", "fmp/news/articles/news/stock-latest"
     key_in = ("header", "apikey")
-    no_such = _error(404, {"Error Message": TELLTALE})
+    no_such = _error(200, [])
     bad_key = _error(401, {"Error Message": "Invalid API KEY. Please retry or visit our documentation."})
     too_fast = _error(429, {"message": "Too many requests"})
     used_up = _error(429, {"Error Message": "Limit Reach . Please upgrade your plan"})
@@ -83,9 +83,9 @@ class Fred(Vendor):
 class Msd(Vendor):
     """Main Street Data: nothing is documented but the header of the key."""
 
-    source, path = "msd", "msd/companies/companies/{ticker}/kpi"
+    source, path = "msd", "msd/companies/companies-post"
     key_in = ("header", "x-api-key")
-    no_such = _error(404, {"detail": TELLTALE})
+    no_such = _error(200, {"companies": []})
     bad_key = _error(403, {"message": "Forbidden"})
     too_fast = _error(429, {"message": "Too Many Requests"})
 
@@ -106,7 +106,7 @@ class Exa(Vendor):
 
     source, path = "exa", "exa/search/search"
     key_in = ("header", "x-api-key")
-    no_such = _error(404, {"requestId": "a1", "error": TELLTALE, "tag": "NOT_FOUND"})
+    no_such = _error(200, {"requestId": "a1", "results": []})
     bad_key = _error(
         401, {"requestId": "a1", "error": "x-api-key header is invalid", "tag": "INVALID_API_KEY"}
     )
@@ -119,7 +119,7 @@ class Brave(Vendor):
 
     source, path = "brave", "brave/web"
     key_in = ("header", "x-subscription-token")
-    no_such = _error(404, {"type": "ErrorResponse", "error": {"status": 404, "detail": TELLTALE}})
+    no_such = _error(200, {"type": "search", "query": {"original": TELLTALE}})
     bad_key = _error(
         422, {"type": "ErrorResponse", "error": {"status": 422, "code": "SUBSCRIPTION_TOKEN_INVALID"}}
     )
@@ -152,7 +152,7 @@ class Polymarket(Vendor):
     """Polymarket: a line under ``error``."""
 
     source, path = "polymarket", "polymarket/prices-history"
-    no_such = _error(404, {"error": TELLTALE})
+    no_such = _error(404, {"error": f"market not found, {TELLTALE}"})
     too_fast = _error(429, {"error": "rate limit exceeded"})
 
 
@@ -177,4 +177,74 @@ class Dbnomics(Vendor):
     too_fast = _error(429, {"errors": [{"message": "too many requests"}]})
 
 
-VENDORS = (Fmp, Fred, Msd, SearchApi, Exa, Brave, Yahoo, Kalshi, Polymarket, Wikipedia, Dbnomics)
+class Gdelt(Vendor):
+    """GDELT: an empty object where nothing is found, and plain words where it is asked too fast."""
+
+    source, path = "gdelt", "gdelt/documents"
+    no_such = _error(200, {})
+    too_fast = _error(429, b"Please limit requests to one every 5 seconds")
+
+
+class Sec(Vendor):
+    """EDGAR: an XML of the store behind it where there is no such file; 403 for programs that it does not know."""
+
+    source, path = "sec", "sec/company-concept"
+    no_such = _error(404, b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>")
+    too_fast = _error(429, b"<html>Request Rate Threshold Exceeded</html>")
+
+
+class Serper(Vendor):
+    """Serper: a message; 400 when the credits are gone."""
+
+    source, path = "serper", "serper/search"
+    key_in = ("header", "x-api-key")
+    no_such = _error(200, {"searchParameters": {"q": TELLTALE}, "organic": []})
+    bad_key = _error(403, {"message": "Unauthorized.", "statusCode": 403})
+    too_fast = _error(429, {"message": "Too many requests"})
+
+
+class Tavily(Vendor):
+    """Tavily: what is wrong stands under ``detail``."""
+
+    source, path = "tavily", "tavily/search"
+    key_in = ("header", "authorization")
+    no_such = _error(200, {"query": TELLTALE, "results": []})
+    bad_key = _error(401, {"detail": {"error": "Unauthorized: missing or invalid API key."}})
+    too_fast = _error(429, {"detail": {"error": "Your request has been blocked due to excessive requests."}})
+
+
+class Searxng(Vendor):
+    """SearXNG: HTML where the form json is not allowed, and where its limiter says no."""
+
+    source, path = "searxng", "searxng/search"
+    no_such = _error(200, {"query": TELLTALE, "results": []})
+    too_fast = _error(429, b"Too Many Requests")
+
+
+class Wayback(Vendor):
+    """The Wayback Machine: an empty list where nothing was copied."""
+
+    source, path = "wayback", "wayback/captures"
+    no_such = _error(200, [])
+    too_fast = _error(429, b"<html>Too Many Requests</html>")
+
+
+VENDORS = (
+    Serper,
+    Tavily,
+    Searxng,
+    Wayback,
+    Fmp,
+    Fred,
+    Msd,
+    SearchApi,
+    Exa,
+    Brave,
+    Yahoo,
+    Kalshi,
+    Polymarket,
+    Wikipedia,
+    Dbnomics,
+    Sec,
+    Gdelt,
+)

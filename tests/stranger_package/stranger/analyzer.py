@@ -7,6 +7,7 @@ from workbench.propositions import Polarity
 
 class FanAnalyzer:
     def __init__(self, settings, options):
+        self.reasons = int(options.pop("reasons", 5))
         no_options("stranger-fan", options)
 
     async def analyze(self, tree, *, cutoff, ask, on_round):
@@ -18,7 +19,9 @@ class FanAnalyzer:
             nodes=(NodeRef(id=root.id, statement=root.statement),),
         )
         reply = await ask(request, stage="stranger-reasons", step=0, retry=0)
-        children = {f"P{number}": line for number, line in enumerate(reply.text.splitlines(), 1)}
+        children = {
+            f"P{number}": line for number, line in enumerate(reply.text.splitlines()[: self.reasons], 1)
+        }
         tree = tree.expand(
             "P0", children, dict.fromkeys(children, Polarity.POSITIVE), causality="each one counts"
         )

@@ -42,3 +42,35 @@ class NoteEvidence:
 
     async def verify(self, proof, replay):
         return self.compare(proof)
+
+
+@dataclass(frozen=True)
+class FragileEvidence(NoteEvidence):
+    """A note whose author did not foresee something: the step named raises, or gives what it should not."""
+
+    breaks: str = ""
+    kind: ClassVar[str] = "stranger-fragile"
+
+    @classmethod
+    def from_json(cls, data):
+        if data["breaks"] == "from_json":
+            raise KeyError("gone")
+        return cls(data["words"], data["breaks"])
+
+    def to_json(self):
+        return {"words": self.words, "breaks": self.breaks}
+
+    def render(self, proof):
+        if self.breaks == "render":
+            raise KeyError("gone")
+        return {"no": "notebook"} if self.breaks == "notebook" else super().render(proof)
+
+    def compare(self, proof):
+        if self.breaks == "compare":
+            raise KeyError("gone")
+        return None if self.breaks == "nothing" else super().compare(proof)
+
+    async def verify(self, proof, replay):
+        if self.breaks == "verify":
+            raise KeyError("gone")
+        return self.compare(proof)

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from stranger.evidence import NoteEvidence
+from stranger.evidence import FragileEvidence, NoteEvidence
 from workbench.agents.base import Grounding
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.agents.registry import no_options
@@ -52,6 +52,44 @@ class SeriesGrounder:
         )
 
 
+class StepsGrounder:
+    """Looks at a series and guesses, ``steps`` times in a row; believes the mean."""
+
+    def __init__(self, settings, options):
+        self.steps = int(options.pop("steps", 3))
+        no_options("stranger-steps", options)
+
+    async def ground(self, task):
+        guesses, rows = [], []
+        for step in range(self.steps):
+            answer = await task.call_api(
+                "embedded/series/observations",
+                {"series_id": "SP500", "start": f"2018-0{step + 1}-01"},
+                step=step,
+            )
+            request = ModelRequest(
+                messages=(
+                    Message(
+                        role="user",
+                        content=f"After {guesses}, {len(answer.data)} closes: {task.node.statement}",
+                    ),
+                ),
+                stage="stranger-guess",
+                cutoff=task.cutoff.text,
+                nodes=(task.node,),
+            )
+            reply = await task.ask(request, stage="stranger-guess", step=step, retry=0)
+            guesses.append(float(reply.text))
+            rows.append(answer.meta["content_hash"])
+        p = sum(guesses) / len(guesses)
+        steps = (TraceStep(title="Guess again and again", text=f"{guesses}", p=p, answers=tuple(rows)),)
+        return Grounding(
+            belief=Belief(p=p, key_factor="guesses", report=f"Guesses: {guesses}."),
+            evidence=TraceEvidence(steps=steps),
+            trace={"steps": self.steps},
+        )
+
+
 class ConstantGrounder:
     """Says ``p``, 0.5 unless set, with a report of ``report_bytes``; asks nobody."""
 
@@ -88,3 +126,16 @@ class UnreadableGrounder:
 
     async def ground(self, task):
         return Grounding(belief=Belief(p=0.5), evidence=NowhereEvidence("0.5"))
+
+
+class FragileGrounder(GuessGrounder):
+    """Guesses; the evidence of P1 breaks at the step that ``breaks`` names."""
+
+    def __init__(self, settings, options):
+        self.breaks = options.pop("breaks")
+        no_options("stranger-fragile", options)
+
+    async def ground(self, task):
+        guess = await super().ground(task)
+        breaks = self.breaks if task.node.id == "P1" else ""
+        return Grounding(belief=guess.belief, evidence=FragileEvidence(guess.evidence.words, breaks))

@@ -1,0 +1,49 @@
+"""What EDGAR answers in a world."""
+
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_facts import Fields, writer_of
+from tests.fakes.upstream_tokens import Tokens
+
+
+class SecAnswers(Tokens):
+    """Filings, reported figures, hits of the full-text search."""
+
+    def _sec(self, rest: str, seen: Seen) -> Sent:
+        writer = writer_of(self.path)
+        assert writer is not None
+        if self.path == "sec/submissions":
+            rows = [
+                {"accessionNumber": f"n{n}", **row}
+                for n, row in enumerate(self.rows(writer, token_field="primaryDocument"))
+            ]
+            # what was filed since pushes older filings into files of their own
+            old = rows[: len(self.moments) // 2]
+            if rest.endswith("-submissions-001.json"):
+                return Sent(_columns(old))
+            files = [{"name": "CIK-submissions-001.json", "filingCount": len(old), "filingFrom": "1994-01-26", "filingTo": "2099-01-01"}]  # fmt: skip
+            filings = {"recent": _columns(rows[len(old) :]), "files": files if old else []}
+            return Sent(
+                self._envelope(
+                    {"cik": "1", "name": self.later(), "tickers": [self.later()], "filings": filings}
+                )
+            )
+        if self.path == "sec/search":
+            hits = [
+                {
+                    "_id": f"n{n}:f.htm",
+                    "_score": n,
+                    "_source": {"adsh": f"n{n}", "display_names": [self.later()], **row},
+                }
+                for n, row in enumerate(self.rows(writer, token_field="file_description"))
+            ]
+            return Sent(self._envelope({"hits": {"total": {"value": len(hits)}, "hits": hits}}))
+        units = {"USD": self.rows(writer, token_field="accn"), self.later(): []}
+        concept = {"label": self.later(), "description": self.later(), "units": units}
+        if self.path == "sec/company-concept":
+            return Sent(self._envelope({"entityName": self.later(), **concept}))
+        return Sent(self._envelope({"entityName": self.later(), "facts": {"us-gaap": {"Assets": concept}}}))
+
+
+def _columns(rows: list[Fields]) -> Fields:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {"accessionNumber": []} | {name: [row.get(name) for row in rows] for name in names}
