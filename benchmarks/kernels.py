@@ -5,6 +5,7 @@ brackets, the least and the greatest. A machine that other work keeps busy gives
 from it than one long one. Processor time is the same then, or nearly.
 
 Run: python -m benchmarks.kernels [--rounds 5] [--burst 20]
+     python -m benchmarks.kernels --against FOLDER    (this checkout's sandbox beside another's: `benchmarks.paired`)
 """
 
 import argparse
@@ -27,6 +28,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from nbclient import NotebookClient
 
+from benchmarks.paired import compare
 from sandbox import Limits, Sandbox, SessionSpec
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.forkserver import ForkServer, close_servers, fork_server
@@ -390,7 +392,12 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--burst", type=int, default=20)
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, with its .venv")
     options = parser.parse_args()
+    if options.against is not None:
+        ours = Path(__file__).resolve().parent.parent
+        await asyncio.to_thread(compare, ours, options.against.resolve(), options.rounds, options.burst)
+        return
     boot = await asyncio.to_thread(boots, 3)
     await starting(options.rounds)
     await bursts(max(2, options.rounds // 2), options.burst)

@@ -1,4 +1,7 @@
-"""Prompt tokens per leaf: our map of the sources, with search and documentation on request, beside a full directory in the prompt.
+"""Prompt tokens per leaf: ways of telling a model the sources, and of telling it the reply format.
+
+Sources: our map of what works in a run, with search and documentation on request, beside a full directory in the prompt.
+Format: said once in the system message with a line in every step, beside the whole format in every step.
 
 Run: ``python -m benchmarks.prompts``. Prints one table; nothing is written, no network. Tokens are counted with the
 encoding cl100k where its file lies in the installed packages, else as characters / 4, which is said.
@@ -9,7 +12,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from proxies.catalogue import Catalogue, api_doc, api_map, api_search, load_catalogue
+from proxies.catalogue import Availability, Catalogue, api_doc, api_map, api_search, load_catalogue
 from workbench.prompts import render
 
 _FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # the name tiktoken keeps cl100k under
@@ -22,6 +25,8 @@ READ = (
     "fred/series/series/observations",
     "wikipedia/page",
 )
+#: Steps among them; each step's message stays in the dialogue.
+STEPS = 5
 #: What it searches for first, where it has no directory.
 SOUGHT = ("daily stock prices", "macro series observations")
 
@@ -45,11 +50,33 @@ def full_directory(catalogue: Catalogue) -> str:
     return "\n".join(f"- {e.path}({', '.join(e.params)}): {e.about}" for e in catalogue)
 
 
-def system_prompt(sources: str) -> str:
-    """The system message of a leaf's dialogue around a description of the sources."""
+def system_prompt(sources: str, *, reply_format: bool = True) -> str:
+    """The system message of a leaf's dialogue around a description of the sources, with the reply format or without."""
     return render(
-        "notebook_system", cutoff="2018-06-30", last_day="2018-06-29", api_map=sources, output_chars="6000"
+        "notebook_system",
+        cutoff="2018-06-30",
+        last_day="2018-06-29",
+        api_map=sources,
+        output_chars="6000",
+        reply_format=render("step_reply").text if reply_format else "",
     ).text
+
+
+def formats(count: Callable[[str], int], sources: str) -> Mapping[str, int]:
+    """Tokens of system message and steps in all requests of a leaf, outputs left out, by way of telling the format."""
+    totals = {}
+    for name, once in (("said once, a line in every step", True), ("whole in every step", False)):
+        line = render("step_line" if once else "step_reply").text
+        step = count(
+            render(
+                "step_next", notes="", outputs="", proposition="P1: The VIX closes above 20 on 2018-12-31",
+                cutoff="2018-06-30", steps_left=4, reply_format=line,
+            ).text
+        )  # fmt: skip
+        system = count(system_prompt(sources, reply_format=once))
+        # request k holds the messages of the steps before it too
+        totals[name] = sum(system + min(k, STEPS) * step for k in range(1, REQUESTS + 1))
+    return totals
 
 
 def all_pages(catalogue: Catalogue) -> str:
@@ -64,6 +91,11 @@ def leaf(count: Callable[[str], int], catalogue: Catalogue) -> Mapping[str, tupl
     found = count("".join(api_search(catalogue, words) for words in SOUGHT))
     out = {}
     for name, sources, learned in (
+        (
+            "our map without any key, search and documentation",
+            api_map(catalogue, Availability()),
+            found + read,
+        ),
         (OURS, api_map(catalogue), found + read),
         ("our map, documentation on request", api_map(catalogue), read),
         ("a full directory, documentation on request", full_directory(catalogue), read),
@@ -87,6 +119,9 @@ def main() -> None:
     for name, (system, whole) in told.items():
         print(f"{name:<48} system message {system:>7,}   a leaf {whole:>9,}   ratio {whole / least:>6.2f}")
     print(f"{'the map alone':<48} {count(api_map(catalogue)):>22,}")
+    print(f"{'the map alone, without any key':<48} {count(api_map(catalogue, Availability())):>22,}")
+    for name, tokens in formats(count, api_map(catalogue)).items():
+        print(f"format {name:<41} {tokens:>22,}")
 
 
 if __name__ == "__main__":
