@@ -124,6 +124,27 @@ def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_clo
     assert saved.scenario("calmest") is None and page.session.edits == ()
 
 
+def test_what_is_chosen_stays_chosen_when_the_scenarios_change(home: Path) -> None:
+    """On a slow page the list came after the line that said so, and took back what had been chosen meanwhile."""
+    page = opened(home)
+    page.session.edit("P2.1", "0.1")
+    book = page.book
+    for name in ("calm", "storm", "bust"):
+        book.name.value = name
+        book.save.click()
+    order: list[str] = []
+    book.said.observe(lambda _change: order.append("said"), names=["value"])
+    book.chosen.observe(lambda _change: order.append("list"), names=["options"])
+    book.chosen.value, book.name.value = "storm", "a storm"
+    book.rename.click()
+    assert book.chosen.value == "a storm" and order == ["list", "said"]
+    book.name.value = "aftermath"
+    book.copy.click()
+    assert book.chosen.value == "a storm" and order == ["list", "said"] * 2
+    book.closing.click()
+    assert book.chosen.value in {"calm", "bust", "aftermath"}
+
+
 def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(command_home: Path) -> None:
     home = command_home / "home"
     page = opened(home)

@@ -19,7 +19,7 @@ from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels, proof
-from workbench.widgets.fields import action, box, field, style
+from workbench.widgets.fields import action, box, field, offer, style
 from workbench.widgets.in_place import in_place
 from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.live import Follower, Poller
@@ -113,8 +113,7 @@ class ScenarioView(_View):
     def _show(self, table: dict[str, Any]) -> None:
         self.table.value = panels.scenarios(table, None, 0)
         names = [row["name"] for row in table["scenarios"]] or [DRAFT]
-        if list(self.chosen.options) != names:
-            self.chosen.options = names
+        offer(self.chosen, names)
 
     def _weigh(self) -> None:
         self._show(

@@ -26,6 +26,21 @@ def choice(options: list[Any], label: str, name: str = "wb-chosen") -> ipywidget
     return dropdown
 
 
+def offer(dropdown: ipywidgets.Dropdown, options: list[Any], chosen: Any = None) -> None:
+    """Change what a choice offers and keep what is chosen, or choose ``chosen`` where that is named and offered.
+
+    ipywidgets goes to the first option at every change of the list, and says so to the page in a message of its own: what
+    a user chose meanwhile would be lost.
+    """
+    wanted = dropdown.value if chosen is None else chosen
+    values = [option[1] if isinstance(option, tuple) else option for option in options]
+    with dropdown.hold_sync():
+        if list(dropdown.options) != options:
+            dropdown.options = options
+        if wanted in values and dropdown.value != wanted:
+            dropdown.value = wanted
+
+
 def action(label: str, act: Callable[[], Any], *, tooltip: str = "") -> ipywidgets.Button:
     """Return a button that calls ``act``."""
     button = ipywidgets.Button(description=label, tooltip=tooltip)

@@ -11,7 +11,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field
+from workbench.widgets.fields import action, box, choice, field, offer
 
 
 class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -44,8 +44,7 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
         said = run.state.annotations
         self.standing.value = panels.notes(said.notes, said.tags)
         options = ["the run", *([node] if node in run.tree else [])]
-        if list(self.about.options) != options:
-            self.about.options = options
+        offer(self.about, options)
 
     def _keep(self) -> None:
         run = self._run

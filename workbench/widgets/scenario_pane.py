@@ -9,7 +9,7 @@ from workbench.engine.whatif.saved import SavedScenarios
 from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError, WorkbenchError
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field
+from workbench.widgets.fields import action, box, choice, field, offer
 from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.panel import Panel
 from workbench.widgets.session import WhatIfSession
@@ -81,9 +81,11 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
             return
         edits = len(self.session.edits)
         self.compared.value = panels.scenarios(self._table, self.session.now.after, edits, self._market)
-        names = [row["name"] for row in self._table["scenarios"]] or [DRAFT]
-        if list(self.chosen.options) != names:
-            self.chosen.options = names
+        offer(self.chosen, self._names())
+
+    def _names(self) -> list[str]:
+        """The scenarios to choose from."""
+        return [row["name"] for row in (self._table or {}).get("scenarios", [])] or [DRAFT]
 
     def allow_saving(self) -> None:
         """Offer to save where there are edits and a name."""
@@ -120,8 +122,9 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
 
     def _done(self, line: str) -> None:
         self.name.value = self.rationale.value = ""
-        self.said.value = panels.note(line)
+        # Said last: who reads that it is done finds it done.
         self.show()
+        self.said.value = panels.note(line)
 
     def _open(self) -> None:
         name = str(self.chosen.value)
@@ -144,6 +147,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         self._table = self.scenarios.rename(old, new, author=self._author())
         if in_work:
             self.keeper.open(new)
+        offer(self.chosen, self._names(), new)
         self._done(f"{old} is called {new} now.")
 
     def _duplicate(self) -> None:
