@@ -24,6 +24,12 @@ from workbench.widgets.fields import action, box, choice, field, pane, style
 from workbench.widgets.live import Poller
 
 STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed")
+_APPROVALS = {
+    "asks for nothing": "none",
+    "asks before each cell": "cells",
+    "asks before each data call": "calls",
+    "asks before each page": "pages",
+}
 #: Runs in the list at once; the search reaches the others.
 SHOWN = 100
 
@@ -63,6 +69,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.model.description = "model"
         self.model.add_class("wb-field")
         self.grounder = choice(["usual grounder", *plugin_names(GROUNDERS)], "grounder")
+        self.approve = choice(list(_APPROVALS), "what waits for your word")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
         self.line = ipywidgets.HTML()
@@ -76,7 +83,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             filtering.observe(lambda _change: self._show(), names=["value"])
         options = box(
             ipywidgets.HBox,
-            [self.cutoff, self.model, self.grounder, self.depth, self.budget, self.plan],
+            [self.cutoff, self.model, self.grounder, self.approve, self.depth, self.budget, self.plan],
             "wb-keeping",
         )
         super().__init__(
@@ -146,6 +153,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         for option, text in (("--depth", self.depth.value), ("--budget-usd", self.budget.value)):
             if text.strip():
                 words += [option, text.strip()]
+        if (approve := _APPROVALS[str(self.approve.value)]) != "none":
+            words += ["--approve", approve]
         self.plan.disabled = True
         self.line.value = panels.note("Planning: the claim is broken into its tree. Nothing is grounded yet.")
         try:
