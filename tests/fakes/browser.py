@@ -143,12 +143,13 @@ def running_lab(home: Path) -> Iterator[Lab]:
         name: str(home / ".jupyter")
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
     }
-    process = subprocess.Popen(
-        [*WORKBENCH, "lab", "--no-browser", "--port", str(port)],
-        env={**os.environ, **private, "WORKBENCH_HOME": str(home), "JUPYTER_TOKEN": TOKEN},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with home.with_name(f"{home.name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*WORKBENCH, "lab", "--no-browser", "--port", str(port)],
+            env={**os.environ, **private, "WORKBENCH_HOME": str(home), "JUPYTER_TOKEN": TOKEN},
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
     made = Lab(f"http://127.0.0.1:{port}", home)
     end = time.monotonic() + 200
     while True:

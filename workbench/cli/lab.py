@@ -39,7 +39,7 @@ def lab(
         sys.executable,
         "-P",
         "-m",
-        "jupyterlab",
+        "sandbox.jupyter.lab_process",
         *lab_options(),
         f"--ServerApp.root_dir={home}",
         # The root is the home, so that a proof below runs/ opens too; the page begins beside the tutorials.
