@@ -38,9 +38,10 @@ class RunStarted(_Event):
 
 
 class RunResumed(_Event):
-    """Work on an unfinished run goes on."""
+    """Work on an unfinished run goes on; ``only`` names the leaves that this sitting keeps to, none means all."""
 
     kind: Literal["run.resumed"] = "run.resumed"
+    only: tuple[str, ...] = ()
 
 
 class RunSealed(_Event):
@@ -244,12 +245,20 @@ class RunStopped(_Event):
     """The run was stopped before its end; it can be resumed.
 
     ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
-    ``other-writer`` another process at work on the same run.
+    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves.
     """
 
     kind: Literal["run.stopped"] = "run.stopped"
     why: Literal[
-        "interrupt", "budget", "failure", "plan-only", "refused", "outage", "resources", "other-writer"
+        "interrupt",
+        "budget",
+        "failure",
+        "plan-only",
+        "refused",
+        "outage",
+        "resources",
+        "other-writer",
+        "leaves-left",
     ]
     detail: str
 

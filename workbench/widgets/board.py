@@ -20,6 +20,7 @@ from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store, utc_now
 from workbench.widgets import panels, proof
+from workbench.widgets.assuming import AssumptionForm
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.editing import EditingForm
 from workbench.widgets.fields import action, box, field, fold, pane, style
@@ -83,6 +84,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._band: Band | None = None
         self._make_fields()
         self.form = EditingForm(self.session, self._select, self._comment)
+        self.assuming = AssumptionForm(self.session)
         self.change = fold("Change this proposition", self.form)
         self.regrounding = RegroundingForm(self._author, self._follow)
         self.refitting = RefittingForm(self._show_refits)
@@ -228,7 +230,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             pane("What drives it", [self.drivers.chart], "wb-sensitivity"),
             pane(
                 "Evidence",
-                [self.detail, self.change, self.regrounding, self.refitting, self.proof],
+                [self.detail, self.assuming, self.change, self.regrounding, self.refitting, self.proof],
                 "wb-evidence",
             ),
             pane("Take it with you", [self.taking], "wb-taking"),
@@ -312,7 +314,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._show_headline()
             remarks = [remark.line for remark in edit_remarks(self.session.base, edits)]
             self.table.value = panels.what_if(
-                str(self.document["run_id"]), now, edits, tree, scenario=self.keeper.name, remarks=remarks
+                self.run.run_id, now, edits, self.session.base, scenario=self.keeper.name, remarks=remarks
             )
             self.drivers.show(tree)
             self.reset.disabled = not edits
@@ -365,6 +367,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             panels.selected(node, tree, self.session.base, self.run.spending.get(node), comments) + sums
         )
         self.form.show(node)
+        self.assuming.show(node)
         self.regrounding.show(self.run, node)
         self.refitting.show(self.run, node)
         self.notes.show(self.run, node)

@@ -31,7 +31,7 @@ def score(
         typer.Option(
             "--pool",
             help="mean, median, logit-mean, first; mean:3 and so on for the mean over all subsets of 3 trials; "
-            "shrink-std, shrink-prior, shrink-alpha.",
+            "shrink-std, shrink-prior, shrink-alpha, shrink-bayes (by the variance of the prior).",
         ),
     ] = "logit-mean",
     prior: Annotated[
