@@ -458,6 +458,17 @@ class QuestionAdded(_Event):
     question: dict[str, Any]
 
 
+class ContextGathered(_Event):
+    """What every arm reads of a question as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
+
+    kind: Literal["context.gathered"] = "context.gathered"
+    node: str
+    cutoff: str
+    instant: str
+    text: Hash
+    record: Hash
+
+
 class StudyOpened(_Event):
     """A study began, or began again with another budget: its file, its exam and what it rests on."""
 
@@ -580,6 +591,7 @@ Event = Annotated[
     | ReviewSigned
     | QuestionsImported
     | QuestionAdded
+    | ContextGathered
     | StudyOpened
     | ForecastBegun
     | ForecastMade
@@ -599,6 +611,7 @@ Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | LeaksAu
 StreamEvent = (
     QuestionsImported
     | QuestionAdded
+    | ContextGathered
     | StudyOpened
     | ForecastBegun
     | ForecastMade
