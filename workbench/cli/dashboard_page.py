@@ -84,7 +84,9 @@ async def drawn(ready: Connected, code: str) -> dict[str, Any]:
     while not (await asyncio.wait({drawing}, timeout=_LOOK_SECONDS))[0]:
         if not await ready.client.is_alive():
             drawing.cancel()
-            return {"text/plain": "The page's kernel has ended. Reload the page; see the disk and the memory."}
+            return {
+                "text/plain": "The page's kernel has ended. Reload the page; see the disk and the memory."
+            }
     reply = drawing.result()["content"]
     if reply["status"] != "ok":
         return {"text/plain": f"The page could not be drawn: {reply.get('ename')}: {reply.get('evalue')}"}
