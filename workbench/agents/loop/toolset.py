@@ -80,6 +80,7 @@ def open_leaf_web(task: LeafTask) -> Web:
         cutoff=task.cutoff,
         # Layer 4: whoever settles the question is neither searched nor read.
         options=desk.WebOptions(sources=tuple(sources), resolution_text=task.resolves_by),
+        verdicts=task.verdicts,
     )
     return web
 

@@ -24,6 +24,7 @@ from workbench.engine.run.asking import require_price, run_gateway
 from workbench.engine.run.grounding import CatalogueGuide, LeafGrounding
 from workbench.engine.run.job import Workers
 from workbench.engine.run.kernel_slots import KernelSlots
+from workbench.engine.run.leak_verdicts import run_verdicts
 from workbench.engine.run.looking_up import NodeLookUps
 from workbench.engine.run.opening import Agents, check_claim
 from workbench.engine.run.outage import ProviderDown, Timing
@@ -184,6 +185,7 @@ class Engine:
             await asyncio.sleep(0)
             slots = KernelSlots()
             approvals = None if state.settings.approve == "none" else Approvals(recorder)
+            verdicts = run_verdicts(self._store, state, self._model)
             leaves = LeafGrounding(
                 recorder,
                 grounder=agents.grounder,
@@ -197,6 +199,7 @@ class Engine:
                 keyed=keyed,
                 workers=self._workers,
                 approvals=approvals,
+                verdicts=verdicts,
             )
             look_ups = NodeLookUps(
                 recorder=recorder,
@@ -205,6 +208,7 @@ class Engine:
                 slots=slots,
                 keyed=keyed,
                 approvals=approvals,
+                verdicts=verdicts,
             )
             await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups).ground()
             root = recorder.state.tree.root

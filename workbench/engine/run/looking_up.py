@@ -22,6 +22,7 @@ from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.recorder import Recorder
 from workbench.engine.run.state import RunState
 from workbench.propositions import NodeId, Proposition
+from workbench.search.leak_filter import Verdicts
 from workbench.store import ApiLedger
 from workbench.store import events as ev
 
@@ -50,6 +51,7 @@ class NodeLookUps:
     slots: KernelSlots
     keyed: tuple[str, ...] = ()
     approvals: Approvals | None = None
+    verdicts: Verdicts | None = None
 
     async def look_up(self, synthesizer: LooksUp, node: NodeId, attempt: int, ask: Asker) -> LookUp:
         """Return what was looked_up; raises what data calls of a leaf raise where a source cannot be asked at all."""
@@ -77,6 +79,7 @@ class NodeLookUps:
             settings=job.bounds,
             context=job.context,
             resolves_by=_resolution(state, node),
+            verdicts=self.verdicts,
         )
         children = tuple(state.tree[child] for child in state.tree[node].children)
         return await synthesizer.look_up(task, state.tree[node], children)
