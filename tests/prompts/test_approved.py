@@ -248,6 +248,8 @@ LOOPS: dict[str, Callable[[], Awaitable[list[ModelRequest]]]] = {
     "search_to_the_limit": loop_dialogues.search_to_the_limit,
     "research_lead": loop_dialogues.research_lead,
     "research_part": loop_dialogues.research_part,
+    "synthesizer_looks_up": loop_dialogues.synthesizer_looks_up,
+    "synthesizer_searches": loop_dialogues.synthesizer_searches,
 }
 
 
