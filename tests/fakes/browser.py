@@ -115,10 +115,13 @@ class Lab:
     def page(self, notebook: str) -> str:
         return f"{self.url}/lab/tree/{notebook}?token={TOKEN}&reset"
 
-    def ask(self, path: str, *, method: str = "GET") -> Any:
+    def ask(self, path: str, *, method: str = "GET", body: object = None) -> Any:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         request = urllib.request.Request(
-            self.url + path, headers={"Authorization": f"token {TOKEN}"}, method=method
+            self.url + path,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"token {TOKEN}"},
+            method=method,
         )
         with opener.open(request, timeout=10) as reply:
             return json.loads(reply.read() or b"null")
