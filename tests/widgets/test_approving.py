@@ -99,8 +99,8 @@ async def test_the_first_of_two_pages_wins_and_the_other_is_told(tmp_path: Path)
     ann.approving.yes.click()
     bo.approving.no.click()  # his page still shows the step
     assert [(each.verdict, each.author) for each in sitting.given()] == [("yes", "Ann")]
-    assert "was answered by Ann" in bo.approving.told.value and bo.approving.line.value == ""
-    assert ann.approving.told.value == ""
+    assert "was answered by Ann" in bo.approving.elsewhere.value and bo.approving.line.value == ""
+    assert ann.approving.elsewhere.value == ""
     await sitting.waits(2)
     for page in (ann, bo):
         page.look()
@@ -110,7 +110,7 @@ async def test_the_first_of_two_pages_wins_and_the_other_is_told(tmp_path: Path)
         decide(store, sitting.run_id, name, "no", author="Cy", reason="not <b>this</b>")
     for page in (ann, bo):
         page.look()
-        assert f"{name} was answered by Cy, no: not &lt;b&gt;this&lt;/b&gt;" in page.approving.told.value
+        assert f"{name} was answered by Cy, no: not &lt;b&gt;this&lt;/b&gt;" in page.approving.elsewhere.value
     await sitting.waits(3)
     ann.look()
     ann.approving.yes.click()
@@ -158,7 +158,7 @@ async def test_a_call_shows_its_arguments_and_cannot_be_edited(tmp_path: Path) -
     with closing(Store(tmp_path)) as store:  # a kill, and another sitting
         store.append(run_id, ev.RunResumed())
     page.look()
-    assert "no longer waits" in pane.told.value and not there(pane._question)
+    assert "no longer waits" in pane.elsewhere.value and not there(pane._question)
 
 
 def test_the_form_of_a_new_claim_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         self._steps: dict[str, Undecided] = {}
         self._mine: set[str] = set()
         self._shown: str | None = None
-        self.told = ipywidgets.HTML()
+        self.elsewhere = ipywidgets.HTML()
         self.which = choice([], "step that waits")
         self.which.observe(lambda _change: self._show_step(), names=["value"])
         self.text = ipywidgets.HTML()
@@ -67,7 +67,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
             ],
             "wb-question",
         )
-        super().__init__([self.told, self._question, self.line])
+        super().__init__([self.elsewhere, self._question, self.line])
         self.add_class("wb-approving")
         self._show_or_hide()
 
@@ -75,8 +75,8 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         """Bring it in step with the run's log: what waits now, and what was decided elsewhere since."""
         waiting = {step_name(event) for event in state.undecided.values()}
         gone = [step for name, step in self._steps.items() if name not in waiting]
-        if told := [line for step in gone if (line := self._told(state, step)) is not None]:
-            self.told.value = panels.note(" ".join(told))
+        if lines := [line for step in gone if (line := self._answer_elsewhere(state, step)) is not None]:
+            self.elsewhere.value = panels.note(" ".join(lines))
         if waiting != self._steps.keys():
             with closing(Store(self._home)) as store:
                 self._steps = {step.name: step for step in undecided_steps(store, state)}
@@ -85,7 +85,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
             self._show_step()
         self._show_or_hide()
 
-    def _told(self, state: RunState, step: Undecided) -> str | None:
+    def _answer_elsewhere(self, state: RunState, step: Undecided) -> str | None:
         """Return what became of a step that was shown here; None if it was answered here."""
         if step.name in self._mine:
             return None
@@ -98,7 +98,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
     def _show_or_hide(self) -> None:
         self._question.layout.display = "" if self._steps else "none"
         self.which.layout.display = "" if len(self._steps) > 1 else "none"
-        said = self._steps or self.told.value or self.line.value
+        said = self._steps or self.elsewhere.value or self.line.value
         self.layout.display = "" if said else "none"
 
     def _show_step(self) -> None:
@@ -126,7 +126,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
 
     def _answer(self, verdict: str) -> None:
         name = str(self.which.value)
-        self.line.value = self.told.value = ""
+        self.line.value = self.elsewhere.value = ""
         try:
             author = self._author()
             if not author:

@@ -12,6 +12,7 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from workbench.engine import documents
 from workbench.engine.run.detached import plan_elsewhere
+from workbench.engine.run.ownership import owner_of
 from workbench.engine.wording import NO_VALUE
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.listing import KEYS
@@ -51,7 +52,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self._home, self._note = home, note
         self._rows: list[dict[str, Any]] = []
         self._seen: tuple[int, ...] = ()
-        self.search = field("search claims and run ids", "wb-search")
+        self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
         self.table = ipywidgets.HTML()
         self.claim = ipywidgets.Textarea(
@@ -186,6 +187,10 @@ def list_runs(home: Path) -> list[dict[str, Any]]:
     """
     with closing(Store(home)) as store:
         rows = documents.runs(store, texts=True)
+        for row in rows:
+            # The log of a run whose process was killed ends in the middle: only its lock tells.
+            if row.get("state") in ("running", "waiting") and owner_of(store.folder(row["run_id"])) is None:
+                row["state"] = "stopped"
     return [
         {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row
         for row in reversed(rows)
