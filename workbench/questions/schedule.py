@@ -63,8 +63,7 @@ def due_since(
     if close is not None and now >= close:
         return None
     if not forecasts:
-        asked = datetime.fromisoformat(question.asked_on).replace(tzinfo=UTC) if question.asked_on else now
-        return min(asked, now)
+        return min(now, _start(question.asked_on)) if question.asked_on else now
     review = next_review(question, forecasts, schedule)
     return review if review is not None and review <= now else None
 
@@ -88,4 +87,8 @@ def closing(question: Question) -> datetime | None:
     days = [question.closes_on] if question.closes_on else [*question.horizons, *question.days]
     if not days:
         return None
-    return datetime.fromisoformat(max(days)).replace(tzinfo=UTC) + timedelta(days=1)
+    return _start(max(days)) + timedelta(days=1)
+
+
+def _start(day: str) -> datetime:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC)

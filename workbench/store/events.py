@@ -531,6 +531,15 @@ class ForecastMissing(_Event):
     cost_usd: float | None = 0.0
 
 
+class ForecastPromoted(_Event):
+    """An event of a tournament night gets a tree after the quick pass: by the night's rule, or because a person says so."""
+
+    kind: Literal["forecast.promoted"] = "forecast.promoted"
+    node: str
+    by: Literal["rule", "person"]
+    reason: str = ""
+
+
 class StudyAudited(_Event):
     """The leak audit of a study's forecasts; results are shown from here on. ``findings`` have a line each."""
 
@@ -609,6 +618,7 @@ Event = Annotated[
     | ForecastBegun
     | ForecastMade
     | ForecastMissing
+    | ForecastPromoted
     | StudyAudited
     | LeaksAudited,
     Field(discriminator="kind"),
@@ -629,6 +639,7 @@ StreamEvent = (
     | ForecastBegun
     | ForecastMade
     | ForecastMissing
+    | ForecastPromoted
     | StudyAudited
 )
 

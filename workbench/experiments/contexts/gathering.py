@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxies.asof.clock import Cutoff
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from proxies.broker import Broker
     from workbench.agents.base import Asker
 
+_LIVE_FOR = timedelta(hours=1)
 _SUMMARY = 420  # characters of a snippet that stands as a summary where no model writes one
 #: Input and output tokens of one context's calls: searches, two filter batches for each of them, the ranking.
 _QUERY_TOKENS, _FILTER_TOKENS, _RANK_TOKENS = (600, 150), (4_500, 250), (9_000, 900)
@@ -95,9 +97,15 @@ class Gathered(NamedTuple):
 
 
 def missing_contexts(store: Store, set_name: str, wanted: Sequence[Wanted]) -> list[Wanted]:
-    """Those of the wishes that are not on record; a live one always is to be gathered."""
-    known = {(row.question, row.cutoff) for row in stored_contexts(store, set_name)}
-    return [each for each in wanted if each.cutoff.live or (each.question.id, each.cutoff.text) not in known]
+    """Those of the wishes that are not on record; a live one stands for an hour, so that a killed sitting goes on."""
+    rows = stored_contexts(store, set_name)
+    newest = {(row.question, row.cutoff): row.moment for row in rows}
+
+    def stands(wish: Wanted) -> bool:
+        key = (wish.question.id, wish.cutoff.text)
+        return key in newest and (not wish.cutoff.live or wish.cutoff.instant - newest[key] < _LIVE_FOR)
+
+    return [wish for wish in wanted if not stands(wish)]
 
 
 def context_cost(count: int, options: GatherOptions) -> tuple[int, float | None]:
