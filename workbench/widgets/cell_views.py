@@ -19,7 +19,7 @@ from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels, proof
-from workbench.widgets.fields import action, box, field, offer, style
+from workbench.widgets.fields import action, box, field, html, look, made, offer, show_if, style
 from workbench.widgets.in_place import in_place
 from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.live import Follower, Poller
@@ -58,8 +58,8 @@ class _View(ipywidgets.VBox):  # type: ignore[misc]
 
     def __init__(self, run: RunView, children: list[ipywidgets.Widget]) -> None:
         self.run = run
-        self.line = ipywidgets.HTML()
-        super().__init__([style(), *children, self.line])
+        self.line = html()
+        super().__init__([style(), *children, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-app")
 
     def static_html(self) -> str:
@@ -93,8 +93,8 @@ class ScenarioView(_View):
 
     def __init__(self, run: RunView) -> None:
         self.scenarios = _scenarios(run)
-        self.table = ipywidgets.HTML()
-        self.chosen = ipywidgets.Dropdown(options=[DRAFT])
+        self.table = html()
+        self.chosen = made(ipywidgets.Dropdown, options=[DRAFT])
         self.likely = field("how likely")
         row = [
             self.chosen,
@@ -140,7 +140,7 @@ class LiveView(_View):
         self.follower = Follower(run)
         self.session = WhatIfSession(run.tree)
         self.tree = TreeWidget(self.session, run=run.run_id)
-        self.state = ipywidgets.HTML()
+        self.state = html()
         self.go = action("Resume", self._tried(self._resume), tooltip="in a process of its own")
         self.end = action("Stop", self._tried(self._stop), tooltip="the run can be resumed")
         row = box(ipywidgets.HBox, [self.state, self.go, self.end], "wb-working")
@@ -166,8 +166,8 @@ class LiveView(_View):
         phase = self.follower.phase
         self.session.rebase(self.run.tree, self.follower.marks())
         self.state.value = panels.progress(phase, self.follower.state, self.run, list(self.follower.lines))
-        self.go.layout.display = "" if phase in ("planned", "stopped", "failed") else "none"
-        self.end.layout.display = "" if phase in ("running", "waiting") else "none"
+        show_if(phase in ("planned", "stopped", "failed"), self.go)
+        show_if(phase in ("running", "waiting"), self.end)
 
     def _resume(self) -> None:
         with closing(Store(self.run.folder.parent.parent)) as store:
@@ -209,10 +209,12 @@ class EvidenceView(_View):
             raise UsageError(
                 f"{begin} is combined from those below it; a proof belongs to a leaf: {', '.join(leaves)}"
             )
-        self.chosen = ipywidgets.Dropdown(
-            options=[(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], value=begin
+        self.chosen = made(
+            ipywidgets.Dropdown,
+            options=[(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves],
+            value=begin,
         )
-        self.head, self.proof = ipywidgets.HTML(), ipywidgets.HTML()
+        self.head, self.proof = html(), html()
         super().__init__(run, [self.chosen, self.head, self.proof])
         self.chosen.observe(lambda _change: self._show(), names=["value"])
         self._show()
