@@ -28,6 +28,23 @@ def test_a_cell_that_is_run_again_shows_the_widget_there_is(analysis: wb.Analysi
         assert getattr(analysis, name)() is getattr(wb.open_run(RUN), name)(), name
 
 
+def test_a_cell_that_is_run_again_looks_again(analysis: wb.Analysis, home: Path) -> None:
+    from contextlib import closing
+
+    from workbench.engine.run.regrounding import reopen_leaf
+    from workbench.store import Store
+
+    assert "calm" not in analysis.scenario_view().book.compared.value
+    analysis.what_if({"P2.1": 1.0}, scenario="calm")
+    assert "calm" in analysis.scenario_view().book.compared.value
+    live = analysis.live_view()
+    assert live.follower.phase == "done"
+    with closing(Store(home)) as store:
+        reopen_leaf(store, RUN, "P2.1", full=False)
+    assert analysis.live_view() is live and live.follower.phase != "done"
+    live.poller.stop()
+
+
 def test_a_widget_that_was_closed_is_made_anew_with_the_edits(analysis: wb.Analysis) -> None:
     tree = analysis.explorer()
     tree.session.edit("P2.1", "0.0")
