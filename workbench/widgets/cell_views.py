@@ -56,6 +56,9 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
         """Return what a saved notebook shows."""
         raise NotImplementedError
 
+    def shown_again(self) -> None:
+        """Look again: the cell was run another time."""
+
     def _tell(self, line: str, refused: bool) -> None:
         self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
 
@@ -85,7 +88,9 @@ def one_view(kind: Callable[[RunView], _SomeView], run: RunView) -> _SomeView:
     view: Any = views.get(kind)
     if view is None or view.comm is None:  # none yet, or somebody closed it
         view = views[kind] = kind(run)
-    view.run = run
+    else:
+        view.run = run
+        view.shown_again()
     shown: _SomeView = view
     return shown
 
@@ -146,6 +151,10 @@ class ScenarioView(_View):
     def said(self, line: str, refused: bool) -> None:
         """Show what was kept, or why not."""
         self._tell(line, refused)
+
+    def shown_again(self) -> None:
+        """Read the scenarios afresh, whoever saved them."""
+        self.book.look_up()
 
     def static_html(self) -> str:
         """Return the table of the scenarios."""
@@ -215,6 +224,11 @@ class LiveView(_View):
         self.poller = Poller(self.look)
         self._show()
         if self.follower.phase != "done":
+            self.poller.start()
+
+    def shown_again(self) -> None:
+        """Follow the log again, should somebody have taken the run up since it ended."""
+        if self.look():
             self.poller.start()
 
     def look(self) -> bool:
