@@ -4,6 +4,7 @@ The dashboard shows them. Functions in here work out the numbers; ``templates/*.
 that a model or an analyst wrote.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -331,6 +332,7 @@ def combination(node: NodeId, tree: Tree, refitted: "NodeRefitted | None" = None
         id=node,
         pinned=proposition.pinned,
         equation=rule.equation() if rule is not None else None,
+        digits_of_rule=json.dumps(rule.to_json()) if rule is not None and rule.numeric else "",
         sum=_sum(node, rule, tree) if rule is not None and rule.affine else None,
         remarks=rule_remarks(tree, node),
         refitted=refitted,
