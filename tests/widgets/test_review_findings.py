@@ -34,7 +34,10 @@ def command_home(tmp_path: Path) -> Path:
 
 #: Each severe finding by its title, with the beginning of the test that holds it, and where that is.
 FINDINGS = {
-    "S1. A page that lost its server ignores edits silently": ("browser", "test_s1_a_page_that_lost_its_server"),
+    "S1. A page that lost its server ignores edits silently": (
+        "browser",
+        "test_s1_a_page_that_lost_its_server",
+    ),
     "S1. Removing a proposition equals declaring it false; adding one does nothing; neither is said": (
         "widgets",
         "test_s1_removing_equals_declaring_false_and_adding_does_nothing",

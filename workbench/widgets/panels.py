@@ -8,12 +8,14 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from workbench.engine.keys import signed_line
+from workbench.engine.overview import age
 from workbench.engine.run.forecast import cost_line
 from workbench.engine.wording import (
     assumption_change,
@@ -67,6 +69,7 @@ def prose(text: str) -> Markup:
 def _environment() -> "Environment":
     return html_environment(
         "workbench.widgets",
+        age=age,
         digits=_digits,
         outcome=_outcome,
         duration=duration,
@@ -404,6 +407,6 @@ def runs_table(
 
     ``hidden`` runs are not among them because the list is long; ``filtered`` says that a search is on.
     """
-    unknown = {"imported": None, "started_utc": None, "model": None, "outcome": None}
+    unknown = dict.fromkeys(("imported", "started_utc", "model", "outcome", "before", "next_review"))
     listed = [{**unknown, "state": run.get("status"), **run} for run in runs]
-    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered)
+    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered, now=datetime.now(UTC))
