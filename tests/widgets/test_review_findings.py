@@ -1,10 +1,10 @@
 """The severe findings of the review of the first page (22 November 2026), each by its title, as they are now.
 
-Those that need a browser are in tests/browser/test_workflows.py ("A page that lost its server", "Phone layout") and
-tests/browser/test_lab.py ("A saved notebook reopens").
+Those that need a browser are in tests/browser; the first test below says which finding has which.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,45 @@ def opened(home: Path, **more: Any) -> Dashboard:
 def command_home(tmp_path: Path) -> Path:
     make_run(tmp_path / "home")
     return tmp_path
+
+
+#: Each severe finding by its title, with the beginning of the test that holds it, and where that is.
+FINDINGS = {
+    "S1. A page that lost its server ignores edits silently": (
+        "browser",
+        "test_s1_a_page_that_lost_its_server",
+    ),
+    "S1. Removing a proposition equals declaring it false; adding one does nothing; neither is said": (
+        "widgets",
+        "test_s1_removing_equals_declaring_false_and_adding_does_nothing",
+    ),
+    "S1. A run cannot be watched or started from the page": (
+        "widgets",
+        "test_s1_a_run_can_be_watched_and_started_from_the_page",
+    ),
+    'S1. A saved notebook reopens as "Error displaying widget: model not found"': (
+        "browser",
+        "test_s1_a_saved_notebook_reopens",
+    ),
+    "S2. Tab completion hides the API": ("widgets", "test_s2_tab_completion"),
+    "S2. Failed runs become `last`": ("widgets", "test_s2_failed_runs_do_not_become_last"),
+    "S2. Unsaved edits vanish on reload; no undo": ("widgets", "test_s2_edits_do_not_vanish_on_reload"),
+    "S2. Scenarios are write-only on the page": ("widgets", "test_s2_scenarios_are_opened"),
+    "S2. No report for a boss": ("widgets", "test_s2_there_is_a_report_for_a_boss"),
+    "S2. Phone layout": ("browser", "test_s2_phone_layout"),
+}
+
+
+@pytest.mark.parametrize(("title", "held"), FINDINGS.items())
+def test_each_severe_finding_has_a_test_of_its_severity_and_title(title: str, held: tuple[str, str]) -> None:
+    room, name = held
+    tests = Path(__file__).resolve().parents[1]
+    found = [
+        path.name
+        for path in (tests / room).glob("test_*.py")
+        if re.search(rf"^(async )?def {name}\w*\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(found) == 1 and name.startswith(f"test_{title[:2].lower()}_"), title
 
 
 def test_s1_removing_equals_declaring_false_and_adding_does_nothing_is_said(command_home: Path) -> None:
