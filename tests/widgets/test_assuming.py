@@ -55,7 +55,7 @@ def test_the_page_and_the_command_agree_to_the_last_digit(
     board.desk.assuming.assume.click()
     said = json.loads(run_cli(command_home, "whatif", RUN, "--set", f"{name}={typed}", "--json").stdout)
     assert board.session.now.after == said["after"]
-    assert f"{name} set to" in board.table.value and f"--set {name}=" in board.table.value
+    assert f"{name} set to" in board.desk.table.value and f"--set {name}=" in board.desk.table.value
     board.session.undo()
     assert board.session.edits == () and board.session.now.after == board.session.now.before
 
@@ -92,4 +92,4 @@ def test_edits_are_kept_and_two_assumptions_can_be_set(board: Dashboard, command
         run_cli(command_home, "whatif", RUN, "--set", "PA=0.3", "--set", "P2.PA=0.2", "--json").stdout
     )
     assert again.session.now.after == board.session.now.after == said["after"]
-    assert "--set PA=0.3 --set P2.PA=0.2" in board.table.value
+    assert "--set PA=0.3 --set P2.PA=0.2" in board.desk.table.value

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from workbench.propositions import NodeId, Tree
 from workbench.templates import html_environment
-from workbench.widgets.session import Row, WhatIfSession
+from workbench.widgets.rows import Row
+from workbench.widgets.session import WhatIfSession
 
 if TYPE_CHECKING:
     from jinja2 import Template
