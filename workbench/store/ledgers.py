@@ -40,6 +40,11 @@ class ModelLedger:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    def holds(self, address: Address) -> bool:
+        """Whether any reply is recorded at this address, to whatever request."""
+        query = f"SELECT 1 FROM model_calls WHERE {_SAME_ADDRESS} LIMIT 1"
+        return bool(self._store.query(query, _key(address)))
+
     def recall(self, address: Address, request_hash: str) -> ModelReply | None:
         """Return the reply recorded at this address for this very request, or None."""
         rows = self._store.query(

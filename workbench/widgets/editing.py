@@ -13,7 +13,7 @@ from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Polarity, natural_order, parent_of
 from workbench.propositions.edits import AddChild
 from workbench.widgets import panels
-from workbench.widgets.fields import box, choice, field
+from workbench.widgets.fields import box, choice, field, html, look, made, show_if
 from workbench.widgets.session import WhatIfSession
 
 _SPEAKS = {"speaks for it": Polarity.POSITIVE, "speaks against it": Polarity.NEGATIVE}
@@ -45,23 +45,16 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
     session : WhatIfSession
     select : callable
         Selects a proposition in the tree: the one added, or the parent of the one removed.
-    comment : callable
-        Pins a comment to a proposition of the run.
     """
 
-    def __init__(
-        self,
-        session: WhatIfSession,
-        select: Callable[[NodeId], None],
-        comment: Callable[[NodeId, str], None],
-    ):
-        self._session, self._select, self._comment = session, select, comment
+    def __init__(self, session: WhatIfSession, select: Callable[[NodeId], None]):
+        self._session, self._select = session, select
         self.node: NodeId = ROOT
         self._filled: tuple[NodeId, object, object] | None = None
-        self.line = ipywidgets.HTML()
+        self.line = html()
         self.words = field("statement", "wb-long")
-        self.same = ipywidgets.Checkbox(
-            description="means the same: keep the value", value=False, indent=False
+        self.same = made(
+            ipywidgets.Checkbox, description="means the same: keep the value", value=False, indent=False
         )
         self.reword = self._button("Reword", self._reword)
         self.weight = field("weight, from -1 to 1")
@@ -72,7 +65,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.set_rule = self._button("Set rule", self._set_rule)
         self._rule_row = _row(self.rule, self.rule_text, self.set_rule)
         self.key_factor = field("key factor", "wb-long")
-        self.report = ipywidgets.Textarea(placeholder="report", description="report")
+        self.report = made(ipywidgets.Textarea, placeholder="report", description="report")
         self.report.add_class("wb-field")
         self.report.add_class("wb-report")
         self.set_report = self._button("Set report", self._set_report)
@@ -85,8 +78,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.new_weight = field("weight, such as 0.2")
         self.new_p = field("probability")
         self.add = self._button("Add", self._add)
-        self.remark = field("comment for whoever reads this run", "wb-long")
-        self.pin_comment = self._button("Comment", self._pin_comment)
         self._weight_row = _row(self.weight, self.weigh)
         rows = [
             _row(self.words, self.reword, self.same),
@@ -95,10 +86,9 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             self._report_row,
             _row(self.hold, self.release, self.remove),
             _row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
-            _row(self.remark, self.pin_comment),
             self.line,
         ]
-        super().__init__(rows)
+        super().__init__(rows, layout=look(ipywidgets.Layout))
         self.add_class("wb-editing")
 
     def show(self, node: NodeId) -> None:
@@ -112,10 +102,10 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         parent = tree.parent(node)
         rule = None if parent is None else tree[parent].rule
         weights = {} if rule is None else rule.to_json().get("weights", {})
-        self._weight_row.layout.display = "none" if node not in weights else ""
+        show_if(node in weights, self._weight_row)
         self.weight.value = f"{weights[node]:g}" if node in weights else ""
-        self._rule_row.layout.display = "" if proposition.children else "none"
-        self._report_row.layout.display = "" if proposition.belief is not None else "none"
+        show_if(bool(proposition.children), self._rule_row)
+        show_if(proposition.belief is not None, self._report_row)
         if (node, proposition.rule, proposition.belief) != self._filled:
             # Only where something else is shown: what a person is typing stays.
             self._filled = (node, proposition.rule, proposition.belief)
@@ -130,7 +120,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.release.disabled = not (held or proposition.pinned)
         self.remove.disabled = parent is None
         self.add.disabled = not proposition.children
-        self.pin_comment.disabled = node not in self._session.base
 
     def _reword(self) -> None:
         self._make(
@@ -189,10 +178,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             entry.value = ""
         self._select(child)
 
-    def _pin_comment(self) -> None:
-        self._comment(self.node, self.remark.value)
-        self.remark.value = ""
-
     def _make(self, request: EditRequest) -> None:
         with self._session.lock:
             self._session.change(request.edits(self._session.tree, self._session.override()))
@@ -207,7 +192,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             else:
                 self.line.value = ""
 
-        button = ipywidgets.Button(description=label)
+        button = made(ipywidgets.Button, description=label)
         button.add_class("wb-action")
         button.on_click(clicked)
         return button

@@ -4,23 +4,28 @@ The dashboard shows them. Functions in here work out the numbers; ``templates/*.
 that a model or an analyst wrote.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from workbench.engine.keys import signed_line
+from workbench.engine.overview import age
 from workbench.engine.run.forecast import cost_line
 from workbench.engine.wording import (
+    assumption_change,
     edit_words,
     outcome_words,
     percent,
     point_change,
     rule_remarks,
     sent_tokens,
+    sign_off_line,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
@@ -64,6 +69,7 @@ def prose(text: str) -> Markup:
 def _environment() -> "Environment":
     return html_environment(
         "workbench.widgets",
+        age=age,
         digits=_digits,
         outcome=_outcome,
         duration=duration,
@@ -72,6 +78,7 @@ def _environment() -> "Environment":
         points=_points,
         prose=prose,
         share=_share,
+        sign_off_line=sign_off_line,
         signed=signed,
         short_weight=short_weight,
         two=_two,
@@ -231,21 +238,24 @@ def progress(phase: str, state: "RunState", run: "RunView", lines: Sequence[str]
 
 
 def what_if(
-    run_id: str, now: WhatIf, edits: Sequence[Edit], tree: Tree, *, scenario: str, remarks: Sequence[str] = ()
+    run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scenario: str, remarks: Sequence[str] = ()
 ) -> str:
     """Return the table of edited propositions and moved ancestors, before and after, and the command that prints the same.
 
     ``scenario`` is the name that the edits are kept under; ``remarks`` say what a change of the tree's shape does.
     """
     values = {edit.node: edit.p for edit in edits if isinstance(edit, SetValue)}
-    if len(values) == len(edits):
+    assumed = {
+        change[0]: change[2] for edit in edits if (change := assumption_change(base, edit)) is not None
+    }
+    if all(isinstance(edit, SetValue) or assumption_change(base, edit) is not None for edit in edits):
         # repr, not a rounded figure: the command has to give the same digits as the page.
-        options = [f"--set {node}={p!r}" for node, p in values.items()]
+        options = [f"--set {node}={p!r}" for node, p in {**assumed, **values}.items()]
     else:
         options = [f"--scenario {shlex.quote(scenario)}"]
     return rendered(
         "what_if",
-        edits=[edit_words(tree, edit) for edit in edits if not isinstance(edit, SetValue)],
+        edits=[edit_words(base, edit) for edit in edits if not isinstance(edit, SetValue)],
         values=values,
         rows=now.changed,
         stale=now.stale,
@@ -325,6 +335,7 @@ def combination(node: NodeId, tree: Tree, refitted: "NodeRefitted | None" = None
         id=node,
         pinned=proposition.pinned,
         equation=rule.equation() if rule is not None else None,
+        digits_of_rule=json.dumps(rule.to_json()) if rule is not None and rule.numeric else "",
         sum=_sum(node, rule, tree) if rule is not None and rule.affine else None,
         remarks=rule_remarks(tree, node),
         refitted=refitted,
@@ -396,6 +407,6 @@ def runs_table(
 
     ``hidden`` runs are not among them because the list is long; ``filtered`` says that a search is on.
     """
-    unknown = {"imported": None, "started_utc": None, "model": None, "outcome": None}
+    unknown = dict.fromkeys(("imported", "started_utc", "model", "outcome", "before", "next_review"))
     listed = [{**unknown, "state": run.get("status"), **run} for run in runs]
-    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered)
+    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered, now=datetime.now(UTC))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -142,9 +142,7 @@ class TraceEvidence:
 
     def to_json(self) -> dict[str, Any]:
         """Return the trace as JSON values; what says nothing is left out, as it was before there was more than steps."""
-        whole = _shortened(asdict(self), TraceEvidence(steps=()))
-        whole["steps"] = [_step_json(step) for step in self.steps]
-        return whole
+        return {**_shortened(self, _no_trace()), "steps": [_step_json(step) for step in self.steps]}
 
     def render(self, proof: ProofContext) -> Any:
         """Return a notebook with the claim, a cell per step, the data calls, and the conclusion."""
@@ -262,13 +260,33 @@ def _shown(cell: Any) -> tuple[str, str, list[Any]]:
 
 def _step_json(step: TraceStep) -> dict[str, Any]:
     least = {"title": step.title, "text": step.text, "p": step.p, "answers": step.answers}
-    return {**least, **_shortened(asdict(step), TraceStep(title="", text=""))}
+    return {**least, **_shortened(step, _no_step())}
 
 
-def _shortened(values: dict[str, Any], empty: Any) -> dict[str, Any]:
-    """The fields that say something; stored evidence of before had only those that it needed."""
-    blank = asdict(empty)
-    return {name: value for name, value in values.items() if value != blank.get(name)}
+@cache
+def _no_step() -> TraceStep:
+    return TraceStep(title="", text="")
+
+
+@cache
+def _no_trace() -> TraceEvidence:
+    return TraceEvidence(steps=())
+
+
+def _shortened(record: TraceStep | TraceEvidence, blank: TraceStep | TraceEvidence) -> dict[str, Any]:
+    """The fields that say something, steps aside; stored evidence of before had only those that it needed.
+
+    Field by field: a leaf's trace is written twice, and a deep copy of all of it was a tenth of the leaf's processor time.
+    """
+    values = {item.name: getattr(record, item.name) for item in fields(record) if item.name != "steps"}
+    return {name: _plain(value) for name, value in values.items() if value != getattr(blank, name)}
+
+
+def _plain(value: Any) -> Any:
+    """A field as JSON values."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 @cache

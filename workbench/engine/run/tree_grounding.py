@@ -1,7 +1,7 @@
 """All leaves side by side, and each inner node the moment its last child is ready."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from proxies.errors import ProxyError
 from workbench.agents.base import Synthesizer
@@ -19,8 +19,14 @@ from workbench.store import events as ev
 from workbench.synthesis import RuleError, evaluate
 
 
+class LeavesLeft(WorkbenchError):
+    """A sitting that was kept to some leaves has done them, and the claim still waits for others: resumable."""
+
+    exit_code = 3
+
+
 class TreeGrounding:
-    """Grounds and combines the planned tree of one run."""
+    """Grounds and combines the planned tree of one run; with ``only`` no other leaf than these."""
 
     def __init__(
         self,
@@ -29,7 +35,10 @@ class TreeGrounding:
         synthesizer: Synthesizer,
         gateway: ModelGateway,
         look_ups: NodeLookUps,
+        *,
+        only: Collection[NodeId] = (),
     ) -> None:
+        self._only = frozenset(only)
         self._recorder = recorder
         self._leaves = leaves
         self._synthesizer = synthesizer
@@ -43,6 +52,8 @@ class TreeGrounding:
         ------
         ProviderError
             Some node failed for good; the others are kept.
+        LeavesLeft
+            None did, but this sitting was kept to some leaves and others have no value.
         """
         tasks: dict[NodeId, asyncio.Task[bool]] = {}
         try:
@@ -53,6 +64,8 @@ class TreeGrounding:
         except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
             raise first_error(group) from None
         if not tasks["P0"].result():
+            if self._only and (line := self._left_line()) is not None:
+                raise LeavesLeft(line)
             raise ProviderError(self._failure_line())
 
     async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
@@ -60,6 +73,8 @@ class TreeGrounding:
         state = self._recorder.state
         proposition = state.tree[node]
         if not proposition.children:
+            if self._only and node not in self._only:
+                return proposition.belief is not None
             return await self._leaves.leaf(node) if state.due(node) else True
         renewed = [leaf for leaf in state.reopened if node in state.tree.ancestors(leaf)]
         if proposition.belief is not None and not renewed:
@@ -142,6 +157,19 @@ class TreeGrounding:
             self._recorder.record(ev.NodeFailed(node=node, reason=reason))
             return False
         return True
+
+    def _left_line(self) -> str | None:
+        """Return which leaves were left out of this sitting; None where one of its own, or a node above, failed."""
+        state = self._recorder.state
+        failed = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
+        if failed or any(state.tree[leaf].belief is None for leaf in self._only):
+            return None
+        left = [leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None]
+        verb = "has its value" if len(self._only) == 1 else "have their values"
+        return (
+            f"{', '.join(state.tree.in_order(self._only))} {verb}; {', '.join(left)} still without:"
+            f" `workbench resume {state.run_id}` grounds the rest"
+        )
 
     def _failure_line(self) -> str:
         state = self._recorder.state

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
-from workbench.propositions import EditConflict
+from workbench.propositions import EditConflict, Tree
 from workbench.propositions.edits import Edit
 from workbench.propositions.scenario_book import Action, Scenario, ScenarioBook, ScenarioRecord
 from workbench.store import Store, utc_now
@@ -222,14 +222,16 @@ class SavedScenarios:
         self.home = home
         self.run_id = run_id
 
-    def table(self) -> dict[str, Any]:
-        """Return what ``workbench scenarios --json`` prints."""
-        store = Store(self.home)
-        try:
+    def table(self, tree: Tree | None = None) -> dict[str, Any]:
+        """Return what ``workbench scenarios --json`` prints.
+
+        ``tree`` is the run's, where the caller has just read it: then only the scenarios' own records are read.
+        """
+        with closing(Store(self.home)) as store:
+            if tree is not None:
+                return scenario_table(tree, scenario_book(store, self.run_id), now=utc_now())
             state = load_state(store, self.run_id)
             return scenario_table(state.tree, state.scenarios, now=utc_now())
-        finally:
-            store.close()
 
     def scenario(self, name: str) -> Scenario | None:
         """Return the open scenario of a name as it now stands, or None."""
