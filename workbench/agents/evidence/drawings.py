@@ -75,14 +75,14 @@ def svg_of(drawing: Drawing) -> str:
         )
     if drawing.fan and drawing.end is not None:
         start = f"{across(drawing.points[-1][0]):.1f},{up(drawing.points[-1][1]):.1f}"
-        at = f"{across(drawing.end):.1f}"
+        edge = f"{across(drawing.end):.1f}"
         for below, above in ((0, 4), (1, 3)):
             lines.append(
-                f'<polygon points="{start} {at},{up(drawing.fan[above]):.1f} {at},{up(drawing.fan[below]):.1f}" '
+                f'<polygon points="{start} {edge},{up(drawing.fan[above]):.1f} {edge},{up(drawing.fan[below]):.1f}" '
                 f'fill="{_FAINT}" fill-opacity="0.5"/>'
             )
         lines.append(
-            f'<polyline points="{start} {at},{up(drawing.fan[2]):.1f}" fill="none" stroke="{_INK}" stroke-dasharray="4 3"/>'
+            f'<polyline points="{start} {edge},{up(drawing.fan[2]):.1f}" fill="none" stroke="{_INK}" stroke-dasharray="4 3"/>'
         )
     path = " ".join(f"{across(day):.1f},{up(value):.1f}" for day, value in drawing.points)
     lines.append(f'<polyline points="{path}" fill="none" stroke="{_INK}" stroke-width="1.5"/>')

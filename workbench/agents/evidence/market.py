@@ -63,12 +63,12 @@ class MarketEvidence:
         """Return the evidence that ``to_json`` wrote; raises ``ValueError`` for anything else."""
         try:
             first, second = data["hashes"]
-            history = tuple((int(at), float(p)) for at, p in data.get("history", ()))
+            history = tuple((int(moment), float(p)) for moment, p in data.get("history", ()))
             evidence = cls(
                 **{**data, "p": float(data["p"]), "hashes": (str(first), str(second)), "history": history}
             )
             datetime.fromisoformat(evidence.cutoff)
-            if not all(0 <= at < _LATEST and 0 < p < 1 for at, p in evidence.history):
+            if not all(0 <= moment < _LATEST and 0 < p < 1 for moment, p in evidence.history):
                 raise ValueError("a price of its history is none")
             _ = evidence.ref
         except (KeyError, TypeError, ValueError) as error:

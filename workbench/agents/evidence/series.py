@@ -240,7 +240,7 @@ def _gap(stored: Any, again: Any) -> float:
     if isinstance(stored, dict) and isinstance(again, dict) and set(stored) == set(again):
         return max((_gap(stored[key], again[key]) for key in stored), default=0.0)
     if isinstance(stored, tuple) and isinstance(again, tuple) and len(stored) == len(again):
-        return max((_gap(one, other) for one, other in zip(stored, again, strict=True)), default=0.0)
+        return max((_gap(before, after) for before, after in zip(stored, again, strict=True)), default=0.0)
     numbers = (int, float)
     if isinstance(stored, numbers) and isinstance(again, numbers) and not isinstance(stored, bool):
         return abs(stored - again) / max(1.0, abs(again))
