@@ -21,7 +21,7 @@ from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels, proof
 from workbench.widgets.drivers import Drivers
-from workbench.widgets.fields import action, box, choice, pane, style
+from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style
 from workbench.widgets.in_place import in_place
 from workbench.widgets.live import Follower, Poller
 from workbench.widgets.panel import Panel
@@ -47,8 +47,8 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
 
     def __init__(self, run: RunView, children: list[ipywidgets.Widget]) -> None:
         self.run = run
-        self.line = ipywidgets.HTML()
-        super().__init__([style(), *children, self.line])
+        self.line = html()
+        super().__init__([style(), *children, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-app")
         self.add_class("wb-in-cell")
 
@@ -136,7 +136,7 @@ class ScenarioView(_View):
             self.run.run_id,
             session.now,
             session.edits,
-            session.tree,
+            session.base,
             scenario=self.shared.keeper.name,
             remarks=remarks,
         )
@@ -173,7 +173,7 @@ class DriverView(_View):
         self.shared = shared_edits(run)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
         self.drivers = Drivers(references, self.shared.choose)
-        parts = [self.drivers.chart, self.drivers.questions, self.drivers.answer]
+        parts = [self.drivers.chart, self.drivers.questions]
         super().__init__(run, [pane("What drives it", parts, "wb-sensitivity")])
         self.edited()
         self.shared.join(self)
@@ -184,7 +184,7 @@ class DriverView(_View):
 
     def static_html(self) -> str:
         """Return the tornado and the last answer."""
-        return f"{self.drivers.chart.value}{self.drivers.answer.value}"
+        return f"{self.drivers.chart.value}{self.drivers.questions.answer.value}"
 
 
 class ExportView(_View):
@@ -216,7 +216,7 @@ class LiveView(_View):
     def __init__(self, run: RunView) -> None:
         self.follower = Follower(run)
         self.shared = shared_edits(run)
-        self.state = ipywidgets.HTML()
+        self.state = html()
         self.go = action("Resume", self._tried(self._resume), tooltip="in a process of its own")
         self.end = action("Stop", self._tried(self._stop), tooltip="the run can be resumed")
         row = box(ipywidgets.HBox, [self.state, self.go, self.end], "wb-working")
@@ -247,8 +247,8 @@ class LiveView(_View):
         phase = self.follower.phase
         self.shared.go_on(self.run, self.follower.marks())
         self.state.value = panels.progress(phase, self.follower.state, self.run, list(self.follower.lines))
-        self.go.layout.display = "" if phase in ("planned", "stopped", "failed") else "none"
-        self.end.layout.display = "" if phase in ("running", "waiting") else "none"
+        show_if(phase in ("planned", "stopped", "failed"), self.go)
+        show_if(phase in ("running", "waiting"), self.end)
 
     def _resume(self) -> None:
         with closing(Store(self.run.folder.parent.parent)) as store:
@@ -295,7 +295,7 @@ class EvidenceView(_View):
         self.shared = shared_edits(run)
         self.chosen = choice([(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], "leaf")
         self.chosen.value = begin
-        self.head, self.proof = ipywidgets.HTML(), ipywidgets.HTML()
+        self.head, self.proof = html(), html()
         super().__init__(run, [self.chosen, self.head, self.proof])
         self.chosen.observe(lambda _change: self._show(), names=["value"])
         self.observe(lambda _change: self._show(), names=["dark"])

@@ -21,7 +21,7 @@ from workbench.plugins import GROUNDERS, plugin_names
 from workbench.questions.grammar import read_claim
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, pane, style
+from workbench.widgets.fields import action, box, choice, field, html, look, made, pane, style
 from workbench.widgets.live import Poller
 
 STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed")
@@ -54,17 +54,19 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self._seen: tuple[int, ...] = ()
         self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
-        self.table = ipywidgets.HTML()
-        self.claim = ipywidgets.Textarea(
-            placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
+        self.table = html()
+        self.claim = made(
+            ipywidgets.Textarea, placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
         )
         self.claim.description = "claim"
         self.claim.add_class("wb-field")
         self.claim.add_class("wb-claim")
         self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
         self.cutoff.value = "now"
-        self.model = ipywidgets.Combobox(
-            options=[OFFLINE, *providers(os.environ if environ is None else environ)], ensure_option=False
+        self.model = made(
+            ipywidgets.Combobox,
+            options=[OFFLINE, *providers(os.environ if environ is None else environ)],
+            ensure_option=False,
         )
         self.model.value = OFFLINE
         self.model.description = "model"
@@ -73,7 +75,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.approve = choice(list(_APPROVALS), "what waits for your word")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
-        self.line = ipywidgets.HTML()
+        self.line = html()
         self.plan = action(
             "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
         )
@@ -90,7 +92,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         super().__init__(
             [
                 style(),
-                ipywidgets.HTML("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
+                html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
                 pane("New claim", [self.claim, options, self.line], "wb-new"),
                 pane(
                     "Runs",
@@ -98,7 +100,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     "wb-all-runs",
                     beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
                 ),
-            ]
+            ],
+            layout=look(ipywidgets.Layout),
         )
         self.add_class("wb-app")
         self.poller = Poller(self.look, seconds=3.0)
