@@ -73,7 +73,15 @@ def _what_if_parser() -> _Parser:
     parser.add_argument("--scenario")
     for name in ("--author", "--reason", "--rationale"):
         parser.add_argument(name, default="")
+    parser.add_argument("--expires")
+    parser.add_argument("--probability", type=_share)
     return parser
+
+
+def _share(text: str) -> float:
+    from workbench.engine.whatif.typed_values import parse_probability
+
+    return parse_probability(text)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -202,8 +202,11 @@ def test_whatif_says_what_the_method_says(analysis: wb.Analysis, magics: dict[st
     assert magics["whatif"]("P2.1=0 P3=40%").to_json() == analysis.what_if({"P2.1": 0.0, "P3": 0.4}).to_json()
     removed = magics["whatif"]("--remove P2.3")
     assert removed.after == analysis.what_if(remove=["P2.3"]).after
-    magics["whatif"]("P2.1=0 --scenario calm --rationale 'nothing happens'")
-    assert [row["name"] for row in analysis.scenarios()["scenarios"]] == ["calm"]
+    magics["whatif"]("P2.1=0 --scenario calm --rationale 'nothing happens' --probability 30%")
+    (calm,) = analysis.scenarios()["scenarios"]
+    assert (calm["name"], calm["rationale"], calm["probability"]) == ("calm", "nothing happens", 0.3)
+    held = magics["whatif"]("P2.1=0 --author Ada --expires 2999-01-01")
+    assert [row["expires"][:10] for row in held.overrides] == ["2999-01-01"]
 
 
 def test_proof_opens_a_leafs_notebook(magics: dict[str, Any]) -> None:
@@ -213,7 +216,14 @@ def test_proof_opens_a_leafs_notebook(magics: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("whatif", "P2.1"), ("whatif", "--colour red"), ("proof", ""), ("whatif", "P2.1=2"), ("proof", "'P1")],
+    [
+        ("whatif", "P2.1"),
+        ("whatif", "--colour red"),
+        ("proof", ""),
+        ("whatif", "P2.1=2"),
+        ("whatif", "P2.1=0 --scenario calm --probability often"),
+        ("proof", "'P1"),
+    ],
 )
 def test_a_magic_that_cannot_be_read_is_one_line(magics: dict[str, Any], name: str, line: str) -> None:
     with pytest.raises(UsageError):

@@ -153,3 +153,17 @@ def test_a_refusal_is_said_in_the_cell(analysis: wb.Analysis) -> None:
     view.book.likely.value = "perhaps"
     view.book.weigh.click()
     assert "perhaps" in view.book.said.value
+
+
+def test_hostile_words_stand_in_every_cell_as_words(analysis: wb.Analysis) -> None:
+    words = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    analysis.what_if(restate={"P2.1": words}, same_meaning=True, scenario=words[:30], rationale=words)
+    analysis.what_if(restate={"P2.1": words}, same_meaning=True, scenario="draft", rationale=words)
+    views = [analysis.scenario_view(), analysis.driver_view(), analysis.export_view(), analysis.live_view()]
+    views.append(analysis.evidence_view("P2.1"))
+    for view in views:
+        shown = "".join([view.static_html(), view.line.value, view._repr_mimebundle_()["text/html"]])
+        assert "<img" not in shown.partition("<iframe")[0] and "<script" not in shown, view
+    scenarios = analysis.scenario_view()
+    for panel in (scenarios.table, scenarios.book.compared, analysis.driver_view().drivers.chart):
+        assert "&lt;img" in panel.value and "<img" not in panel.value
