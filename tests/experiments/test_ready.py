@@ -63,7 +63,7 @@ def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
         if isinstance(arm, dict) and arm.get("model") in models:
             arm["model"] = models[arm["model"]]
             arm["models"] = {role: models[model] for role, model in arm.get("models", {}).items()}
-            arm |= {"api_base": server.url, "prices": dict.fromkeys(models.values(), [1.0, 2.0])}
+            arm |= {"api_base": server.url, "prices": {each: [1.0, 2.0] for each in models.values()}}
             if "analytica" in arm or "analyzer" in arm:
                 arm["critic"] = False
     if "SET" in needs_of(name) or name == "crowd":
