@@ -49,8 +49,8 @@ def needs_of(name: str) -> tuple[str, ...]:
             return [text for each in value for text in texts(each)]
         return [value] if isinstance(value, str) else []
 
-    found = set(texts(yaml.safe_load(files(_PACKAGE).joinpath(f"{name}.yaml").read_text("utf-8"))))
-    return tuple(hole for hole in HOLES if hole in found)
+    words = set(texts(yaml.safe_load(files(_PACKAGE).joinpath(f"{name}.yaml").read_text("utf-8"))))
+    return tuple(hole for hole in HOLES if hole in words)
 
 
 def write_ready(name: str, target: Path) -> list[Path]:
