@@ -23,6 +23,8 @@ from workbench.experiments.study import StudyError, study_of
 from workbench.science.tables import Events
 from workbench.store import Store
 
+#: A name that is a broken formula, HTML and a spreadsheet's command, as far as one name can be.
+HOSTILE = "=1 $x to \\frac{$2 <b>other</b>"
 PROBABILITIES = st.lists(st.floats(0, 1), min_size=12, max_size=12).map(np.array)
 
 
@@ -132,7 +134,7 @@ def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
         for n in range(40)
     ]
     (tmp_path / "e.csv").write_text(head + "".join(rows))
-    arms = ["market", "random", {"arm": "column", "name": "other", "column": "other"}]
+    arms = ["market", "random", {"arm": "column", "name": HOSTILE, "column": "other"}]
     document = {"name": "s", "exam": {"events": "e.csv"}, "arms": arms, "trials": 3, "resamples": 200}
     store = Store(tmp_path / "home")
     try:
@@ -157,8 +159,8 @@ def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
         pictures == wanted
     )  # without costs there is no frontier, without trees no weights, without agents no steps
     assert {row["column"] for row in results["correctness"]} == {"volatility", "horizon_days", "volume"}
-    assert {row["arm"] for row in results["caution"]} == {"random", "other"}
+    assert {row["arm"] for row in results["caution"]} == {"random", HOSTILE}
     assert [len(rows) for rows in results["questions"].values()] == [10, 10]
     assert results["arms"]["random"]["run_variance"] > 0 and results["arms"]["market"]["run_variance"] is None
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "&lt;b&gt;Will 1?" in page and "<b>Will" not in page
+    assert "&lt;b&gt;Will 1?" in page and "<b>Will" not in page and "<b>other" not in page

@@ -106,11 +106,15 @@ def study_figures(
             lambda: _weights(weights),
         ),
     ]
+    from matplotlib import rc_context
+
     figures = {}
-    for name, caption, draw in drawings:
-        figure = draw()
-        if figure is not None:
-            figures[name] = (caption, _png(figure))
+    # An arm may be called "$5 to \\frac": text is text, never a formula whose mistakes would cost the report.
+    with rc_context({"text.parse_math": False}):
+        for name, caption, draw in drawings:
+            figure = draw()
+            if figure is not None:
+                figures[name] = (caption, _png(figure))
     return figures
 
 

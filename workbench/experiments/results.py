@@ -228,7 +228,8 @@ def summary_lines(
         counts = ", ".join(f"{arm} ({count} of {most})" for arm, count in fewer.items())
         lines.append(f"Not ranked with them, since they answered fewer: {counts}.")
     for row in differences:
-        amount = f"{row['difference']:+.1f} points [{row['low']:+.1f}, {row['high']:+.1f}], Holm p {row['p_holm']:.3f}"
+        holm = f"{row['p_holm']:.3f}" if row["p_holm"] >= 0.001 else "below 0.001"
+        amount = f"{row['difference']:+.1f} points [{row['low']:+.1f}, {row['high']:+.1f}], Holm p {holm}"
         if row["verdict"] == "no difference shown":
             lines.append(f"{row['arm']} against {reference}: no difference shown ({amount}).")
         else:
