@@ -208,6 +208,7 @@ def _steps(table: Mapping[str, Any]) -> "Figure | None":
     for arm, scores in list(curves.items())[:_MOST]:
         axes.plot(range(1, len(scores) + 1), scores, marker="o", label=arm)
     axes.set(xlabel="step", ylabel="Brier score of the belief", title="Steps")
+    axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize="small")
     result: Figure = figure
     return result
@@ -262,6 +263,7 @@ def _trials(trials: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None
     for arm, values in curves.items():
         axes.plot(range(1, len(values) + 1), values, marker="o", label=arm)
     axes.set(xlabel="trials pooled", ylabel="Brier Index", title="Trials")
+    axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize="small")
     result: Figure = figure
     return result
