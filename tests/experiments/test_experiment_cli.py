@@ -18,6 +18,7 @@ import pytest
 from tests.command_line import cli_environment, run_cli, run_process
 from tests.experiments.test_study_files import events_file
 from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.engine.run.ownership import own_folder
 from workbench.experiments.ledger import load_study, stream_of
 from workbench.store import Store
 from workbench.store import events as ev
@@ -160,6 +161,16 @@ def _arm(entry: Any, model: dict[str, Any]) -> Any:
         settings = {key: value for key, value in entry.items() if key not in ("ARM", "kind")}
         return {"arm": entry.get("kind", "zero-shot"), **model, **settings}
     return entry
+
+
+def test_a_second_process_on_one_study_asks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sim.yaml").write_text(SIMULATED)
+    with own_folder(tmp_path / "home" / "studies" / "sim", what="study sim"):
+        done = run_cli(tmp_path, "experiment", "run", "sim.yaml")
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"study sim is in work: process {os.getpid()} since" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert "not begun" in run_cli(tmp_path, "experiment", "status", "sim.yaml").stdout
 
 
 def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path) -> None:
