@@ -18,6 +18,7 @@ import pytest
 from tests.command_line import cli_environment, run_cli, run_process
 from tests.experiments.test_study_files import events_file
 from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.engine.run.ownership import own_folder
 from workbench.experiments.ledger import load_study, stream_of
 from workbench.store import Store
 from workbench.store import events as ev
@@ -122,6 +123,56 @@ def test_bad_studies_are_one_line_each_and_exit_2(tmp_path: Path) -> None:
     assert run_cli(tmp_path, "experiment", "status", "bad.yaml").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"arms": ["ARM", "oracle"]}, "unknown arm 'oracle'"),
+        ({"exam": {"events": "gone.csv"}}, "gone.csv: cannot be read"),
+        ({"budget_usd": 0.0001}, "is below one question of arm 'zero-shot'"),
+        ({"exam": [{"events": "e.csv"}, {"events": "e.csv"}]}, "event 'a0' is there twice"),
+        ({"exam": {"events": "open.csv"}}, "6 of 6 events are not resolved"),
+        ({"exam": [{"events": "e.csv"}, {"events": "later.csv"}]}, "the exams have different cutoffs"),
+        ({"arms": [{"ARM": None, "crowd": True}], "exam": {"events": "bare.csv"}}, "arm 'zero-shot': "),
+        ({"arms": [{"ARM": None, "kind": "belief", "prior": "mood"}]}, "arm 'belief': "),
+    ],
+)
+def test_a_bad_study_is_one_line_before_the_first_call(
+    change: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    events = events_file(tmp_path).read_text()
+    events_file(tmp_path, "open.csv", outcome="")
+    events_file(tmp_path, "later.csv", due="2025-06-01", prefix="b")
+    (tmp_path / "bare.csv").write_text(events.replace("crowd", "other"))
+    with OpenAIServer() as server:
+        model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
+        document = {"name": "bad", "exam": {"events": "e.csv"}, "arms": ["ARM"], **change}
+        document["arms"] = [_arm(each, model) for each in document["arms"]]
+        (tmp_path / "bad.yaml").write_text(json.dumps(document))  # JSON is YAML
+        done = run_cli(tmp_path, "experiment", "run", "bad.yaml", OPENAI_API_KEY="sk-none")
+    assert done.returncode == 2 and done.stdout == "" and not server.asked and not server.turned_away
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("workbench: ") and says in line
+
+
+def _arm(entry: Any, model: dict[str, Any]) -> Any:
+    if entry == "ARM":
+        return {"arm": "zero-shot", **model}
+    if isinstance(entry, dict):
+        settings = {key: value for key, value in entry.items() if key not in ("ARM", "kind")}
+        return {"arm": entry.get("kind", "zero-shot"), **model, **settings}
+    return entry
+
+
+def test_a_second_process_on_one_study_asks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sim.yaml").write_text(SIMULATED)
+    with own_folder(tmp_path / "home" / "studies" / "sim", what="study sim"):
+        done = run_cli(tmp_path, "experiment", "run", "sim.yaml")
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"study sim is in work: process {os.getpid()} since" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert "not begun" in run_cli(tmp_path, "experiment", "status", "sim.yaml").stdout
+
+
 def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path) -> None:
     events_file(tmp_path)
     with OpenAIServer(Policy(delay=0.03)) as server:
@@ -134,8 +185,8 @@ def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path) -> None
         process = subprocess.Popen(
             words, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-        deadline = time.monotonic() + 60
-        while len(server.asked) < 13 and time.monotonic() < deadline:
+        deadline = time.monotonic() + 200  # a loaded machine took over a minute to the first request
+        while len(server.asked) < 13 and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -164,6 +215,53 @@ def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path) -> None
     (tmp_path / "k.yaml").write_text(changed)
     other = run_cli(tmp_path, "experiment", "run", "k.yaml", OPENAI_API_KEY="sk-none")
     assert other.returncode == 2 and "begun with other arms" in other.stderr
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_the_ready_study_killed_in_the_middle_gives_the_same_table_and_asks_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    tables, calls = [], []
+    for folder, killed in (("whole", False), ("killed", True)):
+        home = tmp_path / folder
+        home.mkdir()
+        assert run_cli(home, "experiment", "ready", "offline", "-o", "s.yaml").returncode == 0
+        if killed:
+            kill_midway(home, runs=18)  # of 24; the rest is done by the command below
+        done = run_process(home, "experiment", "run", "s.yaml", timeout=900)
+        assert done.returncode == 0, done.stderr
+        tables.append(pd.read_csv(home / "home" / "studies" / "offline" / "table.csv"))
+        store = Store(home / "home")
+        try:
+            assert len(store.run_ids()) == 24  # what the kill cut off was taken up again, not begun anew
+            asked = "SELECT COUNT(*), COUNT(DISTINCT run_id || node || trial || attempt || stage || step || retry) FROM model_calls"
+            calls.append(tuple(store.query(asked)[0]))
+        finally:
+            store.close()
+    own = [column for column in tables[0] if column not in ("run", "seconds")]
+    assert tables[0][own].equals(tables[1][own]) and len(tables[0]) == 84
+    assert calls[0] == calls[1] and calls[0][0] == calls[0][1] == tables[0]["calls"].sum()
+
+
+def kill_midway(home: Path, *, runs: int) -> None:
+    """Begin a study and kill it, and all that it started, as soon as so many of its runs stand on the log."""
+    words = [sys.executable, "-m", "workbench.cli.main", "experiment", "run", "s.yaml"]
+    process = subprocess.Popen(
+        words, cwd=home, env=cli_environment(home), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 600
+    begun = 0
+    while begun < runs and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.1)
+        if (home / "home" / "workbench.db").exists():
+            store = Store(home / "home")
+            begun = len(store.run_ids())
+            store.close()
+    assert process.poll() is None, "it was to be killed in the middle"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 @pytest.mark.soak

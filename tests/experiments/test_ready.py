@@ -1,34 +1,41 @@
 """The studies that come with the workbench: each can be read, those without a model can be run as they are."""
 
+import asyncio
+import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import yaml
 
 from tests.command_line import run_cli
+from tests.experiments.test_every_arm import ENGINES, PLAN
+from tests.fakes.loop_run import ExaOnLoopback
+from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.errors import UsageError
+from workbench.experiments.audit import audit_study
 from workbench.experiments.plan import plan_study
-from workbench.experiments.ready_files import ready_studies, write_ready
-from workbench.experiments.study import StudyError, read_study
+from workbench.experiments.ready_files import needs_of, ready_studies, write_ready
+from workbench.experiments.report import write_study
+from workbench.experiments.runner import StudyRunner
+from workbench.experiments.study import StudyError, StudySpec, read_study, study_of
 from workbench.store import Store
-
-#: What a person has to fill in.
-HOLES = ("SET", "MODEL", "CONTEXTS.json", "EVENTS.csv")
 
 
 def test_there_is_one_for_each_study_of_the_papers() -> None:
     assert set(ready_studies()) == {
-        "calibration", "depth", "leaves", "models", "noise", "offline", "sources", "thoughts", "trials", "weights",
+        "calibration", "crowd", "depth", "elicitation", "leaves", "models", "noise", "offline", "rebalancing", "sources", "steps",
+        "thoughts", "trials", "weights",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", list(ready_studies()))
 def test_each_is_a_study_and_lacks_only_what_it_says(name: str, tmp_path: Path) -> None:
     write_ready(name, tmp_path / "s.yaml")
-    text = (tmp_path / "s.yaml").read_text()
     spec = read_study(tmp_path / "s.yaml")
     store = Store(tmp_path / "home")
     try:
-        if not any(hole in text for hole in HOLES):
+        if not needs_of(name):
             assert len(plan_study(store, spec).exam) > 10 or name == "offline"
             return
         with pytest.raises(StudyError) as refusal:
@@ -45,6 +52,69 @@ def test_each_is_a_study_and_lacks_only_what_it_says(name: str, tmp_path: Path) 
         )
     finally:
         store.close()
+
+
+def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
+    """A ready study with its holes filled: a scripted model, two questions, and what a simulated study wrote."""
+    write_ready(name, folder / "s.yaml")
+    document = yaml.safe_load((folder / "s.yaml").read_text())
+    models = {hole: f"openai/{hole.lower()}" for hole in ("MODEL", "MODEL_A", "MODEL_B", "MODEL_C")}
+    for arm in document["arms"]:
+        if isinstance(arm, dict) and arm.get("model") in models:
+            arm["model"] = models[arm["model"]]
+            arm["models"] = {role: models[model] for role, model in arm.get("models", {}).items()}
+            arm |= {"api_base": server.url, "prices": {each: [1.0, 2.0] for each in models.values()}}
+            if "analytica" in arm or "analyzer" in arm:
+                arm["critic"] = False
+    if "SET" in needs_of(name) or name == "crowd":
+        events = [
+            "event_id,question_key,source,question_type,outcome,crowd,prior_temporal,forecast_due_date,question"
+        ]
+        events += [f"a{n},a{n},fred,market,{n},0.4,0.3,2025-01-01,Will {n} happen?" for n in range(2)]
+        (folder / "EVENTS.csv").write_text("\n".join(events) + "\n")
+        document["exam"] = {"events": "EVENTS.csv"}
+    if "contexts" in document:
+        (folder / "CONTEXTS.json").write_text(json.dumps({"contexts": {"a0": "One.", "a1": "Two."}}))
+    return study_of(document, folder)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", [name for name in ready_studies() if "METHOD" not in needs_of(name)])
+def test_each_runs_to_its_report(name: str, tmp_path: Path) -> None:
+    """On simulators, embedded series and the offline analyst as it is; on a scripted server where it needs a model."""
+    store = Store(tmp_path / "home")
+    try:
+        with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
+            plan = plan_study(store, fill_in(name, tmp_path, server))
+            environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
+            environ |= {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}
+            state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
+            assert not state.missing and not server.unread
+            assert bool(server.asked) == ("MODEL" in str(needs_of(name)))
+        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
+    finally:
+        store.close()
+    assert set(results["arms"]) == set(plan.arms) and (tmp_path / "out" / "report.html").is_file()
+    assert bool(results["rebalanced"]) == (name == "rebalancing")
+    assert bool(results["steps"]) == (name in ("steps", "crowd"))
+
+
+@pytest.mark.soak
+def test_the_calibration_study_runs_on_what_another_study_wrote(tmp_path: Path) -> None:
+    write_ready("trials", tmp_path / "trials.yaml")
+    assert run_cli(tmp_path, "experiment", "run", "trials.yaml").returncode == 0
+    written = tmp_path / "home" / "studies" / "trials"
+    events = pd.read_csv(written / "events.csv", dtype=str).assign(prior_temporal="0.5")
+    events.to_csv(tmp_path / "EVENTS.csv", index=False)
+    (tmp_path / "TRIALS.csv").write_text((written / "forecasts.csv").read_text())
+    write_ready("calibration", tmp_path / "s.yaml")
+    (tmp_path / "s.yaml").write_text((tmp_path / "s.yaml").read_text().replace("METHOD", "biased"))
+    done = run_cli(tmp_path, "experiment", "run", "s.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    arms = json.loads(done.stdout)["arms"]
+    # calibration takes a constant bias off, the logit mean of biased trials keeps it
+    assert arms["calibrated"]["brier"] < arms["logit mean"]["brier"]
 
 
 def test_the_models_study_has_all_27_combinations(tmp_path: Path) -> None:

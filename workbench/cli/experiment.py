@@ -157,10 +157,16 @@ def ready(
     """Studies that come with the workbench: listed, or written to a file to run or to edit."""
     from workbench.cli.table import show_table
     from workbench.errors import UsageError
-    from workbench.experiments.ready_files import ready_studies, write_ready
+    from workbench.experiments.ready_files import needs_of, ready_studies, write_ready
 
     if name is None:
-        show_table(["study", "what it asks"], [[each, note] for each, note in ready_studies().items()])
+        show_table(
+            ["study", "fill in", "what it asks"],
+            [
+                [each, ", ".join(needs_of(each)) or "nothing: it runs as it is", note]
+                for each, note in ready_studies().items()
+            ],
+        )
         return
     if output is None:
         raise UsageError(f"where to? `workbench experiment ready {name} -o FILE`")

@@ -106,7 +106,9 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
         left_out = tuple(str(events.event_id[row]) for row in unresolved)
         events = events.take(np.flatnonzero(~np.isnan(events.outcome)))
     if not len(events):
-        return None, [*problems, "exam: no event is left to score"]
+        # Where open questions were refused just above, that line says it already.
+        refused = len(unresolved) > 0 and spec.unresolved == "refuse"
+        return None, problems if refused else [*problems, "exam: no event is left to score"]
     contexts, context_problems = _contexts(store, spec, events)
     criteria = {event: text for part in parts for event, text in part.criteria.items()}
     present = set(events.event_id.tolist())

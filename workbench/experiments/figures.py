@@ -1,7 +1,7 @@
 """The plots of a study's report, as PNG bytes by name; drawn by the science room's own plots."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.table import trials_of
 from workbench.science.arrays import FloatArray
-from workbench.science.plots import bars_plot, frontier_plot, heatmap_plot, market_plot, reliability_plot
+from workbench.science.plots import bars_plot, frontier_plot, heatmap_plot, reliability_plot
 from workbench.science.pooling.pool import pool, subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
 from workbench.science.scoring.scores import index_of
@@ -55,6 +55,11 @@ def study_figures(
             lambda: _scores(arms),
         ),
         (
+            "differences",
+            "Brier Index points above the reference, arm by arm in the order of the file: a build-up or an ablation (paper B, Fig. 3).",
+            lambda: _differences(results["differences"], results["reference"]),
+        ),
+        (
             "frontier",
             "Cost and Brier Index; the line joins arms that no other beats in both.",
             lambda: _frontier(arms),
@@ -66,14 +71,19 @@ def study_figures(
         ),
         (
             "conservatism",
-            "Each arm against the market: a slope below 1 is more timid than the price.",
-            lambda: _market(pooled, exam),
+            "Each arm against the market (green: came true): a slope below 1 is more cautious than the price.",
+            lambda: _market(pooled, results["caution"], exam),
         ),
         ("lead-time", "Brier score by days left until resolution.", lambda: _lead_time(pooled, exam)),
         (
             "divergence",
             "Jensen-Shannon divergence between arms, in bits.",
             lambda: _heat(results["divergence"], "bits", "divergence", 3),
+        ),
+        (
+            "distance",
+            "Root mean squared distance between arms (paper P, section 4).",
+            lambda: _heat(results["distance"], "rms", "distance", 3),
         ),
         (
             "consensus",
@@ -86,16 +96,25 @@ def study_figures(
             lambda: _trials(trials, exam),
         ),
         (
+            "steps",
+            "Brier score of the belief after each step of the agent (paper B, Fig. 12).",
+            lambda: _steps(results.get("steps", {})),
+        ),
+        (
             "weights",
             "Weights of the linear rules in the arm's trees (paper A, Fig. 17).",
             lambda: _weights(weights),
         ),
     ]
+    from matplotlib import rc_context
+
     figures = {}
-    for name, caption, draw in drawings:
-        figure = draw()
-        if figure is not None:
-            figures[name] = (caption, _png(figure))
+    # An arm may be called "$5 to \\frac": text is text, never a formula whose mistakes would cost the report.
+    with rc_context({"text.parse_math": False}):
+        for name, caption, draw in drawings:
+            figure = draw()
+            if figure is not None:
+                figures[name] = (caption, _png(figure))
     return figures
 
 
@@ -145,15 +164,54 @@ def _reliability(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure |
     return reliability_plot(curves) if curves else None
 
 
-def _market(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
-    if "crowd" not in exam.events.frame.columns:
+def _market(
+    pooled: Mapping[str, FloatArray], rows: Sequence[Mapping[str, Any]], exam: StudyExam
+) -> "Figure | None":
+    """A panel per arm that the table of caution has; the line through its points beside the diagonal."""
+    from matplotlib.figure import Figure
+
+    shown = rows[:_MOST]
+    if not shown:
         return None
     price = exam.events.probability("crowd")
-    for arm, p in pooled.items():
-        rows = np.isfinite(p) & np.isfinite(price)
-        if rows.sum() >= 10 and np.ptp(p[rows]) > 0 and not np.allclose(p[rows], price[rows]):
-            return market_plot(p[rows], price[rows], exam.events.outcome[rows], name=arm)
-    return None
+    wide = min(3, len(shown))
+    high = -(-len(shown) // wide)
+    figure = Figure(figsize=(3.1 * wide, 3.1 * high), layout="constrained")
+    panels = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, row in zip(panels, shown, strict=False):
+        p = pooled[row["arm"]]
+        axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
+        for outcome, colour in ((1.0, "tab:green"), (0.0, "tab:red")):
+            of = np.isfinite(p) & np.isfinite(price) & (exam.events.outcome == outcome)
+            axes.scatter(price[of], p[of], s=10, alpha=0.6, color=colour)
+        axes.set(xlim=(0, 1), ylim=(0, 1))
+        axes.set_title(f"{row['arm']}, slope {row['slope']:.2f}", fontsize=8)
+    for axes in panels[len(shown) :]:
+        axes.set_axis_off()
+    figure.supxlabel("market price")
+    figure.supylabel("forecast")
+    return figure
+
+
+def _differences(rows: Sequence[Mapping[str, Any]], reference: str) -> "Figure | None":
+    if not rows:
+        return None
+    bars = {row["arm"]: (row["difference"], row["low"], row["high"]) for row in rows}
+    return bars_plot(bars, label=f"Brier Index points above {reference}", baseline=0.0)
+
+
+def _steps(table: Mapping[str, Any]) -> "Figure | None":
+    curves = {arm: row["brier_by_step"] for arm, row in table.items() if len(row["brier_by_step"]) > 1}
+    if not curves:
+        return None
+    figure, axes = _blank(6.5, 4.0)
+    for arm, scores in list(curves.items())[:_MOST]:
+        axes.plot(range(1, len(scores) + 1), scores, marker="o", label=arm)
+    axes.set(xlabel="step", ylabel="Brier score of the belief", title="Steps")
+    axes.locator_params(axis="x", integer=True)
+    axes.legend(fontsize="small")
+    result: Figure = figure
+    return result
 
 
 def _lead_time(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
@@ -205,6 +263,7 @@ def _trials(trials: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None
     for arm, values in curves.items():
         axes.plot(range(1, len(values) + 1), values, marker="o", label=arm)
     axes.set(xlabel="trials pooled", ylabel="Brier Index", title="Trials")
+    axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize="small")
     result: Figure = figure
     return result

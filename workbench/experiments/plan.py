@@ -12,6 +12,7 @@ from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.arms.tables import PublishedArm, SimulatedArm
 from workbench.experiments.exam import StudyExam, open_exam
 from workbench.experiments.ledger import StudyState, stream_of
+from workbench.experiments.mixes import exam_mix_problems
 from workbench.experiments.study import CHANGEABLE, StudyError, StudySpec
 from workbench.store import Store
 from workbench.version import __version__
@@ -108,6 +109,8 @@ def plan_study(store: Store, spec: StudySpec, state: StudyState | None = None) -
             problems.append(" ".join(str(error).split()))
     if exam is not None:
         problems += _mismatches(exam, arms)
+        if spec.rebalance is not None:
+            problems += exam_mix_problems(spec.rebalance, exam)
     problems += _budget_problems(spec, arms)
     if state is not None and not problems:
         problems += _changes(spec, state)

@@ -24,6 +24,35 @@ def ready_studies() -> dict[str, str]:
     }
 
 
+#: What a person has to fill in, as it stands in the files.
+HOLES = (
+    "MODEL",
+    "MODEL_A",
+    "MODEL_B",
+    "MODEL_C",
+    "SET",
+    "CONTEXTS.json",
+    "EVENTS.csv",
+    "TRIALS.csv",
+    "METHOD",
+)
+
+
+def needs_of(name: str) -> tuple[str, ...]:
+    """What has to be filled in before a study can run; empty for one that runs as it is."""
+    import yaml
+
+    def texts(value: object) -> list[str]:
+        if isinstance(value, dict):
+            return [text for each in value.values() for text in texts(each)]
+        if isinstance(value, list):
+            return [text for each in value for text in texts(each)]
+        return [value] if isinstance(value, str) else []
+
+    words = set(texts(yaml.safe_load(files(_PACKAGE).joinpath(f"{name}.yaml").read_text("utf-8"))))
+    return tuple(hole for hole in HOLES if hole in words)
+
+
 def write_ready(name: str, target: Path) -> list[Path]:
     """Write a study, and its questions beside it where it brings some; return what was written.
 

@@ -14,6 +14,7 @@ from workbench.experiments.figures import study_figures
 from workbench.experiments.ledger import StudyState
 from workbench.experiments.plan import StudyPlan
 from workbench.experiments.results import study_results
+from workbench.experiments.steps import step_statistics
 from workbench.experiments.table import tidy_table, write_tables
 from workbench.outputs import write_output
 from workbench.store import Store
@@ -35,6 +36,7 @@ def write_study(store: Store, plan: StudyPlan, state: StudyState, folder: Path) 
 
     frame = tidy_table(plan.spec, plan.exam, state)
     results = study_results(plan.spec, plan.exam, state, frame)
+    results["steps"] = step_statistics(store, plan.exam, state)
     private_folder(folder)
     write_tables(folder, frame, plan.exam)
     figures = study_figures(results, plan.exam, frame, rule_weights(store, state))

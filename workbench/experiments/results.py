@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.errors import UsageError
+from workbench.experiments.caution import caution_rows, distance_matrix
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.ledger import StudyState
+from workbench.experiments.mixes import mix_scores
 from workbench.experiments.study import StudySpec
 from workbench.experiments.table import trials_of
 from workbench.science.arrays import FloatArray
@@ -60,9 +62,7 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
     differences = _differences(exam, pooled, reference, spec)
     names, consensus = consensus_matrix(pooled)
     _, tests = mcnemar_matrix(pooled, exam.events.outcome)
-    _, divergence = (
-        divergence_matrix(pooled) if _complete(pooled) else (names, np.full((len(names), len(names)), np.nan))
-    )
+    divergence = _divergence(pooled)
     return {
         "study": spec.name,
         "note": spec.note,
@@ -78,7 +78,10 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "mcnemar": {"arms": names, "p": _matrix(tests)},
         "consensus": {"arms": names, "share": _matrix(consensus)},
         "divergence": {"arms": names, "bits": _matrix(divergence)},
+        "distance": {"arms": names, "rms": _matrix(distance_matrix(pooled))},
+        "caution": caution_rows(exam, pooled),
         "by_category": _categories(exam, pooled),
+        "rebalanced": mix_scores(spec.rebalance, exam, pooled),
         "correctness": _correctness(exam, pooled),
         "questions": _extremes(exam, pooled),
         "missing": _missing(frame),
@@ -220,8 +223,13 @@ def summary_lines(
         f"Highest Brier Index of the arms that answered all {most} events: {best}, {arms[best]['brier_index']:.1f} "
         f"[{arms[best]['brier_index_low']:.1f}, {arms[best]['brier_index_high']:.1f}]."
     ]
+    fewer = {arm: row["events"] for arm, row in arms.items() if row["events"] < most}
+    if fewer:
+        counts = ", ".join(f"{arm} ({count} of {most})" for arm, count in fewer.items())
+        lines.append(f"Not ranked with them, since they answered fewer: {counts}.")
     for row in differences:
-        amount = f"{row['difference']:+.1f} points [{row['low']:+.1f}, {row['high']:+.1f}], Holm p {row['p_holm']:.3f}"
+        holm = f"{row['p_holm']:.3f}" if row["p_holm"] >= 0.001 else "below 0.001"
+        amount = f"{row['difference']:+.1f} points [{row['low']:+.1f}, {row['high']:+.1f}], Holm p {holm}"
         if row["verdict"] == "no difference shown":
             lines.append(f"{row['arm']} against {reference}: no difference shown ({amount}).")
         else:
@@ -236,8 +244,15 @@ def summary_lines(
     return lines
 
 
-def _complete(pooled: Mapping[str, FloatArray]) -> bool:
-    return all(np.isfinite(p).all() for p in pooled.values())
+def _divergence(pooled: Mapping[str, FloatArray]) -> FloatArray:
+    """Jensen-Shannon divergence of each pair of arms, in bits, on the events both answered; ``nan`` without any."""
+    matrix = np.full((len(pooled), len(pooled)), np.nan)
+    for i, a in enumerate(pooled.values()):
+        for j, b in enumerate(pooled.values()):
+            both = np.isfinite(a) & np.isfinite(b)
+            if both.any():
+                matrix[i, j] = divergence_matrix({"a": a[both], "b": b[both]})[1][0, 1]
+    return matrix
 
 
 def _matrix(values: Any) -> list[list[float | None]]:

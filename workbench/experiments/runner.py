@@ -16,7 +16,7 @@ from sandbox.errors import SandboxError
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import change_run, new_run
-from workbench.engine.run.ownership import RunInWork
+from workbench.engine.run.ownership import RunInWork, own_folder
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import load_state
 from workbench.engine.view import view
@@ -96,7 +96,15 @@ class StudyRunner:
             The budget is used up; `experiment run` goes on with a higher one.
         ProviderError
             A model or source failed for good; the study can be resumed.
+        RunInWork
+            Another process works on the study: both would ask for the same forecasts.
         """
+        name = self._plan.spec.name
+        hint = "; `workbench experiment status FILE` shows how far it is"
+        with own_folder(self._store.home / "studies" / name, what=f"study {name}", hint=hint):
+            return await self._work_alone()
+
+    async def _work_alone(self) -> StudyState:
         self.open()
         state = self.state()
         by_arm: dict[str, list[Cell]] = {}

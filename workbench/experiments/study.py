@@ -8,13 +8,14 @@ from typing import Any
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
+from workbench.experiments.mixes import mix_problems
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-#: What may differ when a study goes on: what it spends, and how much at once.
-CHANGEABLE = ("budget_usd", "concurrency", "note")
+#: What may differ when a study goes on: what it spends, how much at once, and what only the report reads.
+CHANGEABLE = ("budget_usd", "concurrency", "note", "rebalance")
 _KEYS = {
     "name", "note", "exam", "arms", "trials", "seeds", "budget_usd", "concurrency", "reference", "size",
-    "unresolved", "cutoffs", "resamples", "contexts",
+    "unresolved", "cutoffs", "resamples", "contexts", "rebalance",
 }  # fmt: skip
 _EXAM_KEYS = {"events", "exam", "set", "questions", "simulator", "where"}
 
@@ -67,6 +68,8 @@ class StudySpec:
         Of the bootstrap.
     contexts : str or None
         A file of contexts that all arms are given alike.
+    rebalance : mapping or None
+        Mixes of categories on which the report scores the arms again (`mixes`).
     folder : Path
         Where the file lies: paths in it are relative to that.
     """
@@ -84,6 +87,7 @@ class StudySpec:
     cutoffs: str = "one"
     resamples: int = 2000
     contexts: str | None = None
+    rebalance: Mapping[str, Any] | None = None
     note: str = ""
     folder: Path = Path()
 
@@ -186,6 +190,8 @@ def study_of(document: Mapping[str, Any], folder: Path = Path()) -> StudySpec:
     for key, allowed in (("unresolved", ("refuse", "leave-out")), ("cutoffs", ("one", "per-question"))):
         if document.get(key, allowed[0]) not in allowed:
             problems.append(f"{key}: {' or '.join(allowed)}, not {document[key]!r:.40}")
+    if document.get("rebalance") is not None:
+        problems += mix_problems(document["rebalance"])
     if problems:
         raise StudyError(problems)
     plain = {
@@ -200,6 +206,7 @@ def study_of(document: Mapping[str, Any], folder: Path = Path()) -> StudySpec:
             "cutoffs",
             "resamples",
             "contexts",
+            "rebalance",
             "note",
         )
         if document.get(key) is not None

@@ -1,0 +1,166 @@
+"""Tables of the report beside scores and differences: mixes of categories, caution beside the market, distances, steps of agents."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.experiments.test_every_arm import PLAN, run_study
+from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.experiments.audit import audit_study
+from workbench.experiments.caution import caution_rows, distance_matrix
+from workbench.experiments.exam import StudyExam
+from workbench.experiments.mixes import mix_problems, mix_scores, rank_correlation
+from workbench.experiments.plan import plan_study
+from workbench.experiments.report import write_study
+from workbench.experiments.runner import StudyRunner
+from workbench.experiments.study import StudyError, study_of
+from workbench.science.tables import Events
+from workbench.store import Store
+
+#: A name that is a broken formula, HTML and a spreadsheet's command, as far as one name can be.
+HOSTILE = "=1 $x to \\frac{$2 <b>other</b>"
+PROBABILITIES = st.lists(st.floats(0, 1), min_size=12, max_size=12).map(np.array)
+
+
+def exam(outcome: Any, **columns: Any) -> StudyExam:
+    events = Events.of(np.array(outcome, dtype=float), kind="market", source="test", **columns)
+    return StudyExam(events=events, statements={}, cutoffs={}, contexts={})
+
+
+@given(p=PROBABILITIES, q=PROBABILITIES)
+def test_a_distance_is_a_metric_of_its_pair(p: Any, q: Any) -> None:
+    matrix = distance_matrix({"p": p, "q": q})
+    assert matrix[0, 0] == matrix[1, 1] == 0 and matrix[0, 1] == matrix[1, 0] >= 0
+    half = p.copy()
+    half[::2] = np.nan
+    assert distance_matrix({"p": half, "q": q})[0, 1] == pytest.approx(np.sqrt(((p - q)[1::2] ** 2).mean()))
+
+
+@given(price=PROBABILITIES, shrink=st.floats(0.05, 0.9))
+def test_an_arm_that_shrinks_the_price_is_cautious_by_that_much(price: Any, shrink: float) -> None:
+    said = 0.5 + shrink * (price - 0.5)
+    rows = caution_rows(exam(np.ones(12), crowd=price), {"market": price, "shrunk": said})
+    assert [row["arm"] for row in rows] == (
+        [] if np.ptp(price) < 1e-6 or np.allclose(price, said) else ["shrunk"]
+    )
+    for row in rows:
+        assert row["n"] == 12 and row["slope"] == pytest.approx(shrink, abs=1e-3)
+        assert row["cautious"] in (None, 1.0)
+
+
+def test_a_mix_weighs_the_categories_by_its_shares() -> None:
+    """Eight of a, right; two of b, wrong: 0.2 as it is, the share of b in any mix that leaves no choice among equal scores."""
+    labels = np.array(["a"] * 8 + ["b"] * 2)
+    own = exam(np.ones(10), category=labels)
+    pooled = {"sure": np.where(labels == "a", 1.0, 0.0), "half": np.full(10, 0.4)}
+    settings = {"mixes": [{"a": 0.5, "b": 0.5}, {"a": 0.75, "other": 0.25}], "draws": 3}
+    rows = mix_scores(settings, own, pooled)["mixes"]
+    assert [(row["mix"], row["events"]) for row in rows] == [
+        ("as it is: a 80 %, b 20 %", 10),
+        ("a 50 %, b 50 %", 4),
+        ("a 75 %, other 25 %", 8),
+    ]
+    assert [row["arms"]["sure"]["brier"] for row in rows] == pytest.approx([0.2, 0.5, 0.25])
+    assert [row["order"] for row in rows] == [1.0, -1.0, 1.0]  # 0.36 lies between them
+    assert mix_scores(None, own, pooled) == {}
+    assert rank_correlation(np.array([1.0, 1.0]), np.array([1.0, 2.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("half", "a mapping with mixes"),
+        ({"mixes": [{"a": 0.5}]}, "mix 1 is a mapping of categories to shares that sum to 1"),
+        ({"mixes": [{"a": 1.5, "b": -0.5}]}, "mix 1"),
+        ({"mixes": [{"a": "all"}]}, "mix 1"),
+        ({"mixes": [{"a": 1}], "draws": 0}, "draws is a whole number"),
+        ({"mixes": [{"a": 1}], "times": 5}, "a mapping with mixes"),
+    ],
+)
+def test_a_mix_that_is_none_is_one_line(settings: Any, says: str) -> None:
+    (line,) = mix_problems(settings)
+    assert says in line and "\n" not in line
+
+
+def test_a_mix_that_the_exam_cannot_give_is_found_before_the_first_forecast(tmp_path: Path) -> None:
+    store = Store(tmp_path / "home")
+    try:
+        study = {"name": "s", "exam": {"simulator": {"questions": 20}}, "arms": ["market"]}
+        for rebalance, says in (
+            ({"mixes": [{"sports": 0.5, "linear": 0.5}]}, "needs more events of 'sports': there are 0"),
+            ({"column": "mood", "mixes": [{"a": 1}]}, "the exam has no column 'mood'"),
+        ):
+            with pytest.raises(StudyError) as refusal:
+                plan_study(store, study_of({**study, "rebalance": rebalance}))
+            (line,) = refusal.value.problems
+            assert says in line
+    finally:
+        store.close()
+
+
+def test_the_report_counts_the_steps_of_agents(tmp_path: Path) -> None:
+    """Paper B, Table 19: a belief agent that searches once and submits, one that only submits, and an arm without a loop."""
+    store = Store(tmp_path / "home")
+    try:
+        with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.8})) as server:
+            arms = [{"arm": "belief"}, {"arm": "belief-no-tools"}, {"arm": "zero-shot"}]
+            plan, state = run_study(store, tmp_path, server, arms)
+        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
+    finally:
+        store.close()
+    assert set(results["steps"]) == {"belief", "belief-no-tools"}
+    belief, plain = results["steps"]["belief"], results["steps"]["belief-no-tools"]
+    assert (belief["leaves"], belief["steps"], belief["tool calls"]) == (1, 2.0, 1.0)
+    assert (plain["steps"], plain["tool calls"], plain["submitted"], plain["gap"]) == (1.0, 0.0, 1.0, 0.0)
+    assert belief["brier_by_step"] == pytest.approx([0.64, 0.64])  # the outcome is no
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "How the agents worked" in page and (tmp_path / "out" / "steps.png").is_file()
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["steps"] == results["steps"]
+
+
+def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
+    """Correctness against volatility, horizon and volume; lead time; build-up, caution, divergence, consensus and distance."""
+    rng = np.random.default_rng(4)
+    head = "event_id,question_key,source,question_type,outcome,crowd,other,horizon_days,volume,volatility,category,question\n"
+    rows = [
+        f"e{n},e{n},x,market,{n % 2},{0.3 + 0.4 * (n % 2):.2f},{rng.random():.3f},{n * 3},{1000 * n},{rng.random():.3f},"
+        f"{'ab'[n % 2]},<b>Will {n}?</b>\n"
+        for n in range(40)
+    ]
+    (tmp_path / "e.csv").write_text(head + "".join(rows))
+    arms = ["market", "random", {"arm": "column", "name": HOSTILE, "column": "other"}]
+    document = {"name": "s", "exam": {"events": "e.csv"}, "arms": arms, "trials": 3, "resamples": 200}
+    store = Store(tmp_path / "home")
+    try:
+        plan = plan_study(store, study_of(document, tmp_path))
+        state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
+        results = write_study(store, plan, state, tmp_path / "out")
+    finally:
+        store.close()
+    pictures = {path.stem for path in (tmp_path / "out").glob("*.png")}
+    wanted = {
+        "scores",
+        "differences",
+        "reliability",
+        "conservatism",
+        "lead-time",
+        "divergence",
+        "distance",
+        "consensus",
+        "trials",
+    }
+    assert (
+        pictures == wanted
+    )  # without costs there is no frontier, without trees no weights, without agents no steps
+    assert {row["column"] for row in results["correctness"]} == {"volatility", "horizon_days", "volume"}
+    assert {row["arm"] for row in results["caution"]} == {"random", HOSTILE}
+    assert [len(rows) for rows in results["questions"].values()] == [10, 10]
+    assert results["arms"]["random"]["run_variance"] > 0 and results["arms"]["market"]["run_variance"] is None
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "&lt;b&gt;Will 1?" in page and "<b>Will" not in page and "<b>other" not in page
