@@ -50,7 +50,7 @@ def bet(
         bankroll=bankroll,
         today=check_day(today or datetime.now(UTC).date().isoformat(), of="--today"),
     )
-    document = bets_document(questions, _pooled(questions, forecasts, method, pool), rules)
+    document = bets_document(questions, pooled_events(questions, forecasts, method, pool), rules)
     columns = ["event", "side", "p", "price", "edge", "dollars", "shares", "expected", "worst"]
     rows = [[row[column] for column in columns] for row in document["bets"]]
     if log is not None:
@@ -86,7 +86,7 @@ def submit(
     questions = load_set(open_store(), name)
     text, left_out = submission(
         questions,
-        _pooled(questions, forecasts, method, pool),
+        pooled_events(questions, forecasts, method, pool),
         form,
         organization=organization,
         model=model,
@@ -98,8 +98,8 @@ def submit(
     echo(f"{output}")
 
 
-def _pooled(questions: "QuestionSet", path: Path, method: str, how: str) -> dict[str, float]:
-    """One probability per event out of a file of forecasts."""
+def pooled_events(questions: "QuestionSet", path: Path, method: str, how: str) -> dict[str, float]:
+    """One probability per event out of a file of forecasts; `decide` reads them so too."""
     import numpy as np
 
     from workbench.errors import UsageError
