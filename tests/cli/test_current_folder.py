@@ -92,6 +92,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "questions resolve": [["questions", "resolve", "round"]],
     "questions score": [["questions", "score", "round", "--forecasts", "{out}/forecasts.csv"]],
     "questions bet": [["questions", "bet", "round", "--forecasts", "{out}/forecasts.csv"]],
+    "questions settle": [["questions", "settle", "round", "--log", "{out}/trades.csv"]],
     "questions export": [["questions", "export", "round", "-o", "{out}/round.json"]],
     "submit": [["submit", "metaculus", "round", "--forecasts", "{out}/forecasts.csv", "-o", "{out}/submit.json"]],
     "experiment ready": [["experiment", "ready"]],

@@ -2,7 +2,7 @@
 
 import typer
 
-from workbench.cli.questions.acting import bet, submit
+from workbench.cli.questions.acting import bet, settle, submit
 from workbench.cli.questions.resolving import resolve_questions, score_questions
 from workbench.cli.questions.sets import export_questions, fetch, import_questions, list_questions, show
 
@@ -17,5 +17,6 @@ questions.command("resolve")(resolve_questions)
 questions.command("score")(score_questions)
 questions.command("export")(export_questions)
 questions.command("bet")(bet)
+questions.command("settle")(settle)
 
 __all__ = ["questions", "submit"]
