@@ -114,7 +114,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "api-doc": [["api-doc", "fred/series/observations"]],
     "call": [["call", "embedded/series/observations", "series_id=SP500", "--cutoff", "2018-06-30"]],
     "doctor": [["doctor"]],
-    "score": [["score", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv"]],
+    "score": [["score", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv"], ["score", "--own"]],
     "compare": [["compare", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv", "--reference", "0.5", "--resamples", "10"]],
     "returns": [["returns", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv"]],
     "paper-tables": [["paper-tables", "--events", "{out}/events.csv", "--published", "{out}/forecasts.csv", "--trials", "{out}/forecasts.csv"]],
