@@ -1,10 +1,13 @@
 """Values of a dollar under the payoff rules: paper A's code by hand, and what any rule must keep."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cli_science.runner import refused, run, run_json, write
 from workbench.science.errors import DomainError, UnknownName
 from workbench.science.scoring.payoffs import RULES, payoff_rule
 
@@ -53,3 +56,21 @@ def test_what_has_no_payoff_is_refused() -> None:
     with pytest.raises(UnknownName, match="analytica-paper"):
         payoff_rule("none")
     assert np.isfinite(PAPER.market([0.5], [0])[1]).all()
+
+
+def test_score_prints_utility_under_a_rule(tmp_path: Path) -> None:
+    """Two markets at 0.48 and 0.78, both yes, long 2 and 1.25, short 0 and 0.75; 0.9 and 0.4 are believed."""
+    events = [
+        "event_id,question_key,source,question_type,outcome,crowd",
+        "a,a,s,market,1,0.48",
+        "b,b,s,market,1,0.78",
+    ]
+    own = ["method,event_id,variant,p", "m,a,forecast,0.9", "m,b,forecast,0.4"]
+    words = ("score", "--events", write(tmp_path / "e.csv", "\n".join(events)), "--forecasts")
+    words = (*words, write(tmp_path / "f.csv", "\n".join(own)), "--utility", "analytica-paper")
+    scores = run_json(*words)["methods"]["m"]["utility"]
+    assert (scores["accuracy"], scores["hard"], scores["soft"]) == pytest.approx((0.5, 0.5, 0.65))
+    # pooled: (1.8 + 0.4 x 0.5) / (2 + 0.5) and (2 + 0) / 2.5
+    assert (scores["soft_pooled"], scores["hard_pooled"]) == pytest.approx((0.8, 0.8))
+    assert "utility (analytica-paper)" in run(*words).stdout
+    assert "payoff rule" in refused(*words[:-1], "none")

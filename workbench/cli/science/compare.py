@@ -120,13 +120,13 @@ def _show(document: dict[str, Any]) -> None:
         echo(f"{name}: {hint['hint']}")
 
 
-def _show_ensemble(found: dict[str, Any]) -> None:
+def _show_ensemble(ensemble: dict[str, Any]) -> None:
     echo(
-        f"\ngreedy ensemble ({found['how']}) on {found['events']} events of {found['questions']} questions: Brier "
-        f"{found['brier']:.4f} without the question forecast; best single member, chosen alike, "
-        f"{found['best_single_brier']:.4f}; in-sample {found['in_sample_brier']:.4f}, which flatters"
+        f"\ngreedy ensemble ({ensemble['how']}) on {ensemble['events']} events of {ensemble['questions']} questions: Brier "
+        f"{ensemble['brier']:.4f} without the question forecast; best single member, chosen alike, "
+        f"{ensemble['best_single_brier']:.4f}; in-sample {ensemble['in_sample_brier']:.4f}, which flatters"
     )
     show_table(
         ["members", "questions"],
-        [[", ".join(each["members"]), each["questions"]] for each in found["chosen"]],
+        [[", ".join(each["members"]), each["questions"]] for each in ensemble["chosen"]],
     )

@@ -76,6 +76,16 @@ def score(
     dead: Annotated[
         str, typer.Option("--dead", help="Dead trials: drop, or impute (count each as 0.5).")
     ] = "drop",
+    utility: Annotated[
+        str,
+        typer.Option(
+            "--utility",
+            help="Also soft and hard utility of going long or short: plain, analytica-paper (5 % over days / 252, 0.02, gain at most +100 %).",
+        ),
+    ] = "",
+    price: Annotated[
+        str, typer.Option("--price", help="Column with the price of a Yes share, for --utility.")
+    ] = "crowd",
     resamples: Resamples = 2000,
     seed: Seed = 20261122,
     exam: ExamName = None,
@@ -88,7 +98,7 @@ def score(
     effects from all methods of the forecasts file. Behind each ± stands half a 95 % interval: questions are drawn again, all else is held fixed.
     """
     from workbench.science.comparing.score_intervals import Resampling
-    from workbench.science.documents import score_document
+    from workbench.science.documents import UtilityRule, score_document
     from workbench.science.recipe import Recipe
     from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 
@@ -126,11 +136,23 @@ def score(
         by=by,
         subsets=subsets,
         resampling=resampling,
+        utility=UtilityRule(rule=utility, price=price) if utility else None,
     )
     if json:
         emit_json(with_exam(document, chosen))
         return
     _show(document, columns)
+    if utility:
+        names = ("n", "accuracy", "soft", "hard", "soft_pooled", "hard_pooled", "confidence")
+        echo("")
+        show_table(
+            [f"utility ({utility})", *names],
+            [
+                [label, *(entry["utility"][name] for name in names)]
+                for label, entry in document["methods"].items()
+                if "utility" in entry
+            ],
+        )
 
 
 def _show(document: dict[str, Any], columns: Sequence[str]) -> None:

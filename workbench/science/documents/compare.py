@@ -88,9 +88,9 @@ def compare_document(
     for name in names:
         raw[name] = raw_forecasts(forecasts, name, variant)
         values[name] = _on_all_events(prepare(raw[name], events, recipe), len(events))
-    found = _ensemble(events, values, recipe) if ensemble == "greedy" else None
-    if found is not None:
-        values[GREEDY] = found[0]
+    grown = _ensemble(events, values, recipe) if ensemble == "greedy" else None
+    if grown is not None:
+        values[GREEDY] = grown[0]
     for spec in dict.fromkeys([*baselines, *([reference] if reference not in values else [])]):
         values[spec] = baseline_forecast(events, spec)
     if len(values) < 2:
@@ -117,7 +117,7 @@ def compare_document(
         "divergence": {"methods": names, "bits": divergence_matrix(values)[1].tolist()},
         "als": {key: _effects(events, values, complete=key == "complete") for key in ("complete", "all")},
         "anova": {key: _anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
-        **({} if found is None else {"ensemble": found[1]}),
+        **({} if grown is None else {"ensemble": grown[1]}),
         "sample_size": {
             name: {"needed": hint.needed, "have": hint.have, "power": hint.power, "hint": hint.sentence()}
             for name, hint in size_hints(events, values, reference).items()

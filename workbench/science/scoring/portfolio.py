@@ -111,7 +111,7 @@ def _optimum(p: FloatArray, pays: FloatArray, g: float, cap: float) -> FloatArra
         return np.asarray(-(gains @ (p * wealth**-g)))
 
     start = np.full(len(pays), cap / (2 * len(pays)))
-    found = minimize(
+    optimum = minimize(
         loss,
         start,
         jac=slope,
@@ -120,7 +120,7 @@ def _optimum(p: FloatArray, pays: FloatArray, g: float, cap: float) -> FloatArra
         constraints=LinearConstraint(np.ones((1, len(pays))), -np.inf, cap),
         options={"maxiter": 500, "ftol": 1e-14},
     )
-    stakes = np.clip(found.x, 0.0, cap)
+    stakes = np.clip(optimum.x, 0.0, cap)
     stakes[stakes < _NOTHING] = 0.0
     # A step that did not end well must not be worse than keeping the dollar.
     if loss(stakes) > 0:
