@@ -2,7 +2,7 @@
 
 import typer
 
-from workbench.cli.questions.acting import bet, submit
+from workbench.cli.questions.acting import bet, settle, submit
 from workbench.cli.questions.contexts import contexts
 from workbench.cli.questions.resolving import resolve_questions, score_questions
 from workbench.cli.questions.sets import export_questions, fetch, import_questions, list_questions, show
@@ -19,5 +19,6 @@ questions.command("score")(score_questions)
 questions.command("export")(export_questions)
 questions.command("contexts")(contexts)
 questions.command("bet")(bet)
+questions.command("settle")(settle)
 
 __all__ = ["questions", "submit"]

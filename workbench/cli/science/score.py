@@ -1,10 +1,11 @@
 """`score`: Brier scores, indices and calibration of forecasts against what happened."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.common import command, emit_json
+from workbench.cli.common import command, echo, emit_json, open_store, say
 from workbench.cli.science.options import (
     AsJson,
     EventsFile,
@@ -21,12 +22,23 @@ from workbench.cli.science.options import (
     with_half_width,
 )
 from workbench.cli.table import show_table
+from workbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from workbench.science.comparing.score_intervals import Resampling
+    from workbench.science.recipe import Recipe
 
 
 @command
 def score(
-    events: EventsFile,
-    forecasts: ForecastsFile,
+    events: EventsFile | None = None,
+    forecasts: ForecastsFile | None = None,
+    own: Annotated[
+        bool,
+        typer.Option(
+            "--own", help="Score this home's own resolved runs instead of files; with Brier over time."
+        ),
+    ] = False,
     method: Methods = "",
     variant: Variant = "forecast",
     pool: Annotated[
@@ -64,6 +76,16 @@ def score(
     dead: Annotated[
         str, typer.Option("--dead", help="Dead trials: drop, or impute (count each as 0.5).")
     ] = "drop",
+    utility: Annotated[
+        str,
+        typer.Option(
+            "--utility",
+            help="Also soft and hard utility of going long or short: plain, analytica-paper (5 % over days / 252, 0.02, gain at most +100 %).",
+        ),
+    ] = "",
+    price: Annotated[
+        str, typer.Option("--price", help="Column with the price of a Yes share, for --utility.")
+    ] = "crowd",
     resamples: Resamples = 2000,
     seed: Seed = 20261122,
     exam: ExamName = None,
@@ -76,7 +98,7 @@ def score(
     effects from all methods of the forecasts file. Behind each ± stands half a 95 % interval: questions are drawn again, all else is held fixed.
     """
     from workbench.science.comparing.score_intervals import Resampling
-    from workbench.science.documents import score_document
+    from workbench.science.documents import UtilityRule, score_document
     from workbench.science.recipe import Recipe
     from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 
@@ -92,6 +114,16 @@ def score(
         clip=clip,
         dead=dead,
     )
+    resampling = Resampling(resamples=resamples, seed=seed)
+    if own:
+        if events or forecasts or exam or method or baseline or subsets or home:
+            raise UsageError(
+                "--own scores the runs of this home: no --events, --forecasts, --exam, --home, --method, --baseline or --subsets"
+            )
+        _score_own(recipe, columns, by=by, resampling=resampling, as_json=json)
+        return
+    if events is None or forecasts is None:
+        raise UsageError("score wants --events FILE and --forecasts FILE, or --own for the runs of this home")
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
     document = score_document(
         table,
@@ -103,11 +135,27 @@ def score(
         baselines=listed(baseline),
         by=by,
         subsets=subsets,
-        resampling=Resampling(resamples=resamples, seed=seed),
+        resampling=resampling,
+        utility=UtilityRule(rule=utility, price=price) if utility else None,
     )
     if json:
         emit_json(with_exam(document, chosen))
         return
+    _show(document, columns)
+    if utility:
+        names = ("n", "accuracy", "soft", "hard", "soft_pooled", "hard_pooled", "confidence")
+        echo("")
+        show_table(
+            [f"utility ({utility})", *names],
+            [
+                [label, *(entry["utility"][name] for name in names)]
+                for label, entry in document["methods"].items()
+                if "utility" in entry
+            ],
+        )
+
+
+def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
     entries = document["methods"]
     first = next(iter(entries.values()))[columns[0]]
     parts = [part for part in first if part in ("market", "dataset", "overall")]
@@ -128,3 +176,58 @@ def score(
             for name, entry in entries.items()
         ],
     )
+
+
+def _score_own(
+    recipe: "Recipe",
+    columns: Sequence[str],
+    *,
+    by: str,
+    resampling: "Resampling",
+    as_json: bool,
+) -> None:
+    from workbench.engine.own_scores import own_document
+    from workbench.engine.wording import outcome_words, percent
+
+    document = own_document(open_store(), recipe, metrics=columns, by=by, resampling=resampling)
+    if as_json:
+        emit_json(document)
+        return
+    show_table(
+        ["", "n", *columns],
+        [
+            [label, entry["n"]["overall"], *_overall_cells(entry, columns)]
+            for name, entries in document["methods"].items()
+            for label, entry in ((name, entries), *entries.get("by", {}).items())
+        ],
+    )
+    echo("")
+    show_table(
+        ["month", "n", "Brier", "so far"],
+        [[row["month"], row["n"], row["brier"], row["brier_so_far"]] for row in document["over_time"]],
+    )
+    echo("")
+    show_table(
+        ["day", "run", "p", "outcome", "Brier", "made", "claim"],
+        [
+            [
+                row["day"],
+                row["run_id"],
+                percent(row["p"]),
+                outcome_words(row["outcome"]),
+                row["brier"],
+                row["made"],
+                row["statement"],
+            ]
+            for row in document["runs"]
+        ],
+    )
+    for row in document["left_out"]:
+        say(f"not counted: {row['run_id']}: {row['reason']}")
+
+
+def _overall_cells(entry: dict[str, Any], columns: Sequence[str]) -> list[Any]:
+    bounds = entry.get("intervals", {})
+    return [
+        with_half_width(entry[metric]["overall"], bounds.get(metric, {}).get("overall")) for metric in columns
+    ]

@@ -18,12 +18,13 @@ from workbench.science.documents.returns import (
     position_rows,
     returns_document,
 )
-from workbench.science.documents.score import score_document
+from workbench.science.documents.score import UtilityRule, score_document
 
 __all__ = [
     "POSITION_COLUMNS",
     "BettingRules",
     "Document",
+    "UtilityRule",
     "calibrated_document",
     "calibration_document",
     "compare_document",

@@ -188,7 +188,7 @@ def _market_rows(name: str, p: FloatArray, rules: BettingRules, events: Events) 
         unusable = ~((prices > 0) & (prices < 1))
         if unusable.any():
             event = str(events.event_id[rows][int(np.argmax(unusable))])
-            raise UsageError(f"{name}: event {event!r} has no {column} strictly between 0 and 1 to bet at")
+            raise UsageError(f"{name}: event {event!r} has no price strictly between 0 and 1 in {column}")
     return rows
 
 

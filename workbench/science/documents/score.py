@@ -1,6 +1,7 @@
 """The document that `score` prints."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from workbench.science.comparing.score_intervals import PLAIN, Resampling, card_
 from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts, raw_forecasts
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.scoring.payoffs import payoff_rule
 from workbench.science.scoring.scorecard import (
     DEFAULT_METRICS,
     Difficulty,
@@ -19,7 +21,43 @@ from workbench.science.scoring.scorecard import (
     scorecard,
     subset_scorecard,
 )
+from workbench.science.scoring.utility import Normalise, utility_scores
 from workbench.science.tables import Events, Forecasts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityRule:
+    """What going long or short on a market event is worth: a rule of `workbench.science.scoring.payoffs` and the price's column."""
+
+    rule: str
+    price: str = "crowd"
+
+    def scores(self, events: Events, p: FloatArray, rows: IntArray) -> Document:
+        """Accuracy, soft and hard utility over the market events that have a price, both normalisations of paper A."""
+        rule = payoff_rule(self.rule)
+        price = events.probability(self.price)[rows]
+        usable = (events.kind[rows] == "market") & (price > 0) & (price < 1)
+        if not usable.any():
+            raise UsageError(f"no market event has a {self.price} strictly between 0 and 1 to buy at")
+        chosen = rows[usable]
+        days = events.number("horizon_days")[chosen] if "horizon_days" in events.frame.columns else 0.0
+        long, short = rule.market(price[usable], events.outcome[chosen], np.nan_to_num(np.asarray(days)))
+        chances = [(own, 1.0 - own) for own in p[usable].tolist()]
+        worth = list(zip(long.tolist(), short.tolist(), strict=True))
+        task, whole = (utility_scores(chances, worth, normalise=how) for how in NORMALISATIONS)
+        return {
+            "rule": self.rule,
+            "n": len(chosen),
+            "accuracy": task.accuracy,
+            "soft": task.soft,
+            "hard": task.hard,
+            "soft_pooled": whole.soft,
+            "hard_pooled": whole.hard,
+            "confidence": task.confidence,
+        }
+
+
+NORMALISATIONS: tuple[Normalise, Normalise] = ("per-task", "pooled")
 
 
 def score_document(
@@ -34,6 +72,7 @@ def score_document(
     by: str = "",
     subsets: int | None = None,
     resampling: Resampling = PLAIN,
+    utility: UtilityRule | None = None,
 ) -> Document:
     """Scores of every method by question type and overall: what `score` prints.
 
@@ -55,6 +94,8 @@ def score_document(
         Average the scores over all subsets of so many trials.
     resampling : Resampling
         Behind ``intervals``, one of each score; none with 0 resamples.
+    utility : UtilityRule, optional
+        Also the utility of going long or short on every market event (paper A, section 5.1).
 
     Raises
     ------
@@ -92,6 +133,9 @@ def score_document(
             by=by,
             subsets=subsets if raw.ndim == 2 else None,
         )
+        if utility is not None and subsets is None:
+            ready = prepare(raw, events, recipe)
+            entries[name]["utility"] = utility.scores(events, ready.p, ready.rows)
     for spec in baselines:
         # A baseline is the yardstick and stays as it is: never pooled, shrunk or calibrated.
         plain = Recipe(clip=recipe.clip)

@@ -1,0 +1,89 @@
+"""The own record: resolved runs of this home, scored together and month by month; revised outcomes count as they stand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from workbench.engine import own_scores
+from workbench.store import Store
+
+
+def planted(home: Path, statement: str, p: float, cutoff: str = "2018-06-30") -> str:
+    path = home / "tree.csv"
+    path.write_text(f"id,statement,p\nP0,{statement},{p}\n")
+    done = run_cli(home, "import", str(path), "--cutoff", cutoff, "--json")
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["run_id"])
+
+
+def own(home: Path, *words: str) -> Any:
+    done = run_cli(home, "score", "--own", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree from a file counts as one's own here: a run of its own would cost every test a minute."""
+    plain = own_scores._row
+    from dataclasses import replace
+
+    monkeypatch.setattr(own_scores, "_row", lambda state: plain(replace(state, imported=None)))
+
+
+@pytest.mark.usefixtures("counted")
+def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
+    runs = [planted(tmp_path, text, p) for text, p in (("A", 0.8), ("B", 0.6), ("C", 0.3))]
+    for run, answer, day in zip(
+        runs, ("yes", "yes", "no"), ("2018-08-01", "2018-07-05", "2018-08-09"), strict=True
+    ):
+        assert run_cli(tmp_path, "resolve", run, answer, "--on", day).returncode == 0
+    document = own(tmp_path)
+    assert [row["statement"] for row in document["runs"]] == ["B", "A", "C"]
+    # 0.4 squared; 0.2 and 0.3 squared; by hand
+    assert [(row["month"], row["n"]) for row in document["over_time"]] == [("2018-07", 1), ("2018-08", 2)]
+    assert [row["brier"] for row in document["over_time"]] == pytest.approx([0.16, 0.065])
+    assert [row["brier_so_far"] for row in document["over_time"]] == pytest.approx([0.16, 0.29 / 3])
+    entry = document["methods"]["own"]
+    assert (
+        entry["brier"]["overall"] == pytest.approx(0.29 / 3)
+        and document["methods"]["0.5"]["brier"]["overall"] == 0.25
+    )
+    low, high = entry["intervals"]["brier"]["overall"]
+    assert low < 0.29 / 3 < high
+    assert {row["made"] for row in document["runs"]} == {"back-test"}  # made long after the outcome
+    assert run_cli(tmp_path, "resolve", runs[0], "no", "--on", "2018-08-01").returncode == 0
+    assert own(tmp_path)["over_time"][-1]["brier_so_far"] == pytest.approx((0.16 + 0.64 + 0.09) / 3)
+    assert set(own(tmp_path, "--by", "month")["methods"]["own"]["by"]) == {"2018-07", "2018-08"}
+    text = run_cli(tmp_path, "score", "--own", "--by", "made").stdout
+    assert "so far" in text and "back-test" in text and "±" in text
+
+
+@pytest.mark.usefixtures("counted")
+def test_what_does_not_count_says_why(tmp_path: Path) -> None:
+    share, early, good = (planted(tmp_path, text, 0.7) for text in ("A", "B", "C"))
+    for run, answer, day in (
+        (share, "0.4", "2018-08-01"),
+        (early, "yes", "2018-06-29"),
+        (good, "yes", "2018-06-30"),
+    ):
+        assert run_cli(tmp_path, "resolve", run, answer, "--on", day).returncode == 0
+    document = own(tmp_path)
+    assert [row["run_id"] for row in document["runs"]] == [good]  # the cutoff's own day is not visible at it
+    reasons = {row["run_id"]: row["reason"] for row in document["left_out"]}
+    assert "share" in reasons[share] and "before its cutoff" in reasons[early]
+
+
+def test_somebody_else_s_runs_do_not_count(tmp_path: Path) -> None:
+    nothing = run_cli(tmp_path, "score", "--own")
+    assert nothing.returncode == 2 and "no run of this home is resolved yet" in nothing.stderr
+    run = planted(tmp_path, "A", 0.8)
+    assert run_cli(tmp_path, "resolve", run, "yes", "--on", "2018-08-01").returncode == 0
+    refused = run_cli(tmp_path, "score", "--own")
+    assert refused.returncode == 2 and "somebody else" in refused.stderr
+    for bad in (("--events", "e.csv"), ("--by", "colour"), ("--method", "m")):
+        assert run_cli(tmp_path, "score", "--own", *bad).returncode == 2
+    assert own_scores.own_runs(Store(tmp_path))[0] == []
