@@ -131,7 +131,7 @@ def test_answers_and_comments_are_checked_too() -> None:
     assert any("answered twice" in each for each in problems)
     hostile = "# Title\n---\n![x](http://x) [y](javascript:1)"
     comment, _ = submission(tasks, p, "metaculus", rationales={"T1": hostile})
-    assert check_submission(comment, "metaculus", tasks) == [] and "![" not in comment and "](" not in comment
+    assert check_submission(comment, "metaculus", tasks) == [] and "\\!\\[x\\](" in comment
     assert check_submission("## A\n\nno number", "metaculus", tasks) == ["comment 1 states no forecast"]
 
 
