@@ -91,6 +91,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "questions show": [["questions", "show", "round"]],
     "questions resolve": [["questions", "resolve", "round"]],
     "questions score": [["questions", "score", "round", "--forecasts", "{out}/forecasts.csv"]],
+    "questions classify": [["questions", "classify", "round"]],
     "questions contexts": [["questions", "contexts", "round"]],
     "questions bet": [["questions", "bet", "round", "--forecasts", "{out}/forecasts.csv"]],
     "questions export": [["questions", "export", "round", "-o", "{out}/round.json"]],

@@ -13,6 +13,7 @@ from workbench.cli.questions.filters import takes_filters
 if TYPE_CHECKING:
     from workbench.questions.formats.base import Reading
     from workbench.questions.selection import Selection, SelectionRules
+    from workbench.store import Store
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
@@ -157,6 +158,13 @@ def show(
     reference: Annotated[
         str, typer.Argument(metavar="SET[/QUESTION]", help="A set or one of its questions.")
     ],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            help="Another set, or a file of questions or events: how the shares of a set compare with its.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """One question with its events, or what a set holds and what of it cannot be scored, and why."""
@@ -165,6 +173,9 @@ def show(
 
     name, _, question = reference.partition("/")
     store = open_store()
+    if against is not None:
+        _show_against(store, name, against, as_json=as_json)
+        return
     document = (
         documents.question_document(store, name, question)
         if question
@@ -192,6 +203,31 @@ def show(
     )
     for reason in document["unscored"]:
         say(f"not scored: {reason}")
+
+
+def _show_against(store: "Store", name: str, corpus: str, *, as_json: bool) -> None:
+    from workbench.cli.table import show_table
+    from workbench.questions.book import SORT, load_set, set_of
+    from workbench.questions.formats.registry import read_file
+    from workbench.questions.representing import against_document
+
+    other = (
+        load_set(store, corpus)
+        if corpus in store.streams(SORT)
+        else set_of(read_file(Path(corpus))[0].questions, corpus)
+    )
+    document = against_document(load_set(store, name), other, corpus)
+    if as_json:
+        emit_json(document)
+        return
+    echo(f"{document['events']} events against {document['corpus_events']}, {document['in_both']} in both")
+    for column in document["columns"]:
+        p = "-" if column["p"] is None else f"{column['p']:.3g}"
+        echo(f"\n{column['column']}: distance {column['distance']:.3f}, p {p}")
+        show_table(
+            ["value", "set", "corpus"],
+            [[row["value"][:60], row["set"], row["corpus"]] for row in column["values"]],
+        )
 
 
 @command
