@@ -144,6 +144,7 @@ def thinking(name: str, kind: str, **options: Any) -> Callable[[], Awaitable[Any
 
     async def run() -> Thinker:
         ask = Thinker()
+        ask.votes = [("yes", 0.9)] * 10
         await ground(name, ask, **options)
         ask.calls = [call for call in ask.calls if call.stage.startswith(kind)]
         return ask
@@ -241,6 +242,10 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "thought_conclude": thinking("tree-of-thoughts", "answer"),
     "zero_shot_brief": thinking("zero-shot", "answer", form="brief"),
     "zero_shot_recall": thinking("zero-shot", "answer", form="recall"),
+    "zero_shot_variant": thinking("zero-shot", "variant", elicit="ensemble"),
+    "zero_shot_opposite": thinking("zero-shot", "opposite", elicit="both-directions"),
+    "zero_shot_vote": thinking("zero-shot", "vote", elicit="votes"),
+    "zero_shot_aggregate": thinking("zero-shot", "aggregate", elicit="aggregate", count=2),
     "red_team": against,
 }
 
@@ -251,6 +256,8 @@ LOOPS: dict[str, Callable[[], Awaitable[list[ModelRequest]]]] = {
     "search_to_the_limit": loop_dialogues.search_to_the_limit,
     "research_lead": loop_dialogues.research_lead,
     "research_part": loop_dialogues.research_part,
+    "synthesizer_looks_up": loop_dialogues.synthesizer_looks_up,
+    "synthesizer_searches": loop_dialogues.synthesizer_searches,
 }
 
 

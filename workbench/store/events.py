@@ -195,8 +195,20 @@ class LeafPooled(_Event):
     dead: int = Field(default=0, ge=0)
 
 
+class LookUpRecord(BaseModel):
+    """What a synthesizer looked up for a node first: the attempt under which its requests are filed, and its stored form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    attempt: int = Field(ge=1)
+    body: Hash
+
+
 class NodeSynthesized(_Event):
-    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours."""
+    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours.
+
+    ``looked_up`` is None where nothing was looked up, also where a node only follows a leaf that was grounded again.
+    """
 
     kind: Literal["node.synthesized"] = "node.synthesized"
     node: str
@@ -205,6 +217,7 @@ class NodeSynthesized(_Event):
     p: Probability
     key_factor: str
     report: Hash
+    looked_up: LookUpRecord | None = None
 
 
 class NumberSpread(BaseModel):
@@ -631,7 +644,7 @@ StreamEvent = (
 )
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
-VERSION = 5
+VERSION = 6
 
 _adapter: TypeAdapter[Event] = TypeAdapter(Event)
 

@@ -22,6 +22,7 @@ from workbench.engine.wording import (
     point_change,
     rule_remarks,
     sent_tokens,
+    sign_off_line,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
@@ -73,6 +74,7 @@ def _environment() -> "Environment":
         points=_points,
         prose=prose,
         share=_share,
+        sign_off_line=sign_off_line,
         signed=signed,
         short_weight=short_weight,
         two=_two,

@@ -24,6 +24,8 @@ from workbench.engine.run.asking import require_price, run_gateway
 from workbench.engine.run.grounding import CatalogueGuide, LeafGrounding
 from workbench.engine.run.job import Workers
 from workbench.engine.run.kernel_slots import KernelSlots
+from workbench.engine.run.leak_verdicts import run_verdicts
+from workbench.engine.run.looking_up import NodeLookUps
 from workbench.engine.run.opening import Agents, check_claim
 from workbench.engine.run.outage import ProviderDown, Timing
 from workbench.engine.run.ownership import RunInWork, own_run
@@ -202,6 +204,9 @@ class Engine:
             if waiting and getattr(agents.grounder, "opens_notebook", False):
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
+            slots = KernelSlots()
+            approvals = None if state.settings.approve == "none" else Approvals(recorder)
+            verdicts = run_verdicts(self._store, state, self._model)
             leaves = LeafGrounding(
                 recorder,
                 grounder=agents.grounder,
@@ -211,12 +216,22 @@ class Engine:
                 sandbox=self._sandbox,
                 level=seal.level,
                 limits=_limits_of(self._limits, recorder.state),
-                slots=KernelSlots(),
+                slots=slots,
                 keyed=keyed,
                 workers=self._workers,
-                approvals=None if state.settings.approve == "none" else Approvals(recorder),
+                approvals=approvals,
+                verdicts=verdicts,
             )
-            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, only=only).ground()
+            look_ups = NodeLookUps(
+                recorder=recorder,
+                broker=self._broker,
+                guide=guide,
+                slots=slots,
+                keyed=keyed,
+                approvals=approvals,
+                verdicts=verdicts,
+            )
+            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups, only=only).ground()
             root = recorder.state.tree.root
             assert root.belief is not None
             recorder.record(ev.RunFinished(p=root.belief.p))

@@ -49,10 +49,10 @@ def trying_line(state: RunState, leaves: Collection[NodeId]) -> str:
         for node in state.tree.inner()
         if state.tree[node].belief is None and not any(node in state.tree.ancestors(leaf) for leaf in left)
     ]
-    asked = ready if Agents(state.settings).synthesizer.stages else []
+    synthesized = ready if Agents(state.settings).synthesizer.stages else []
     follow = f"then {', '.join(ready)} synthesized" if ready else "nothing above can follow yet"
     rest = f"; {', '.join(left)} left as they are" if left else ""
-    price = _price(state, leaves=len(leaves), inner=len(asked))
+    price = _price(state, leaves=len(leaves), inner=len(synthesized))
     return f"trying {', '.join(state.tree.in_order(leaves))}: {price}; {follow}{rest}"
 
 

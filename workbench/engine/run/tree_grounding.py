@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Collection, Mapping
 
+from proxies.errors import ProxyError
 from workbench.agents.base import Synthesizer
 from workbench.agents.errors import AgentGaveUp
+from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.grounding import LeafGrounding
+from workbench.engine.run.looking_up import LooksUp, NodeLookUps, look_up_record
 from workbench.engine.run.recorder import Recorder
 from workbench.errors import ProviderError, WorkbenchError
 from workbench.models.errors import ModelError
@@ -31,6 +34,7 @@ class TreeGrounding:
         leaves: LeafGrounding,
         synthesizer: Synthesizer,
         gateway: ModelGateway,
+        look_ups: NodeLookUps,
         *,
         only: Collection[NodeId] = (),
     ) -> None:
@@ -39,6 +43,7 @@ class TreeGrounding:
         self._leaves = leaves
         self._synthesizer = synthesizer
         self._gateway = gateway
+        self._look_ups = look_ups
 
     async def ground(self) -> None:
         """Ground every leaf and combine every inner node that has no belief yet; returns when the root has one.
@@ -109,28 +114,31 @@ class TreeGrounding:
     async def _synthesize(self, node: NodeId) -> bool:
         state = self._recorder.state
         # Each failure moves the attempt on, so a resumed run asks anew instead of replaying replies that were no use.
-        ask = self._gateway.asker(
-            run=state.run_id,
-            node=node,
-            trial=0,
-            attempt=1 + len(state.failures.get(node, ())),
-            role="synthesizer",
-        )
+        attempt = 1 + len(state.failures.get(node, ()))
+        ask = self._gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer")
+        looked_up: LookUp | None = None
         try:
+            if isinstance(self._synthesizer, LooksUp) and self._synthesizer.looks_up:
+                looked_up = await self._look_ups.look_up(self._synthesizer, node, attempt, ask)
             rule, belief = await self._synthesizer.synthesize(
                 state.tree[node],
                 [state.tree[child] for child in state.tree[node].children],
                 cutoff=state.parsed_cutoff(),
                 ask=ask,
+                **({} if looked_up is None else {"looked_up": looked_up}),
             )
         except AgentGaveUp as error:
             self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
             return False
-        except ModelError as error:
+        except (ModelError, ProxyError) as error:
             # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
             self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
             return False
         data = rule.to_json()
+        if (
+            looked_up is not None
+        ):  # before the event that vouches for it: a kill between them leaves a file that is written again
+            await asyncio.to_thread(self._look_ups.write, looked_up, node, attempt)
         try:
             self._recorder.record(
                 lambda put: ev.NodeSynthesized(
@@ -140,6 +148,7 @@ class TreeGrounding:
                     p=belief.p,
                     key_factor=belief.key_factor,
                     report=put(belief.report),
+                    looked_up=None if looked_up is None else look_up_record(looked_up, attempt, put),
                 )
             )
         except RuleError as error:
