@@ -241,6 +241,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "thought_merge": thinking("graph-of-thoughts", "merge"),
     "thought_conclude": thinking("tree-of-thoughts", "answer"),
     "zero_shot_brief": thinking("zero-shot", "answer", form="brief"),
+    "zero_shot_halawi": thinking("zero-shot", "answer", form="halawi"),
     "zero_shot_recall": thinking("zero-shot", "answer", form="recall"),
     "zero_shot_variant": thinking("zero-shot", "variant", elicit="ensemble"),
     "zero_shot_opposite": thinking("zero-shot", "opposite", elicit="both-directions"),

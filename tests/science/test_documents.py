@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli_science.runner import run_json, write
+from tests.cli_science.runner import refused, run, run_json, write
 from workbench.errors import UsageError
 from workbench.science import documents
 from workbench.science.recipe import Recipe
@@ -49,6 +49,21 @@ def test_scores_comparisons_and_returns_are_what_the_command_line_prints(files: 
     rows = documents.position_rows(events, values, rules=documents.BettingRules(levels=(0.0,)))
     assert len(rows) == 20 and all(len(row) == len(documents.POSITION_COLUMNS) for row in rows)
     assert sum(row[8] for row in rows) == pytest.approx(returns["methods"]["a"]["total_payoff"]["0"])
+
+
+def test_a_greedy_ensemble_is_compared_like_a_method(files: tuple[Path, Path]) -> None:
+    words = ("compare", "--events", files[0], "--forecasts", files[1], "--resamples", 20)
+    document = run_json(*words, "--reference", "a", "--ensemble", "greedy")
+    found = document["ensemble"]
+    assert set(document["paired_bootstrap"]["question"]) == {"b", found["name"]}
+    assert found["in_sample_brier"] <= found["brier"]
+    assert sum(each["questions"] for each in found["chosen"]) == found["questions"] == 20
+    assert "which flatters" in run(*words, "--reference", "a", "--ensemble", "greedy").stdout
+    assert "have seen it" in refused(
+        *words, "--reference", "a", "--ensemble", "greedy", "--pool", "shrink-std"
+    )
+    assert "two methods" in refused(*words, "--reference", "0.5", "--ensemble", "greedy", "--method", "a")
+    assert "none, greedy" in refused(*words, "--reference", "a", "--ensemble", "all")
 
 
 def test_a_calibration_and_what_it_does_are_what_the_command_line_prints(

@@ -9,7 +9,12 @@ from hypothesis.extra import numpy as hnp
 from workbench.science.arrays import EPS, logit, sigmoid
 from workbench.science.errors import DomainError, TooFewError, UnknownName
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
-from workbench.science.pooling.ensembles import divergence_matrix, greedy_ensemble, jensen_shannon
+from workbench.science.pooling.ensembles import (
+    divergence_matrix,
+    greedy_ensemble,
+    greedy_leave_out,
+    jensen_shannon,
+)
 from workbench.science.pooling.pool import (
     POOLINGS,
     pool,
@@ -325,3 +330,57 @@ def test_elicitation_by_hand() -> None:
     assert np.isnan(self_consistency([[1.0]], [[0.0]])[0])
     with pytest.raises(DomainError):
         self_consistency([[0.5]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_held_out_ensemble_is_a_refit_without_the_question(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth, question = rng.random(24), np.repeat(np.arange(8), 3)
+    outcome = (rng.random(24) < truth).astype(float)
+    members = {name: np.clip(truth + rng.normal(0, 0.3, 24), 0.01, 0.99) for name in "abcd"}
+    held = greedy_leave_out(members, outcome, question, how="logit-mean")
+    for label in range(8):
+        rest = question != label
+        steps = greedy_ensemble(
+            {name: p[rest] for name, p in members.items()}, outcome[rest], how="logit-mean"
+        )
+        size = int(np.argmin([step.brier for step in steps])) + 1
+        own = np.column_stack([members[step.added][~rest] for step in steps[:size]])
+        assert np.allclose(held.p[~rest], pool(own, "logit-mean"), atol=1e-12)
+    assert sum(held.chosen.values()) == 8
+
+
+@pytest.mark.parametrize("held_out", [0, 3, 7])
+def test_an_outcome_never_chooses_who_forecasts_it(held_out: int) -> None:
+    rng = np.random.default_rng(5)
+    truth, question = rng.random(24), np.repeat(np.arange(8), 3)
+    outcome = (rng.random(24) < truth).astype(float)
+    members = {name: np.clip(truth + rng.normal(0, 0.3, 24), 0, 1) for name in "abcd"}
+    turned = np.where(question == held_out, 1 - outcome, outcome)
+    here = question == held_out
+    assert (
+        greedy_leave_out(members, outcome, question).p[here]
+        == greedy_leave_out(members, turned, question).p[here]
+    ).all()
+    # while the in-sample choice does look: an oracle of this question alone joins it first
+    oracle = {"good here": np.where(here, turned, 0.5), **members}
+    assert (
+        greedy_ensemble(oracle, turned, size=1)[0].brier <= greedy_ensemble(members, turned, size=1)[0].brier
+    )
+
+
+def test_the_held_out_ensemble_does_no_better_than_the_in_sample_one_on_average() -> None:
+    gaps = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        outcome = rng.integers(0, 2, 30).astype(float)
+        members = {f"m{k}": rng.random(30) for k in range(6)}  # noise: whoever looks best is lucky
+        inside = min(step.brier for step in greedy_ensemble(members, outcome))
+        held = greedy_leave_out(members, outcome, np.arange(30))
+        gaps.append(float(((held.p - outcome) ** 2).mean()) - inside)
+    assert np.mean(gaps) > 0.01
+
+
+def test_an_ensemble_needs_two_questions() -> None:
+    with pytest.raises(DomainError, match="two questions"):
+        greedy_leave_out({"a": [0.5, 0.5]}, [1, 0], ["q", "q"])

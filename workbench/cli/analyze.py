@@ -70,7 +70,8 @@ def analyze(
         typer.Option(help="A market's or crowd's probability at the cutoff, shown to the analyzer."),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Named set of defaults: product, analytica-paper, blf-paper.")
+        str | None,
+        typer.Option(help="Named set of defaults: product, analytica-paper, blf-paper, prophet-paper."),
     ] = None,
     depth: Annotated[
         int | None, typer.Option(help="n of Analytica^n: leaves are analyzed again n - 1 times.")

@@ -5,9 +5,13 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
+import numpy as np
+
 from workbench.questions.book import QuestionSet
+from workbench.questions.choices import states_of
 from workbench.questions.model import Question, QuestionError, event_id, events_of
 from workbench.science.scoring.betting import size_bet, size_options
+from workbench.science.scoring.portfolio import size_portfolio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +45,8 @@ class BetRules:
 def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRules) -> dict[str, Any]:
     """Every bet worth making, and every question without one with its reason: ``questions bet``.
 
-    Exclusive options of one question are sized together; everything else market by market.
+    Exclusive options of one question are sized together, and so are its levels or days, which are nested; everything else market
+    by market.
     """
     bets: list[dict[str, Any]] = []
     passed: list[dict[str, str]] = []
@@ -50,7 +55,12 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
         if reason:
             passed.append({"question": question.id, "reason": reason})
             continue
-        own = _choice_bets(question, p, rules) if _is_choice(question) else _market_bets(question, p, rules)
+        if _is_choice(question):
+            own = _choice_bets(question, p, rules)
+        else:
+            own = (
+                _nested_bets(question, p, rules) if _is_nested(question) else _market_bets(question, p, rules)
+            )
         if own:
             bets += own
         else:
@@ -67,6 +77,11 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
 
 def _is_choice(question: Question) -> bool:
     return question.kind == "options" and question.exclusive and len(question.horizons) <= 1
+
+
+def _is_nested(question: Question) -> bool:
+    several = question.kind in ("threshold", "numeric", "date") and len(events_of(question)) > 1
+    return several and len(question.horizons) <= 1
 
 
 def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str:
@@ -97,6 +112,26 @@ def _choice_bets(question: Question, p: Mapping[str, float], rules: BetRules) ->
     return [
         _bet(question, event, "yes", float(stake), ask + rules.fee, chance, rules)
         for event, stake, ask, chance in zip(events, stakes, asks, chances, strict=True)
+        if stake > 0
+    ]
+
+
+def _nested_bets(question: Question, p: Mapping[str, float], rules: BetRules) -> list[dict[str, Any]]:
+    """Both sides of every level or day, sized together over the ranges between them: one may hedge another."""
+    states = states_of(question, p)
+    sides = []
+    for event, wins in zip(events_of(question), states.wins, strict=True):
+        quote = question.quotes[event.id]
+        for side, ask, won in (("yes", quote.yes_ask, wins), ("no", quote.no_ask, 1 - wins)):
+            if ask is not None and 0 < ask < 1:
+                sides.append((event.id, side, ask + rules.fee, won))
+    if not sides:
+        return []
+    pays = np.array([won / price for _, _, price, won in sides])
+    sized = size_portfolio(states.p, pays, risk_aversion=rules.risk_aversion, cap=rules.cap)
+    return [
+        _bet(question, event, side, float(stake), price, float(won @ states.p), rules)
+        for (event, side, price, won), stake in zip(sides, sized.stakes, strict=True)
         if stake > 0
     ]
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,12 +30,12 @@ def bet(
     stop_days: Annotated[int, typer.Option("--stop-days", help="No bet so many days before the close.")] = 0,
     today: Annotated[str | None, typer.Option(help="ISO day; today in UTC without it.")] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", help="Also write the paper trades to a CSV file.")
+        Path | None,
+        typer.Option("--log", help="Add the paper trades to this CSV file; `questions settle` reads it."),
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Size paper trades on the open questions of a set: costs, spread, caps, and exclusive options together."""
-    from workbench.cli.science.files import write_csv
     from workbench.cli.table import show_table
     from workbench.questions.bets import BetRules, bets_document
     from workbench.questions.book import load_set
@@ -50,11 +50,11 @@ def bet(
         bankroll=bankroll,
         today=check_day(today or datetime.now(UTC).date().isoformat(), of="--today"),
     )
-    document = bets_document(questions, _pooled(questions, forecasts, method, pool), rules)
+    document = bets_document(questions, pooled_events(questions, forecasts, method, pool), rules)
     columns = ["event", "side", "p", "price", "edge", "dollars", "shares", "expected", "worst"]
     rows = [[row[column] for column in columns] for row in document["bets"]]
     if log is not None:
-        write_csv(log, columns, rows)
+        _log_trades(log, document["bets"], name=name, day=rules.today)
     if as_json:
         emit_json(document)
         return
@@ -62,6 +62,61 @@ def bet(
     for row in document["passed"]:
         say(f"no bet: {row['question']}: {row['reason']}")
     echo(f"staked {document['staked']:.2f} of {bankroll:.2f}; all of it may be lost")
+
+
+def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) -> None:
+    from workbench.cli.science.files import write_csv
+    from workbench.questions.trades import LOG_COLUMNS, new_trades, read_log
+
+    logged = read_log(_text_of(path), name=path.name) if path.exists() else []
+    added = new_trades(bets, logged, name=name, day=day)
+    write_csv(path, LOG_COLUMNS, [[row[column] for column in LOG_COLUMNS] for row in (*logged, *added)])
+    if len(added) < len(bets):
+        say(f"{len(bets) - len(added)} of {len(bets)} bets of {day} stood in {path.name} already")
+
+
+def _text_of(path: Path) -> str:
+    from workbench.errors import UsageError
+
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+
+
+@command
+def settle(
+    name: SetName,
+    log: Annotated[Path, typer.Option("--log", help="Paper trades that `questions bet --log` wrote.")],
+    edge_by: Annotated[
+        str,
+        typer.Option(
+            "--edge-by", help="own: by the forecast at the time; quotes: by the set's newest quotes."
+        ),
+    ] = "own",
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."""
+    from workbench.cli.table import show_table
+    from workbench.questions.book import load_set
+    from workbench.questions.trades import read_log, settled_document
+
+    document = settled_document(
+        load_set(open_store(), name), read_log(_text_of(log), name=log.name), edge_by=edge_by
+    )
+    if as_json:
+        emit_json(document)
+        return
+    columns = ["day", "event", "side", "p", "price", "dollars", "gain", "edge", "luck"]
+    show_table(columns, [[row[column] for column in columns] for row in document["settled"]])
+    for row in document["waiting"]:
+        say(f"waiting: {row['event']} of {row['day']}: {row['reason']}")
+    total = document["total"]
+    z = "" if total["luck_z"] is None else f" ({total['luck_z']:+.1f} standard deviations of luck)"
+    echo(
+        f"{total['bets']} bets, {total['dollars']:.2f} staked: gain {total['gain']:+.2f} = "
+        f"edge {total['edge']:+.2f} + luck {total['luck']:+.2f}{z}"
+    )
 
 
 @command
@@ -124,7 +179,7 @@ def submit(
     assert forecasts is not None
     text, left_out = submission(
         questions,
-        _pooled(questions, forecasts, method, pool),
+        pooled_events(questions, forecasts, method, pool),
         form,
         organization=organization,
         model=model,
@@ -148,8 +203,8 @@ def _say_problems(problems: list[str]) -> None:
         raise typer.Exit(WANTING)
 
 
-def _pooled(questions: "QuestionSet", path: Path, method: str, how: str) -> dict[str, float]:
-    """One probability per event out of a file of forecasts."""
+def pooled_events(questions: "QuestionSet", path: Path, method: str, how: str) -> dict[str, float]:
+    """One probability per event out of a file of forecasts; `decide` reads them so too."""
     import numpy as np
 
     from workbench.errors import UsageError

@@ -42,6 +42,13 @@ def compare(
         str, typer.Option("--loo", help="What calibration leaves out: event, question.")
     ] = "event",
     baseline: Annotated[str, typer.Option("--baseline", help="Add baselines, by comma.")] = "",
+    ensemble: Annotated[
+        str,
+        typer.Option(
+            "--ensemble",
+            help="none, greedy: also the ensemble that grows by whoever helps most; chosen without the question it forecasts.",
+        ),
+    ] = "none",
     unit: Annotated[
         str, typer.Option("--unit", help="What the bootstrap draws: question, event, or both.")
     ] = "question",
@@ -71,6 +78,7 @@ def compare(
         unit=unit,
         resamples=resamples,
         seed=seed,
+        ensemble=ensemble,
     )
     if json:
         emit_json(with_exam(document, chosen))
@@ -105,6 +113,20 @@ def _show(document: dict[str, Any]) -> None:
             f"\nvariance of 1 - |p - o|: method {anova['pct_method']:.1f} %, question {anova['pct_question']:.1f} %, "
             f"rest {anova['pct_residual']:.1f} % ({anova['M']} methods, {anova['Q']} questions)"
         )
+    if "ensemble" in document:
+        _show_ensemble(document["ensemble"])
     echo(document["multiple_comparisons"])
     for name, hint in document["sample_size"].items():
         echo(f"{name}: {hint['hint']}")
+
+
+def _show_ensemble(found: dict[str, Any]) -> None:
+    echo(
+        f"\ngreedy ensemble ({found['how']}) on {found['events']} events of {found['questions']} questions: Brier "
+        f"{found['brier']:.4f} without the question forecast; best single member, chosen alike, "
+        f"{found['best_single_brier']:.4f}; in-sample {found['in_sample_brier']:.4f}, which flatters"
+    )
+    show_table(
+        ["members", "questions"],
+        [[", ".join(each["members"]), each["questions"]] for each in found["chosen"]],
+    )

@@ -284,6 +284,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "options": {"grounder": {"steps": 10, "seconds": 600.0, "clamp": [0.05, 0.95], "compact_over": 2000}},
         "aggregation": {"dead": "impute", "learn": True, "stop_spread": None},
     },
+    # Paper P, section 2 and App. F.1.2: one call over the context that every model is given, a rationale of three sentences; no tree,
+    # no tools, the answer as it stands.
+    "prophet-paper": {
+        "trials": 1,
+        "analyzer": "single",
+        "grounder": "zero-shot",
+        "options": {"grounder": {"form": "brief"}},
+    },
 }
 
 

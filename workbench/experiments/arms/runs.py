@@ -23,6 +23,7 @@ from workbench.plugins import GROUNDERS
 RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "notebook": ("notebook", {}),
     "zero-shot": ("zero-shot", {}),
+    "halawi": ("zero-shot", {"form": "halawi"}),
     "prophet": ("zero-shot", {"form": "brief"}),
     "recall": ("zero-shot", {"form": "recall"}),
     "tot": ("tree-of-thoughts", {}),

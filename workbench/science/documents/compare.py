@@ -17,8 +17,8 @@ from workbench.science.comparing.comparison import (
     trial_anova,
 )
 from workbench.science.documents.forecasts import Document, method_names, raw_forecasts
-from workbench.science.pooling.ensembles import divergence_matrix
-from workbench.science.recipe import Prepared, Recipe, prepare
+from workbench.science.pooling.ensembles import divergence_matrix, greedy_ensemble, greedy_leave_out
+from workbench.science.recipe import SHRINKAGES, Prepared, Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.tables import Events, Forecasts
 
@@ -28,6 +28,11 @@ UNITS: dict[str, tuple[str, ...]] = {
     "event": ("event",),
     "both": ("question", "event"),
 }
+
+
+ENSEMBLES = ("none", "greedy")
+#: Name of the ensemble among the methods.
+GREEDY = "greedy ensemble"
 
 
 def compare_document(
@@ -42,6 +47,7 @@ def compare_document(
     unit: str = "question",
     resamples: int = 20_000,
     seed: int = 20261121,
+    ensemble: str = "none",
 ) -> Document:
     """Every method against a reference, with what is needed to believe a difference: what `compare` prints.
 
@@ -55,6 +61,8 @@ def compare_document(
         What the bootstrap draws.
     resamples, seed : int
         Of the paired bootstrap.
+    ensemble : {"none", "greedy"}
+        Also compare the greedy ensemble of the methods, its members chosen without the question that it forecasts.
 
     Raises
     ------
@@ -71,6 +79,8 @@ def compare_document(
     """
     if unit not in UNITS:
         raise UsageError(f"--unit must be question, event or both, not {unit!r}")
+    if ensemble not in ENSEMBLES:
+        raise UsageError(f"--ensemble must be one of {', '.join(ENSEMBLES)}, not {ensemble!r}")
     raw, values = {}, {}
     names = method_names(forecasts, methods)
     if reference.partition("@")[0] in forecasts.methods and reference not in names:
@@ -78,6 +88,9 @@ def compare_document(
     for name in names:
         raw[name] = raw_forecasts(forecasts, name, variant)
         values[name] = _on_all_events(prepare(raw[name], events, recipe), len(events))
+    found = _ensemble(events, values, recipe) if ensemble == "greedy" else None
+    if found is not None:
+        values[GREEDY] = found[0]
     for spec in dict.fromkeys([*baselines, *([reference] if reference not in values else [])]):
         values[spec] = baseline_forecast(events, spec)
     if len(values) < 2:
@@ -104,6 +117,7 @@ def compare_document(
         "divergence": {"methods": names, "bits": divergence_matrix(values)[1].tolist()},
         "als": {key: _effects(events, values, complete=key == "complete") for key in ("complete", "all")},
         "anova": {key: _anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
+        **({} if found is None else {"ensemble": found[1]}),
         "sample_size": {
             name: {"needed": hint.needed, "have": hint.have, "power": hint.power, "hint": hint.sentence()}
             for name, hint in size_hints(events, values, reference).items()
@@ -112,6 +126,41 @@ def compare_document(
             f"{others} methods against one reference: about {0.05 * others:.1f} would show p < 0.05 "
             "by chance alone; p_holm keeps the chance of any such to 5 %"
         ),
+    }
+
+
+def _ensemble(
+    events: Events, values: Mapping[str, FloatArray], recipe: Recipe
+) -> tuple[FloatArray, Document]:
+    """Held-out forecasts of the greedy ensemble on the events that every method answered, and who was in it."""
+    if recipe.calibrate != "none" or recipe.pool in SHRINKAGES:
+        # The other questions' forecasts would have been fitted on the one that is left out.
+        raise UsageError(
+            "--ensemble leaves a question out, and calibrated or shrunk forecasts of the others have seen it: "
+            "use --calibrate none and a plain --pool"
+        )
+    if len(values) < 2:
+        raise UsageError("--ensemble needs at least two methods")
+    rows = np.flatnonzero(np.isfinite(np.array(list(values.values()))).all(axis=0))
+    if not len(rows):
+        raise UsageError("--ensemble: no event has a forecast of every method; --method names fewer")
+    common = {name: p[rows] for name, p in values.items()}
+    o, question = events.outcome[rows], events.question[rows]
+    how = recipe.pool if recipe.pool in ("mean", "median", "logit-mean") else "mean"
+    held, single = (greedy_leave_out(common, o, question, how=how, size=size) for size in (None, 1))
+    steps = greedy_ensemble(common, o, how=how)
+    p = np.full(len(events), np.nan)
+    p[rows] = held.p
+    return p, {
+        "name": GREEDY,
+        "how": how,
+        "events": len(rows),
+        "questions": len(np.unique(question)),
+        "brier": float(((held.p - o) ** 2).mean()),
+        "best_single_brier": float(((single.p - o) ** 2).mean()),
+        "in_sample_brier": min(step.brier for step in steps),
+        "in_sample": [{"added": step.added, "brier": step.brier} for step in steps],
+        "chosen": [{"members": list(members), "questions": count} for members, count in held.chosen.items()],
     }
 
 

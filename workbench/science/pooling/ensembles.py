@@ -1,12 +1,13 @@
 """Ensembles of forecasters: who adds something to whom."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities
+from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of
 from workbench.science.errors import DomainError
 from workbench.science.pooling.pool import pool
 
@@ -51,14 +52,7 @@ def greedy_ensemble(
     >>> [(step.added, round(step.brier, 4)) for step in steps]
     [('a', 0.085), ('b', 0.0763)]
     """
-    if not forecasts:
-        raise DomainError("an ensemble needs at least one member")
-    y = as_outcomes(outcome)
-    members = {}
-    for name, p in forecasts.items():
-        members[name] = as_probabilities(p, name=f"forecast of {name}")
-        if members[name].shape != y.shape:
-            raise DomainError(f"{name} has {members[name].size} forecasts for {y.size} outcomes")
+    members, y = _members(forecasts, outcome)
     chosen: list[str] = []
     steps = []
     while members.keys() - set(chosen) and len(chosen) < (size or len(members)):
@@ -72,6 +66,106 @@ def greedy_ensemble(
         chosen.append(best)
         steps.append(EnsembleStep(added=best, brier=scores[best]))
     return steps
+
+
+def _members(
+    forecasts: Mapping[str, ArrayLike], outcome: ArrayLike
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    if not forecasts:
+        raise DomainError("an ensemble needs at least one member")
+    y = as_outcomes(outcome)
+    members = {}
+    for name, p in forecasts.items():
+        members[name] = as_probabilities(p, name=f"forecast of {name}")
+        if members[name].shape != y.shape:
+            raise DomainError(f"{name} has {members[name].size} forecasts for {y.size} outcomes")
+    return members, y
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOutEnsemble:
+    """Forecasts of greedy ensembles that never saw the outcome of the question they forecast.
+
+    Parameters
+    ----------
+    p : ndarray, shape (n,)
+    chosen : dict
+        Members, by name -> number of questions for which just these were chosen.
+    """
+
+    p: FloatArray
+    chosen: dict[tuple[str, ...], int]
+
+
+def greedy_leave_out(
+    forecasts: Mapping[str, ArrayLike],
+    outcome: ArrayLike,
+    folds: ArrayLike,
+    *,
+    how: str = "mean",
+    size: int | None = None,
+) -> HeldOutEnsemble:
+    """Greedy ensembles with members and size chosen, for every question, on the other questions only.
+
+    What `greedy_ensemble` describes in-sample, as a forecaster that could have been used: of the steps on the other questions
+    the best one counts, and its members forecast the question that was left out.
+
+    Parameters
+    ----------
+    forecasts, outcome, how
+        As for `greedy_ensemble`.
+    folds : array_like, shape (n,)
+        Question of each event; all dates of one question are left out together.
+    size : int, optional
+        At most so many members; 1 is the best single member.
+
+    Raises
+    ------
+    DomainError
+        As `greedy_ensemble`, or fewer than two questions.
+
+    Examples
+    --------
+    >>> held = greedy_leave_out({"a": [0.9, 0.2, 0.8], "b": [0.6, 0.6, 0.6]}, [1, 0, 1], ["x", "y", "z"])
+    >>> held.p.tolist(), held.chosen
+    ([0.9, 0.2, 0.8], {('a',): 3})
+    """
+    members, y = _members(forecasts, outcome)
+    codes, names = codes_of(folds)
+    if len(codes) != len(y):
+        raise DomainError(f"there are {len(codes)} fold labels for {len(y)} events")
+    if len(names) < 2:
+        raise DomainError("leaving a question out needs at least two questions")
+    rest = len(y) - np.bincount(codes)
+    known: dict[frozenset[str], tuple[FloatArray, FloatArray]] = {}
+
+    def without_fold(chosen: frozenset[str]) -> tuple[FloatArray, FloatArray]:
+        # The order of joining does not matter to the pool, and folds that chose alike share the work.
+        if chosen not in known:
+            p = pool(np.column_stack([members[name] for name in sorted(chosen)]), how)
+            squared = (p - y) ** 2
+            known[chosen] = p, (squared.sum() - np.bincount(codes, weights=squared)) / rest
+        return known[chosen]
+
+    state: list[frozenset[str]] = [frozenset()] * len(names)
+    best: list[tuple[float, frozenset[str]]] = [(np.inf, frozenset())] * len(names)
+    for _ in range(min(size or len(members), len(members))):
+        following = list(state)
+        for chosen in set(state):
+            candidates = [chosen | {name} for name in sorted(members.keys() - chosen)]
+            scores = np.array([without_fold(each)[1] for each in candidates])
+            for fold in np.flatnonzero([each == chosen for each in state]):
+                # The first of equal scores: ties go by name, as in `greedy_ensemble`.
+                place = int(np.argmin(scores[:, fold]))
+                following[fold] = candidates[place]
+                if scores[place, fold] < best[fold][0]:
+                    best[fold] = float(scores[place, fold]), candidates[place]
+        state = following
+    p = np.empty(len(y))
+    for label, (_, chosen) in enumerate(best):
+        p[codes == label] = without_fold(chosen)[0][codes == label]
+    counts = Counter(tuple(sorted(chosen)) for _, chosen in best)
+    return HeldOutEnsemble(p=p, chosen=dict(counts.most_common()))
 
 
 def _entropy(p: FloatArray) -> FloatArray:

@@ -29,7 +29,12 @@ from workbench.agents.replies import Conclusion
 
 #: Two trees of a forest agree within this.
 AGREEMENT = 0.05
-_FORMS = {"plain": "thought_conclude", "brief": "zero_shot_brief", "recall": "zero_shot_recall"}
+_FORMS = {
+    "plain": "thought_conclude",
+    "brief": "zero_shot_brief",
+    "recall": "zero_shot_recall",
+    "halawi": "zero_shot_halawi",
+}
 
 
 class _Thinker:
@@ -57,7 +62,8 @@ def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
 
 
 class ZeroShotGrounder(_Thinker):
-    """One call. ``form``: ``plain``, ``brief`` (paper P's task), ``recall`` (does the model know the outcome, paper P, D.8).
+    """One call. ``form``: ``plain``, ``brief`` (paper P's task), ``recall`` (does the model know the outcome, paper P, D.8),
+    ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
 
     ``elicit`` asks in several ways instead (`elicited`), ``count`` how often where that is free.
     """
