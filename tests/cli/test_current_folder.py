@@ -91,6 +91,8 @@ COMMANDS: dict[str, list[list[str]]] = {
     "questions show": [["questions", "show", "round"]],
     "questions resolve": [["questions", "resolve", "round"]],
     "questions score": [["questions", "score", "round", "--forecasts", "{out}/forecasts.csv"]],
+    "questions long-short": [["questions", "long-short", "{out}/prices.csv", "--start", "2018-01-02"]],
+    "questions classify": [["questions", "classify", "round"]],
     "questions contexts": [["questions", "contexts", "round"]],
     "questions bet": [["questions", "bet", "round", "--forecasts", "{out}/forecasts.csv"]],
     "questions settle": [["questions", "settle", "round", "--log", "{out}/trades.csv"]],

@@ -27,6 +27,7 @@ from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.judging import find_leaks, judge_report, recall_event
 from workbench.agents.red_team import counter_case
 from workbench.agents.synthesizers import asking as synthesizers
+from workbench.agents.topics import classify_questions
 from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
 from workbench.prompts import fingerprints, load, names
@@ -191,6 +192,12 @@ async def summary_of_a_page() -> ScriptedReader:
     return ask
 
 
+async def topics_of_questions() -> ScriptedReader:
+    ask = ScriptedReader('```json\n{"topics": {"1": "economics", "2": "other"}}\n```')
+    await classify_questions(["A rate cut?", "Rain?"], ["economics", "other"], cutoff=CUTOFF, ask=ask)
+    return ask
+
+
 async def context_searches() -> ScriptedReader:
     ask = ScriptedReader('```json\n{"queries": ["S&P 500 outlook"]}\n```')
     await ContextMaker(NODE_REF, CUTOFF, ask).queries(4)
@@ -211,6 +218,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "leak_filter": leak_filter,
     "page_summary": summary_of_a_page,
     "context_searches": context_searches,
+    "topics": topics_of_questions,
     "context_ranking": context_ranking,
     "analysis": analysis,
     "criticism": criticism,

@@ -12,6 +12,7 @@ from workbench.questions.bets import BetRules, bets_document
 from workbench.questions.book import set_of
 from workbench.questions.formats.registry import FORMATS
 from workbench.questions.model import Question, QuestionError, Quote
+from workbench.questions.submission_check import check_submission
 from workbench.questions.submitting import submission
 
 CHOICE = Question(
@@ -88,6 +89,52 @@ def test_prophet_answers_have_the_exact_outcomes() -> None:
     }
 
 
+def test_a_submission_is_checked_field_by_field_whoever_wrote_it() -> None:
+    questions = set_of(FORMATS["forecastbench"](json.dumps(FORECASTBENCH)).questions)
+    p = {"metaculus/abc": 0.3, "fred/DGS10@2025-11-02": 0.6, "fred/DGS10@2025-11-25": 0.55}
+    text, _ = submission(questions, p, "forecastbench", organization="We", model="ours")
+    assert check_submission(text, "forecastbench", questions) == []
+    document = json.loads(text)
+    document["question_set"] = "other.json"
+    document["team"] = "us"
+    market, first, _ = document["forecasts"]
+    market["resolution_date"] = "2025-11-02"
+    first["forecast"] = "0.6"
+    document["forecasts"] = [market, first, first, {**first, "id": "UNKNOWN", "forecast": 0.5}, {"id": "x"}]
+    problems = check_submission(json.dumps(document), "forecastbench", questions)
+    for said in (
+        "unknown field 'team'",
+        "question_set must be '2025-10-26-llm.json'",
+        "abc: a market question has no resolution date",
+        "forecast must be a number from 0 to 1, not '0.6'",
+        "DGS10 at 2025-11-02 is there twice",
+        "fred/UNKNOWN at 2025-11-02 is not in the question set",
+        "forecast 5: field 'forecast' is missing",
+        "0 of 1 market forecasts are there, at least 95% are wanted",
+        "1 of 2 dataset forecasts are there",
+    ):
+        assert any(said in problem for problem in problems), (said, problems)
+    with pytest.raises(QuestionError, match="no JSON"):
+        check_submission("[", "forecastbench", questions)
+
+
+def test_answers_and_comments_are_checked_too() -> None:
+    tasks = set_of(FORMATS["prophet"]("\n".join(json.dumps(task) for task in TASKS[:1])).questions)
+    p = {"T1#Ann": 0.25, "T1#Bo": 0.75}
+    text, _ = submission(tasks, p, "prophet")
+    assert check_submission(text, "prophet", tasks) == []
+    bad = text.replace('"Bo"', '"bo"').replace("0.25", "1.25")
+    problems = check_submission(bad + text, "prophet", tasks)
+    assert any("exactly Ann, Bo" in each for each in problems) and any(
+        "not 1.25" in each for each in problems
+    )
+    assert any("answered twice" in each for each in problems)
+    hostile = "# Title\n---\n![x](http://x) [y](javascript:1)"
+    comment, _ = submission(tasks, p, "metaculus", rationales={"T1": hostile})
+    assert check_submission(comment, "metaculus", tasks) == [] and "\\!\\[x\\](" in comment
+    assert check_submission("## A\n\nno number", "metaculus", tasks) == ["comment 1 states no forecast"]
+
+
 def test_a_title_is_no_markdown_of_its_own() -> None:
     hostile = set_of([Question(id="q", title="Rain? ![x](http://x) <b>")])
     text, _ = submission(hostile, {"q": 0.5}, "metaculus")
@@ -104,6 +151,11 @@ def test_the_commands(tmp_path: Path) -> None:
     done = run_cli(tmp_path, *words, "--organization", "We", "--model", "ours", "--pool", "mean")
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "out.json").read_text())["forecasts"][0]["forecast"] == pytest.approx(0.3)
+    checked = run_cli(tmp_path, "submit", "forecastbench", "round", "-o", "out.json", "--check")
+    assert checked.returncode == 0, checked.stderr
+    (tmp_path / "out.json").write_text((tmp_path / "out.json").read_text().replace('"ours"', '""'))
+    wanting = run_cli(tmp_path, "submit", "forecastbench", "round", "-o", "out.json", "--check")
+    assert wanting.returncode == 6 and wanting.stderr == "workbench: model must be a text that is not empty\n"
     none = run_cli(tmp_path, "questions", "bet", "round", "--forecasts", "f.csv", "--json")
     assert none.returncode == 0 and json.loads(none.stdout)["bets"] == []
     assert run_cli(tmp_path, *words[:2], "nothing", *words[3:]).returncode == 2

@@ -15,7 +15,9 @@ _AUTHOR = typer.Option(help="Who says so: a typed name, not proved.")
 
 @command
 def resolve(
-    run: Annotated[str, typer.Argument(help="Run id, the beginning of one, last, or a question: SET/ID.")],
+    run: Annotated[
+        str | None, typer.Argument(help="Run id, the beginning of one, last, or a question: SET/ID.")
+    ] = None,
     outcome: Annotated[
         str | None,
         typer.Argument(help="yes, no, or a share (0.3, 30%). Without it the claim's own series is asked."),
@@ -29,6 +31,18 @@ def resolve(
     leaves: Annotated[
         bool, typer.Option("--leaves", help="Every leaf whose own embedded series shows how it came out.")
     ] = False,
+    due: Annotated[
+        bool,
+        typer.Option(
+            "--due", help="Everything open, runs and sets: the embedded series and the venues are asked."
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="With --due: say nothing unless something was recorded or failed."
+        ),
+    ] = False,
     author: Annotated[str, _AUTHOR] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
@@ -41,6 +55,15 @@ def resolve(
     from workbench.engine.wording import outcome_line, percent
     from workbench.errors import UsageError
 
+    if due:
+        from workbench.cli.tournament.resolving import resolve_due
+
+        if run is not None:
+            raise UsageError("--due looks at everything open: leave out the run or question")
+        resolve_due(quiet=quiet, as_json=as_json)
+        return
+    if run is None:
+        raise UsageError("what is resolved? name a run or SET/QUESTION, or --due for all that can be known")
     store = open_store()
     if "/" in run:
         _resolve_question(store, run, outcome, on=on, author=author, as_json=as_json)

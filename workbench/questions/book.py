@@ -97,10 +97,19 @@ def add_questions(store: Store, name: str, reading: Reading, *, form: str, origi
                 left_out=tuple((each.id[:200], each.reason[:400]) for each in reading.left_out),
             ),
         )
-        changed = [q for q in reading.questions if stored.get(q.id) != q]
+        # A topic was given here, and no file takes it away by not knowing of it.
+        entries = [_with_topic(question, stored.get(question.id)) for question in reading.questions]
+        changed = [question for question in entries if stored.get(question.id) != question]
         for question in changed:
             store.append(stream, ev.QuestionAdded(node=question.id, question=_plain(question)))
     return len(changed)
+
+
+def _with_topic(question: Question, before: Question | None) -> Question:
+    topic = before.extra.get("topic") if before is not None else None
+    if topic is None or "topic" in question.extra:
+        return question
+    return replace(question, extra={**question.extra, "topic": topic})
 
 
 def _plain(question: Question) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def submission(
     organization, model : str
         Who forecasts; ForecastBench wants both.
     rationales : mapping of question id to str, optional
+        A model's words: in Markdown they are shown as text, without links or pictures of their own.
     partial : bool
         Leave out questions without a forecast instead of refusing.
 
@@ -130,10 +131,22 @@ def _metaculus(questions: list[Question], p: Mapping[str, float], texts: Mapping
         ]
         parts.append(
             "\n".join(
-                [f"## {_escaped(question.title)}", question.url, "", *rows, "", texts.get(question.id, "")]
+                [
+                    f"## {_escaped(question.title)}",
+                    question.url,
+                    "",
+                    *rows,
+                    "",
+                    _words(texts.get(question.id, "")),
+                ]
             ).strip()
         )
     return "\n\n---\n\n".join(parts) + "\n"
+
+
+def _words(text: str) -> str:
+    """A rationale as Markdown of a comment: its lines stay, nothing in it is a heading, a link, a picture or a rule."""
+    return "\n".join(_escaped(line) if line.strip("-* ") else "" for line in text.splitlines())
 
 
 def _escaped(text: str) -> str:

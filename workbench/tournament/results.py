@@ -131,10 +131,10 @@ def forecast_times(store: Store, set_name: str, questions: Iterable[Question]) -
 def _row(
     store: Store, night: Night, question: Question, event: QuestionEvent, times: Mapping[str, list[datetime]]
 ) -> ForecastRow:
-    made = night.study.forecasts
+    forecasts = night.study.forecasts
     cells = [Cell(QUICK, event.id, 0, trial) for trial in range(1, night.rules.trials + 1)]
-    quick = [made[cell] for cell in cells if cell in made]
-    tree = made.get(Cell(TREE, event.id, 0, 1))
+    quick = [forecasts[cell] for cell in cells if cell in forecasts]
+    tree = forecasts.get(Cell(TREE, event.id, 0, 1))
     trials = tuple(forecast.p for forecast in quick)
     pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
     p = tree.p if tree is not None else pools["logit-mean"]

@@ -4,8 +4,10 @@ import typer
 
 from workbench.cli.questions.acting import bet, settle, submit
 from workbench.cli.questions.contexts import contexts
+from workbench.cli.questions.making import long_short
 from workbench.cli.questions.resolving import resolve_questions, score_questions
 from workbench.cli.questions.sets import export_questions, fetch, import_questions, list_questions, show
+from workbench.cli.questions.sorting import classify
 
 questions = typer.Typer(
     help="Sets of questions: imported, fetched from venues, listed, resolved, scored.", no_args_is_help=True
@@ -17,6 +19,8 @@ questions.command("show")(show)
 questions.command("resolve")(resolve_questions)
 questions.command("score")(score_questions)
 questions.command("export")(export_questions)
+questions.command("long-short")(long_short)
+questions.command("classify")(classify)
 questions.command("contexts")(contexts)
 questions.command("bet")(bet)
 questions.command("settle")(settle)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
 from workbench.cli.science.options import ForecastsFile
 
 if TYPE_CHECKING:
@@ -123,8 +123,16 @@ def settle(
 def submit(
     form: Annotated[str, typer.Argument(help="forecastbench, prophet or metaculus.")],
     name: SetName,
-    forecasts: ForecastsFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write; nothing is sent.")],
+    forecasts: Annotated[
+        Path | None, typer.Option("--forecasts", help="CSV: method, event_id, trial or variant, p.")
+    ] = None,
+    night: Annotated[
+        str | None, typer.Option("--night", help="Take forecasts and rationales from this night of the set.")
+    ] = None,
+    rationales: Annotated[
+        Path | None, typer.Option("--rationales", help="JSON: question id to text; a night has its own.")
+    ] = None,
     method: Method = "",
     pool: Pool = "logit-mean",
     organization: Annotated[str, typer.Option(help="Who forecasts.")] = "",
@@ -132,25 +140,67 @@ def submit(
     partial: Annotated[
         bool, typer.Option("--partial", help="Leave out questions without a forecast.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Write nothing: read the file that is there and say what is wrong with it."
+        ),
+    ] = False,
 ) -> None:
-    """Write forecasts of a set as a tournament takes them, checked; uploading is yours."""
+    """Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."""
+    from workbench.errors import UsageError
     from workbench.outputs import write_output
     from workbench.questions.book import load_set
-    from workbench.questions.submitting import submission
+    from workbench.questions.formats.registry import read_text
+    from workbench.questions.submission_check import check_submission, read_rationales
+    from workbench.questions.submitting import FORMS, submission
 
-    questions = load_set(open_store(), name)
+    store = open_store()
+    questions = load_set(store, name)
+    if form not in FORMS:
+        raise UsageError(f"a submission is for {', '.join(FORMS)}, not {form!r:.40}")
+    if check:
+        _say_problems(check_submission(read_text(output), form, questions))
+        echo(f"{output}: as {form} wants it")
+        return
+    if (forecasts is None) == (night is None):
+        raise UsageError("forecasts come from one place: --forecasts FILE, or --night NAME")
+    words = read_rationales(read_text(rationales)) if rationales is not None else {}
+    if night is not None:
+        from workbench.tournament.night import load_night
+        from workbench.tournament.page import rationales as night_words
+        from workbench.tournament.page import write_night
+
+        results, folder = write_night(store, load_night(store, night))
+        if results.night.set_name != name:
+            raise UsageError(f"night {results.night.name} is of set {results.night.set_name}, not of {name}")
+        forecasts, method = folder / "forecasts.csv", method or "final"
+        words = {**night_words(results), **words}
+    assert forecasts is not None
     text, left_out = submission(
         questions,
         pooled_events(questions, forecasts, method, pool),
         form,
         organization=organization,
         model=model,
+        rationales=words,
         partial=partial,
     )
+    problems = check_submission(text, form, questions)
+    if not partial:
+        _say_problems(problems)
     write_output(output, text.encode())
-    for line in left_out:
-        say(f"left out: {line}")
+    for line in (*left_out, *problems):
+        say(f"left out: {line}" if line in left_out else f"beware: {line}")
     echo(f"{output}")
+
+
+def _say_problems(problems: list[str]) -> None:
+    """Leave with the exit code of what was found wanting, and a line for each problem."""
+    for problem in problems:
+        say(f"workbench: {problem}")
+    if problems:
+        raise typer.Exit(WANTING)
 
 
 def pooled_events(questions: "QuestionSet", path: Path, method: str, how: str) -> dict[str, float]:

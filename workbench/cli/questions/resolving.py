@@ -2,15 +2,12 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.science.options import ForecastsFile, Methods, Variant, listed
-
-if TYPE_CHECKING:
-    from workbench.store import Store
 
 
 @command
@@ -62,7 +59,9 @@ def resolve_questions(
             source="file",
         )
     else:
-        count = asyncio.run(_from_series(store, name))
+        from workbench.tournament.resolving import resolve_from_series
+
+        count = asyncio.run(resolve_from_series(store, name))
     entry = book.load_set(store, name)
     left = entry.unscored()
     if as_json:
@@ -78,22 +77,6 @@ def resolve_questions(
     echo(
         f"set {name}: {count} outcomes recorded, {len(entry.scored_events())} of {len(entry.events())} events can be scored"
     )
-
-
-async def _from_series(store: "Store", name: str) -> int:
-    """Record what the embedded series decide; a question in words they do not know stays open."""
-    from proxies.asof.clock import Cutoff
-    from workbench.engine.run.outcome import known_outcome
-    from workbench.questions import book
-
-    outcomes, days = {}, {}
-    for question in book.load_set(store, name).questions.values():
-        if question.kind != "binary" or question.outcomes or not question.asked_on:
-            continue
-        known = await known_outcome(question.title, Cutoff.parse(question.asked_on))
-        if known is not None:
-            outcomes[question.id], days[question.id] = float(known.true), known.day.isoformat()
-    return book.record_outcomes(store, name, outcomes, days=days, source="series")
 
 
 @command

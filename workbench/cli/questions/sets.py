@@ -8,80 +8,51 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.questions.filters import takes_filters
 
 if TYPE_CHECKING:
     from workbench.questions.formats.base import Reading
     from workbench.questions.selection import Selection, SelectionRules
+    from workbench.store import Store
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
 Json = Annotated[bool, JSON_OPTION]
-Rules = Annotated[
-    str,
-    typer.Option(
-        "--rules", help="none, analytica-paper or prophet-paper; the options below change single bounds."
-    ),
-]
-ClosesFrom = Annotated[str | None, typer.Option("--closes-from", help="First closing day.")]
-ClosesTo = Annotated[str | None, typer.Option("--closes-to", help="Last closing day.")]
-MinVolume = Annotated[float | None, typer.Option("--min-volume", help="US dollars traded in an event.")]
-MaxMarkets = Annotated[int | None, typer.Option("--max-markets", help="Most markets of an event.")]
-Exclude = Annotated[str | None, typer.Option("--exclude", help="Words of titles to leave out, by comma.")]
-PerSeries = Annotated[int | None, typer.Option("--per-series", help="Most events of one series.")]
-PerCategory = Annotated[int | None, typer.Option("--per-category", help="Most events of one category.")]
-Size = Annotated[int | None, typer.Option("--size", help="Most events in all, the most traded first.")]
 
 
 @command
+@takes_filters("none")
 def import_questions(
     file: Annotated[
         Path, typer.Argument(help="CSV, JSON, ForecastBench, Prophet Arena, Metaculus, Kalshi, Polymarket.")
     ],
+    bounds: "SelectionRules",
     name: As = None,
     form: Annotated[
         str | None,
         typer.Option("--format", help="Name of the format, if it is not to be told from the file."),
     ] = None,
-    rules: Rules = "none",
-    closes_from: ClosesFrom = None,
-    closes_to: ClosesTo = None,
-    min_volume: MinVolume = None,
-    max_markets: MaxMarkets = None,
-    exclude: Exclude = None,
-    per_series: PerSeries = None,
-    per_category: PerCategory = None,
-    size: Size = None,
     as_json: Json = False,
 ) -> None:
     """Read a file of questions into a set; what becomes no question is listed with its reason."""
     from workbench.questions.formats.registry import read_file
 
     reading, read_as = read_file(file, form)
-    bounds = _rules(
-        rules, closes_from, closes_to, min_volume, max_markets, exclude, per_series, per_category, size
-    )
     set_name = name or file.name.partition(".")[0]
     _keep(set_name, reading, bounds, form=read_as, origin=file.name, as_json=as_json)
 
 
 @command
+@takes_filters("prophet-paper")
 def fetch(
     venue: Annotated[str, typer.Argument(help="kalshi or polymarket.")],
+    bounds: "SelectionRules",
     name: Annotated[str | None, typer.Option("--as", help="Name of the set; the venue's without it.")] = None,
     series: Annotated[
         str, typer.Option("--series", help="Kalshi series or Polymarket tag ids, by comma.")
     ] = "",
     limit: Annotated[int, typer.Option("--limit", help="Most events of each series.")] = 200,
     cutoff: Annotated[str, typer.Option(help="Knowledge cutoff; now for open events.")] = "now",
-    rules: Rules = "prophet-paper",
-    closes_from: ClosesFrom = None,
-    closes_to: ClosesTo = None,
-    min_volume: MinVolume = None,
-    max_markets: MaxMarkets = None,
-    exclude: Exclude = None,
-    per_series: PerSeries = None,
-    per_category: PerCategory = None,
-    size: Size = None,
     as_json: Json = False,
 ) -> None:
     """Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."""
@@ -90,9 +61,6 @@ def fetch(
     from workbench.questions.venue_calls import fetch_events
 
     store = open_store()
-    bounds = _rules(
-        rules, closes_from, closes_to, min_volume, max_markets, exclude, per_series, per_category, size
-    )
 
     async def call(path: str, params: Any) -> Any:
         answer = await documents.call(store, path, params, cutoff, environ=os.environ)
@@ -100,41 +68,6 @@ def fetch(
 
     reading = asyncio.run(fetch_events(call, venue, series=listed(series), limit=limit))
     _keep(name or venue, reading, bounds, form=venue, origin=f"{venue} {series or 'newest'}", as_json=as_json)
-
-
-def _rules(
-    name: str,
-    closes_from: str | None,
-    closes_to: str | None,
-    min_volume: float | None,
-    max_markets: int | None,
-    exclude: str | None,
-    per_series: int | None,
-    per_category: int | None,
-    size: int | None,
-) -> "SelectionRules":
-    from dataclasses import replace
-
-    from workbench.cli.science.options import listed
-    from workbench.errors import UsageError
-    from workbench.questions.model import check_day
-    from workbench.questions.selection import RULES
-
-    if name not in RULES:
-        raise UsageError(f"--rules is one of {', '.join(RULES)}, not {name!r}")
-    for option, day in (("--closes-from", closes_from), ("--closes-to", closes_to)):
-        check_day(day or "", of=option, blank=True)
-    named: dict[str, Any] = {
-        "closes_from": closes_from,
-        "closes_to": closes_to,
-        "min_volume": min_volume,
-        "max_markets": max_markets,
-        "excluded_words": None if exclude is None else tuple(listed(exclude)),
-        "per_series": per_series,
-        "per_category": per_category,
-        "size": size,
-    }
-    return replace(RULES[name], **{key: value for key, value in named.items() if value is not None})
 
 
 def _keep(
@@ -225,6 +158,13 @@ def show(
     reference: Annotated[
         str, typer.Argument(metavar="SET[/QUESTION]", help="A set or one of its questions.")
     ],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            help="Another set, or a file of questions or events: how the shares of a set compare with its.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """One question with its events, or what a set holds and what of it cannot be scored, and why."""
@@ -233,6 +173,9 @@ def show(
 
     name, _, question = reference.partition("/")
     store = open_store()
+    if against is not None:
+        _show_against(store, name, against, as_json=as_json)
+        return
     document = (
         documents.question_document(store, name, question)
         if question
@@ -260,6 +203,31 @@ def show(
     )
     for reason in document["unscored"]:
         say(f"not scored: {reason}")
+
+
+def _show_against(store: "Store", name: str, corpus: str, *, as_json: bool) -> None:
+    from workbench.cli.table import show_table
+    from workbench.questions.book import SORT, load_set, set_of
+    from workbench.questions.formats.registry import read_file
+    from workbench.questions.representing import against_document
+
+    other = (
+        load_set(store, corpus)
+        if corpus in store.streams(SORT)
+        else set_of(read_file(Path(corpus))[0].questions, corpus)
+    )
+    document = against_document(load_set(store, name), other, corpus)
+    if as_json:
+        emit_json(document)
+        return
+    echo(f"{document['events']} events against {document['corpus_events']}, {document['in_both']} in both")
+    for column in document["columns"]:
+        p = "-" if column["p"] is None else f"{column['p']:.3g}"
+        echo(f"\n{column['column']}: distance {column['distance']:.3f}, p {p}")
+        show_table(
+            ["value", "set", "corpus"],
+            [[row["value"][:60], row["set"], row["corpus"]] for row in column["values"]],
+        )
 
 
 @command

@@ -3,10 +3,19 @@
 import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.questions.formats import forecastbench, matter_of_fact, metaculus, prophet, tables, venues
+from workbench.questions.formats import (
+    forecastbench,
+    matter_of_fact,
+    metaculus,
+    named,
+    prophet,
+    tables,
+    venues,
+)
 from workbench.questions.formats.base import Reading, Resolution, collect, parse_json
 from workbench.questions.model import Question, QuestionError, check_links
 
@@ -113,6 +122,7 @@ FORMATS: Mapping[str, Callable[[str], Reading]] = {
     "prophet": prophet.read_questions,
     "metaculus": lambda text: metaculus.read_questions(parse_json(text, what="the file")),
     "matter-of-fact": lambda text: matter_of_fact.read_questions(parse_json(text, what="the file")),
+    **{name: partial(named.read_named, name) for name in named.NAMED_SETS},
     "kalshi": _venue(venues.kalshi_events, venues.read_kalshi, "Kalshi"),
     "polymarket": _venue(venues.polymarket_events, venues.read_polymarket, "Polymarket"),
 }

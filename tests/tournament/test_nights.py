@@ -1,0 +1,187 @@
+"""A night from a set to its files: resumed to the call, one at a time, again when a review is due, handed in from its folder."""
+
+import csv
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.engine.run.ownership import own_folder
+from workbench.experiments.contexts.book import store_context
+from workbench.experiments.contexts.values import Context, ContextSource
+from workbench.store import Store
+from workbench.tournament.night import load_night
+
+TODAY = datetime.now(UTC).date()
+CLOSE = (TODAY + timedelta(days=60)).isoformat()
+ROWS = [
+    f"rain,Will it rain?,{CLOSE},0.1,metaculus.com/1,",
+    f"sun,Will the sun shine?,{CLOSE},0.65,https://example.org/2,",
+    f"who,Who wins?,{CLOSE},,javascript:alert(1),Ann|Bo",
+    f"old,Was it so?,{(TODAY - timedelta(days=3)).isoformat()},0.5,,",
+]
+PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(Policy(plan=PLAN)) as running:
+        yield running
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    text = "id,title,closes_on,crowd,url,options,kind\n" + "".join(
+        f"{row},{'options' if row.startswith('who') else 'binary'}\n" for row in ROWS
+    )
+    (tmp_path / "q.csv").write_text(text)
+    done = run_cli(tmp_path, "questions", "import", "q.csv")
+    assert done.returncode == 0 and "4 questions" in done.stdout, done.stderr
+    return tmp_path
+
+
+def night(home: Path, server: OpenAIServer, *words: str) -> Any:
+    model = ("--model", "openai/x", "--api-base", server.url, "--price", "openai/x=1,2")
+    return run_cli(home, "tournament", "run", "q", *model, "--tree-grounder", "zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
+
+
+def test_a_night_is_resumed_to_the_call_and_leaves_what_submit_reads(
+    home: Path, server: OpenAIServer
+) -> None:
+    plan = night(home, server, "--plan-only", "--json")
+    document = json.loads(plan.stdout)
+    assert {row["question"] for row in document["questions"]} == {
+        "rain",
+        "sun",
+        "who",
+    } and not server.asked
+    assert document["left_out"] == [
+        {"id": "old", "reason": f"closed {(TODAY - timedelta(days=3)).isoformat()}"}
+    ]
+    # a budget for a part of the pass: stopped, and gone on with from where it stopped
+    poor = night(
+        home, server, "--budget-usd", "0.004", "--promote", "1", "--runs-at-once", "1", "--trials", "2"
+    )
+    assert poor.returncode == 3 and "`workbench tournament run q` goes on" in poor.stderr, poor.stderr
+    begun = len(server.asked)
+    done = night(home, server, "--budget-usd", "9", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "goes on as it was begun" in done.stderr and begun
+    quick = Counter(asked.key() for asked in server.asked if (asked.stage, asked.node) == ("conclude", "P0"))
+    results = json.loads(done.stdout)
+    assert results["night"] == "q.1" and len(results["forecasts"]) == 4
+    assert {row["event"]: len(row["trials"]) for row in results["forecasts"]} == {
+        "rain": 2, "sun": 2, "who#Ann": 2, "who#Bo": 2,
+    }  # fmt: skip
+    # 4 events of 2 trials each ask the same question twice, and no more
+    assert sum(quick.values()) == 8 and set(quick.values()) == {2}
+    assert len(results["promoted"]) == 1 and sum(row["tree"] is not None for row in results["forecasts"]) == 1
+    promoted = next(iter(results["promoted"]))
+    assert promoted == max(results["forecasts"], key=lambda row: row["gain"])["event"] == "rain"
+    folder = Path(results["folder"])
+    page = (folder / "night.html").read_text()
+    assert "javascript:" not in page and 'href="https://example.org/2"' in page and "<script" not in page
+    rows = list(csv.DictReader((folder / "forecasts.csv").read_text().splitlines()))
+    assert Counter(row["method"] for row in rows) == {"final": 4, "coherent": 4, "quick": 8, "tree": 1}
+    both = [
+        float(row["p"]) for row in rows if row["method"] == "coherent" and row["event_id"].startswith("who")
+    ]
+    assert sum(both) == pytest.approx(1)
+    assert any(finding["kind"] == "exclusive" for finding in results["findings"])
+    words = (
+        "submit",
+        "prophet",
+        "q",
+        "--night",
+        "q.1",
+        "--method",
+        "coherent",
+        "--partial",
+        "-o",
+        "answers.jsonl",
+    )
+    assert run_cli(home, *words).returncode == 0
+    answers = [json.loads(line) for line in (home / "answers.jsonl").read_text().splitlines()]
+    assert {answer["task_id"] for answer in answers} == {"rain", "sun", "who"} and answers[0]["rationale"]
+    # a person's own choice comes on top of the rule's
+    more = run_cli(home, "tournament", "promote", "q", "sun", "--json", OPENAI_API_KEY="sk-none")
+    assert more.returncode == 0 and json.loads(more.stdout)["promoted"] == {"rain": "rule", "sun": "person"}
+    assert run_cli(home, "tournament", "promote", "q", "nothing").returncode == 2
+    # nothing is left to do: another night is begun only because it is asked for again
+    before = len(server.asked)
+    assert json.loads(run_cli(home, "tournament", "show", "q", "--json").stdout)["night"] == "q.1"
+    assert len(server.asked) == before
+
+
+def test_every_forecast_of_a_night_reads_the_same_context(home: Path, server: OpenAIServer) -> None:
+    store = Store(home / "home")
+    try:
+        source = ContextSource(title="Outlook", published="2026-01-01", summary="Clouds come.")
+        stamp = (datetime.now(UTC) - timedelta(minutes=5)).isoformat(timespec="seconds")
+        context = Context(question="rain", cutoff="now", instant=stamp, sources=(source,))
+        stored = store_context(store, "q", context)
+        assert night(home, server, "--promote", "1", "--trials", "2").returncode == 0
+        own = [
+            asked for asked in server.asked if "Will it rain?" in asked.everything and asked.stage != "linear"
+        ]
+        assert len(own) > 2 and all(context.text in asked.everything for asked in own)
+        assert load_night(store, "q.1").contexts == {"rain": stored.text}
+        assert (
+            night(home, server, "--promote", "0", "--trials", "1", "--contexts", "none", "--new").returncode
+            == 0
+        )
+        assert load_night(store, "q").contexts == {}
+    finally:
+        store.close()
+
+
+def test_questions_are_forecast_again_when_their_review_is_due(home: Path, server: OpenAIServer) -> None:
+    env = {"OPENAI_API_KEY": "sk-none"}
+    none = run_cli(home, "forecast", "--due", "--quiet", **env)
+    assert (none.returncode, none.stdout, none.stderr) == (0, "", "")
+    assert "had no night" in run_cli(home, "forecast", "q", **env).stderr
+    assert night(home, server, "--promote", "0", "--trials", "1", "--size", "1").returncode == 0
+    plan = json.loads(run_cli(home, "forecast", "--due", "--plan-only", "--json", **env).stdout)["sets"]
+    assert sorted(plan[0]["questions"]) == ["rain", "sun"]  # never forecast; who was, and is not due
+    before = len(server.asked)
+    due = run_cli(home, "forecast", "--due", "--quiet", "--json", **env)
+    assert due.returncode == 0 and json.loads(due.stdout)["sets"][0]["nights"] == [
+        {"night": "q.2", "forecasts": 2, "missing": 0}
+    ]
+    assert len(server.asked) == before + 2 and due.stderr == ""
+    again = run_cli(home, "forecast", "--due", "--quiet", **env)
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "") and len(server.asked) == before + 2
+    # by hand at any time, a single one of them
+    assert run_cli(home, "forecast", "q/rain", **env).stdout == "q.3: 1 forecasts, 0 missing\n"
+    times = json.loads(run_cli(home, "tournament", "show", "q", "--json").stdout)["forecasts"]
+    assert times[0]["next_review"] > datetime.now(UTC).isoformat()
+
+
+def test_one_night_of_a_set_at_a_time(home: Path, server: OpenAIServer) -> None:
+    with own_folder(home / "home" / "nights" / "q.lock", what="a night of set q"):
+        busy = night(home, server)
+        assert busy.returncode == 2 and f"process {os.getpid()}" in busy.stderr and not server.asked
+    assert night(home, server, "--promote", "0", "--trials", "1").returncode == 0
+
+
+def test_mistakes_are_one_line(home: Path) -> None:
+    for words, said in (
+        (("tournament", "run", "q", "--quick", "guess"), "--quick is one of"),
+        (("tournament", "run", "q", "--skill", "2"), "skill is a share"),
+        (("tournament", "run", "nothing"), "no set of questions 'nothing'"),
+        (("tournament", "run", "q", "--model", "openai/x"), "OPENAI_API_KEY"),
+        (("tournament", "run", "q", "--until", "dawn"), "--until is"),
+        (("tournament", "run", "q", "--cutoff", "soon"), "is not a cutoff"),
+        (("tournament", "show", "q"), "there is no night 'q'"),
+        (("forecast",), "what is to be forecast"),
+    ):
+        done = run_cli(home, *words)
+        assert done.returncode == 2 and said in done.stderr, (words, done.stderr)
+        assert done.stderr.count("\n") == 1 and not done.stdout
