@@ -22,8 +22,9 @@ from sandbox.record.passive import active_place
 from workbench.engine.evidence.archive import JOURNAL_NAME, NOTEBOOK_NAME
 from workbench.engine.evidence.combined import combined_faults
 from workbench.engine.evidence.verification import compare_trial
+from workbench.engine.run.proof_names import MAX_NUMBER
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import MAX_NUMBER, RunState, load_state
+from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json

@@ -25,7 +25,8 @@ from workbench.agents.evidence.base import (
 from workbench.engine.evidence.combined import Combined, combined_faults
 from workbench.engine.evidence.signature import signature_fault
 from workbench.engine.run.manifest import packages
-from workbench.engine.run.state import RunState, journal_name, load_state, notebook_name
+from workbench.engine.run.proof_names import journal_name, notebook_name
+from workbench.engine.run.state import RunState, load_state
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, NodeRef
 from workbench.propositions import NodeId

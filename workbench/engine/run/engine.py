@@ -21,7 +21,8 @@ from workbench.agents.base import Brief
 from workbench.engine.evidence.report import write_report
 from workbench.engine.run.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
 from workbench.engine.run.asking import require_price, run_gateway
-from workbench.engine.run.grounding import CatalogueGuide, LeafGrounding
+from workbench.engine.run.catalogue_guide import CatalogueGuide
+from workbench.engine.run.grounding import LeafGrounding
 from workbench.engine.run.job import Workers
 from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.opening import Agents, check_claim
@@ -32,6 +33,7 @@ from workbench.engine.run.recorder import Listener, Recorder
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.run.tree_grounding import TreeGrounding
+from workbench.engine.run.trial_grounding import TrialGrounding
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
 from workbench.models.roles import model_names
@@ -181,7 +183,7 @@ class Engine:
             if waiting and getattr(agents.grounder, "opens_notebook", False):
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
-            leaves = LeafGrounding(
+            trials = TrialGrounding(
                 recorder,
                 grounder=agents.grounder,
                 gateway=gateway,
@@ -195,7 +197,9 @@ class Engine:
                 workers=self._workers,
                 approvals=None if state.settings.approve == "none" else Approvals(recorder),
             )
-            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway).ground()
+            await TreeGrounding(
+                recorder, LeafGrounding(recorder, trials), agents.synthesizer, gateway
+            ).ground()
             root = recorder.state.tree.root
             assert root.belief is not None
             recorder.record(ev.RunFinished(p=root.belief.p))
