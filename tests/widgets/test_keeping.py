@@ -204,12 +204,12 @@ def test_the_form_changes_the_shape_of_the_tree(home: Path) -> None:
 
 def test_a_comment_is_pinned_to_a_proposition_and_shown_to_the_next_reader(home: Path) -> None:
     page = opened(home)
-    page.author.value, page.form.remark.value = "ann", "Why half a year? <b>"
-    page.form.pin_comment.click()
+    page.author.value, page.review.remark.value = "ann", "Why half a year? <b>"
+    page.review.comment.click()
     for each in (page, opened(home)):
         assert "Why half a year? &lt;b&gt;" in each.detail.value and "ann" in each.detail.value
-    page.form.pin_comment.click()
-    assert 'role="alert"' in page.form.line.value  # an empty one
+    page.review.comment.click()
+    assert 'role="alert"' in page.review.line.value  # an empty one
 
 
 def test_removing_and_adding_say_what_they_do() -> None:

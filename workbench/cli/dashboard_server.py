@@ -3,6 +3,7 @@
 Voila runs in this process, so that the token never stands on a command line where every user of the machine could read it.
 """
 
+import json
 import os
 import secrets
 import signal
@@ -30,6 +31,8 @@ from workbench.errors import UsageError
 DEFAULT_PORT = 8866
 #: Pages of the server itself, for ``lab`` too: the one for a wrong token.
 SERVER_PAGES = Path(__file__).resolve().parent / "voila" / "server"
+#: The parts of JupyterLab that a page of widgets needs.
+WIDGET_EXTENSIONS = ["anywidget", "@jupyter-widgets/jupyterlab-manager", "@voila-dashboards/widgets-manager8"]
 SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the kernel appends to ours
 
 
@@ -79,8 +82,10 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     config.MappingKernelManager.cull_idle_timeout = IDLE_SECONDS
     config.MappingKernelManager.cull_interval = CULL_SECONDS
     config.MappingKernelManager.default_kernel_name = "python3"
+    # Nobody's extension of JupyterLab runs in our page: only what shows widgets.
+    config.VoilaConfiguration.extension_allowlist = WIDGET_EXTENSIONS
     environment = {"WORKBENCH_HOME": str(home), "WORKBENCH_RUN": run_id or ""}
-    app = _application_class(environment)(config=config)
+    app = _application_class(environment, _code_of(notebook))(config=config)
     app.initialize([])
     return app
 
@@ -125,15 +130,24 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _application_class(environment: dict[str, str]) -> Any:
+def _code_of(notebook: Path) -> str:
+    cells = json.loads(notebook.read_bytes())["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+
+
+def _application_class(environment: dict[str, str], code: str) -> Any:
     from jinja2 import ChoiceLoader, FileSystemLoader
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from tornado.httputil import HTTPServerRequest
+    from tornado.ioloop import IOLoop
     from tornado.routing import Matcher, Rule
     from tornado.web import RequestHandler
     from voila.app import Voila
     from voila.tornado.handler import TornadoVoilaHandler
     from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
+
+    from workbench.cli.dashboard_page import Page
+    from workbench.cli.warm_kernels import WarmKernels
 
     class OwnKernel(KernelSpecManager):
         """Offers one kernel: the Python of this process, whatever else is installed as ``python3``."""
@@ -153,17 +167,6 @@ def _application_class(environment: dict[str, str]) -> Any:
             spec["env"] = environment
             return KernelSpec(resource_dir=RESOURCES, **spec)
 
-    class Page(TornadoVoilaHandler):  # type: ignore[misc]
-        """Voila's page, which also sets the XSRF cookie.
-
-        A page that is closed asks the server to shut its kernel down; without the cookie that request is refused and the
-        kernel outlives the page.
-        """
-
-        async def prepare(self) -> None:
-            await super().prepare()
-            assert self.xsrf_token  # asking for it sets the cookie
-
     class Channels(VoilaKernelWebsocketHandler):  # type: ignore[misc]
         """A page's connection to its kernel, which holds no small message back.
 
@@ -173,6 +176,13 @@ def _application_class(environment: dict[str, str]) -> Any:
         async def open(self, *args: Any, **kwargs: Any) -> None:
             self.set_nodelay(True)
             await super().open(*args, **kwargs)
+
+        def get_websocket_protocol(self) -> Any:
+            """Leave pings to Jupyter: Tornado would take its milliseconds for seconds, and warn of them at every start."""
+            protocol = super().get_websocket_protocol()
+            if protocol is not None:
+                protocol.params.ping_interval = None
+            return protocol
 
     class Strange(Matcher):
         """Matches every request that `is_own_request` refuses.
@@ -211,7 +221,12 @@ def _application_class(environment: dict[str, str]) -> Any:
             # a shell that starts us in the background has Ctrl-C ignored, and this would be inherited
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self._close_to_strangers()
+            IOLoop.current().add_callback(self._kernels.fill)
             super().listen()
+
+        def stop(self) -> None:
+            self._kernels.close()
+            super().stop()
 
         def _close_to_strangers(self) -> None:
             """Refuse foreign requests before any route, static files and websockets too: Voila checks no Host."""
@@ -221,6 +236,7 @@ def _application_class(environment: dict[str, str]) -> Any:
 
         def init_handlers(self) -> Any:
             ours = {TornadoVoilaHandler: Page, VoilaKernelWebsocketHandler: Channels}
+            Page.code, Page.kernels = code, self._kernels
             return [
                 (route, ours.get(handler, handler), *options)
                 for route, handler, *options in super().init_handlers()
@@ -235,6 +251,7 @@ def _application_class(environment: dict[str, str]) -> Any:
             ):
                 self.config.ConnectionFileMixin.transport = "ipc"
             settings = super().init_settings()
+            self._kernels = WarmKernels(self.kernel_manager)
             pages = settings["jinja2_env"]
             # Before Jupyter's own, whose page for a wrong token names a command that lists no server of ours.
             pages.loader = ChoiceLoader([FileSystemLoader(str(SERVER_PAGES)), pages.loader])

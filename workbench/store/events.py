@@ -29,6 +29,7 @@ from workbench.store.run_events import (
     ApprovalSubject,
     CallAsked,
     CallUnbilled,
+    LookUpRecord,
     NodeFailed,
     NodeRefitted,
     NodeSynthesized,
@@ -50,9 +51,11 @@ from workbench.store.run_events import (
     TreePlanned,
 )
 from workbench.store.study_events import (
+    ContextGathered,
     ForecastBegun,
     ForecastMade,
     ForecastMissing,
+    ForecastPromoted,
     QuestionAdded,
     QuestionsImported,
     StudyAudited,
@@ -68,11 +71,13 @@ __all__ = [
     "CallAsked",
     "CallUnbilled",
     "CommentAdded",
+    "ContextGathered",
     "Event",
     "EvidenceRecord",
     "ForecastBegun",
     "ForecastMade",
     "ForecastMissing",
+    "ForecastPromoted",
     "LeafEvent",
     "LeafFailed",
     "LeafGrounded",
@@ -84,6 +89,7 @@ __all__ = [
     "LeafVerified",
     "LeafWaiting",
     "LeaksAudited",
+    "LookUpRecord",
     "NodeFailed",
     "NodeRefitted",
     "NodeSynthesized",
@@ -153,10 +159,12 @@ Event = Annotated[
     | ReviewSigned
     | QuestionsImported
     | QuestionAdded
+    | ContextGathered
     | StudyOpened
     | ForecastBegun
     | ForecastMade
     | ForecastMissing
+    | ForecastPromoted
     | StudyAudited
     | LeaksAudited,
     Field(discriminator="kind"),
@@ -172,15 +180,17 @@ Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | LeaksAu
 StreamEvent = (
     QuestionsImported
     | QuestionAdded
+    | ContextGathered
     | StudyOpened
     | ForecastBegun
     | ForecastMade
     | ForecastMissing
+    | ForecastPromoted
     | StudyAudited
 )
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
-VERSION = 5
+VERSION = 6
 
 _adapter: TypeAdapter[Event] = TypeAdapter(Event)
 

@@ -18,9 +18,10 @@ class RunStarted(EventBase):
 
 
 class RunResumed(EventBase):
-    """Work on an unfinished run goes on."""
+    """Work on an unfinished run goes on; ``only`` names the leaves that this sitting keeps to, none means all."""
 
     kind: Literal["run.resumed"] = "run.resumed"
+    only: tuple[str, ...] = ()
 
 
 class RunSealed(EventBase):
@@ -54,8 +55,20 @@ class TreeEdited(EventBase):
     base_seq: int
 
 
+class LookUpRecord(BaseModel):
+    """What a synthesizer looked up for a node first: the attempt under which its requests are filed, and its stored form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    attempt: int = Field(ge=1)
+    body: Hash
+
+
 class NodeSynthesized(EventBase):
-    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours."""
+    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours.
+
+    ``looked_up`` is None where nothing was looked up, also where a node only follows a leaf that was grounded again.
+    """
 
     kind: Literal["node.synthesized"] = "node.synthesized"
     node: str
@@ -64,6 +77,7 @@ class NodeSynthesized(EventBase):
     p: Probability
     key_factor: str
     report: Hash
+    looked_up: LookUpRecord | None = None
 
 
 class NumberSpread(BaseModel):
@@ -104,12 +118,20 @@ class RunStopped(EventBase):
     """The run was stopped before its end; it can be resumed.
 
     ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
-    ``other-writer`` another process at work on the same run.
+    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves.
     """
 
     kind: Literal["run.stopped"] = "run.stopped"
     why: Literal[
-        "interrupt", "budget", "failure", "plan-only", "refused", "outage", "resources", "other-writer"
+        "interrupt",
+        "budget",
+        "failure",
+        "plan-only",
+        "refused",
+        "outage",
+        "resources",
+        "other-writer",
+        "leaves-left",
     ]
     detail: str
 

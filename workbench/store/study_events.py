@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import NonNegativeInt
 
-from workbench.store.event_base import EventBase, Probability
+from workbench.store.event_base import EventBase, Hash, Probability
 
 
 class QuestionsImported(EventBase):
@@ -23,6 +23,17 @@ class QuestionAdded(EventBase):
     kind: Literal["question.added"] = "question.added"
     node: str
     question: dict[str, Any]
+
+
+class ContextGathered(EventBase):
+    """What every arm reads of a question as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
+
+    kind: Literal["context.gathered"] = "context.gathered"
+    node: str
+    cutoff: str
+    instant: str
+    text: Hash
+    record: Hash
 
 
 class StudyOpened(EventBase):
@@ -72,6 +83,15 @@ class ForecastMissing(EventBase):
     reason: str
     calls: NonNegativeInt = 0
     cost_usd: float | None = 0.0
+
+
+class ForecastPromoted(EventBase):
+    """An event of a tournament night gets a tree after the quick pass: by the night's rule, or because a person says so."""
+
+    kind: Literal["forecast.promoted"] = "forecast.promoted"
+    node: str
+    by: Literal["rule", "person"]
+    reason: str = ""
 
 
 class StudyAudited(EventBase):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from workbench.engine.annotating import add_comment
 from workbench.engine.run.detached import resume_detached, stop_run
 from workbench.engine.view import RunView
 from workbench.engine.whatif.edits import edit_plan, parse_override
@@ -20,6 +19,8 @@ from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store, utc_now
 from workbench.widgets import panels, proof
+from workbench.widgets.approving import ApprovalPane
+from workbench.widgets.assuming import AssumptionForm
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.editing import EditingForm
 from workbench.widgets.fields import action, box, field, fold, pane, style
@@ -29,6 +30,7 @@ from workbench.widgets.notes import NotesForm
 from workbench.widgets.panel import Panel
 from workbench.widgets.refitting import RefittingForm
 from workbench.widgets.regrounding import RegroundingForm
+from workbench.widgets.review import ReviewPane
 from workbench.widgets.scenario_pane import ScenarioPane
 from workbench.widgets.session import WhatIfSession
 from workbench.widgets.taking_out import TakingOut
@@ -82,11 +84,16 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._badges: list[Badge] = []
         self._band: Band | None = None
         self._make_fields()
-        self.form = EditingForm(self.session, self._select, self._comment)
+        self.form = EditingForm(self.session, self._select)
+        self.assuming = AssumptionForm(self.session)
         self.change = fold("Change this proposition", self.form)
         self.regrounding = RegroundingForm(self._author, self._follow)
         self.refitting = RefittingForm(self._show_refits)
         self.notes = NotesForm(self._author, self._reread)
+        self.review = ReviewPane(self.author, self._reread, self._choose)
+        self.approving = ApprovalPane(
+            self.scenarios.home, self.scenarios.run_id, lambda: self.author.value.strip(), self.look
+        )
         self.work = ipywidgets.HTML()
         self.ground = action("Ground it", self._tried(self._ground), tooltip="write and run the notebooks")
         self.end = action("Stop", self._tried(self._end), tooltip="the run can be resumed")
@@ -96,7 +103,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.session, self.scenarios, self.keeper, author=self._author, market=self.market
         )
         self.taking = TakingOut(self.scenarios.home, self.scenarios.run_id, self.keeper.flush)
-        super().__init__([style(), self.header, self.working, self._main()], **kwargs)
+        super().__init__([style(), self.header, self.working, self.approving, self._main()], **kwargs)
         self.add_class("wb-app")
         self.follower = Follower(run)
         self.poller = Poller(self.look)
@@ -112,7 +119,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._begin(scenario, node)
         self.show_proof()
         self._show_work()
-        if self.follower.phase != "done":
+        if self._looks_again:
             self.poller.start()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -125,10 +132,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """Show what the run has got since the last look; False when nothing more is to come."""
         try:
             if not self.follower.look():
-                return self.follower.phase != "done"
+                return self._looks_again
         except WorkbenchError as error:
             self.work.value = panels.refusal(str(error))
             return True
+        if not self.follower.worked:
+            with self.session.lock:
+                self._take_over()
+            return self._looks_again
         with self.session.lock:
             self.run = self.follower.view
             self.document = self.run.document()
@@ -141,7 +152,12 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 self._read_badges()
             self._show_work()
             self.show_proof()
-        return self.follower.phase != "done"
+        return self._looks_again
+
+    @property
+    def _looks_again(self) -> bool:
+        """Whether more is to come: work on the run, or, on a page of our server, what others say of a finished one."""
+        return self.follower.phase != "done" or self.tree.owns_address
 
     def _show_work(self) -> None:
         phase = self.follower.phase
@@ -150,6 +166,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.ground.layout.display = "" if phase in ("planned", "stopped", "failed") else "none"
         self.ground.description = "Ground it" if phase == "planned" else "Resume"
         self.end.layout.display = "" if phase in ("running", "waiting") else "none"
+        self.approving.show(self.follower.state)
 
     def _ground(self) -> None:
         """Go on with the run in a process of its own: it outlives this page."""
@@ -180,18 +197,16 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.session.open(values)
             self.keeper.flush()
 
-    def _comment(self, node: NodeId, text: str) -> None:
-        """Pin a comment: it belongs to the run, not to a scenario, and stands in the note and the package."""
-        with closing(Store(self.scenarios.home)) as store:
-            add_comment(store, str(self.document["run_id"]), node, text, author=self.author.value.strip())
-        self._reread()
-
     def _reread(self) -> None:
         """Show what was just put on record about the run: its numbers stay as they are."""
         self.follower.look()
+        self._take_over()
+
+    def _take_over(self) -> None:
         self.run = self.follower.view
         self.document = self.run.document()
         self._show_detail()
+        self._show_headline()
 
     def _show_refits(self) -> None:
         self._reread()
@@ -223,12 +238,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             pane("What would it take", questions, "wb-asked"),
             pane("Scenarios", [self.book], "wb-scenarios"),
             pane("Notes and tags", [self.notes], "wb-notes"),
+            pane("Review", [self.review], "wb-review"),
         ]
         right = [
             pane("What drives it", [self.drivers.chart], "wb-sensitivity"),
             pane(
                 "Evidence",
-                [self.detail, self.change, self.regrounding, self.refitting, self.proof],
+                [self.detail, self.assuming, self.change, self.regrounding, self.refitting, self.proof],
                 "wb-evidence",
             ),
             pane("Take it with you", [self.taking], "wb-taking"),
@@ -312,7 +328,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._show_headline()
             remarks = [remark.line for remark in edit_remarks(self.session.base, edits)]
             self.table.value = panels.what_if(
-                str(self.document["run_id"]), now, edits, tree, scenario=self.keeper.name, remarks=remarks
+                self.run.run_id, now, edits, self.session.base, scenario=self.keeper.name, remarks=remarks
             )
             self.drivers.show(tree)
             self.reset.disabled = not edits
@@ -365,9 +381,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             panels.selected(node, tree, self.session.base, self.run.spending.get(node), comments) + sums
         )
         self.form.show(node)
+        self.assuming.show(node)
         self.regrounding.show(self.run, node)
         self.refitting.show(self.run, node)
         self.notes.show(self.run, node)
+        self.review.show(self.run, node)
 
     def show_proof(self) -> None:
         """Show the evidence of the selected proposition: a leaf's notebook, an inner one's sum and synthesis."""

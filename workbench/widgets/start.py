@@ -1,5 +1,6 @@
 """What ``notebooks/dashboard.ipynb`` shows: the run asked for, or the list of runs."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
@@ -37,3 +38,15 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
         except WorkbenchError as error:
             return Home(home, note=str(error))
     return Home(home)
+
+
+def rehearse() -> None:
+    """Draw a page that nobody sees, so that the next one in this process waits for no import, no template and no database.
+
+    A kernel that is made ahead does it: the run that the server was started with, or the list of runs.
+    """
+    from ipywidgets import Widget
+
+    page = open_dashboard(os.environ)
+    page.poller.stop()
+    Widget.close_all()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -209,29 +210,31 @@ class TraceEvidence:
             # Only with a sound ledger: rendering the notebook to compare with reads the data calls again.
             faults.extend(cell_faults(self, proof))
             if not any(check == "chain" for check, _, _ in faults):
-                faults.extend(self._notebook_faults(proof))
+                faults.extend(notebook_faults(self.render(proof), proof.notebook))
         return Verification(
             cells=len(self.steps),
             differing=tuple(Difference(check=check, cell=cell, what=what) for check, cell, what in faults),
         )
 
-    def _notebook_faults(self, proof: ProofContext) -> list[tuple[str, str | None, str]]:
-        import nbformat
 
-        if not proof.notebook.is_file():
-            return [("notebook", None, "the proof notebook is gone")]
-        # Written and read once, so that both sides have their line ends in the same places.
-        expected = nbformat.reads(nbformat.writes(self.render(proof)), as_version=4)  # type: ignore[no-untyped-call]
-        try:
-            book = nbformat.read(proof.notebook, as_version=4)  # type: ignore[no-untyped-call]
-        except (ValueError, nbformat.ValidationError) as error:
-            return [("notebook", None, f"the proof notebook cannot be read: {error}")]
-        wanted, present = ({cell.get("id"): _shown(cell) for cell in each.cells} for each in (expected, book))
-        return [
-            ("notebook", cell, "is not what the trace says")
-            for cell in dict.fromkeys((*wanted, *present))
-            if wanted.get(cell) != present.get(cell)
-        ]
+def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, str]]:
+    """Return the cells in which a proof notebook on disk differs from what its evidence renders."""
+    import nbformat
+
+    if not path.is_file():
+        return [("notebook", None, "the proof notebook is gone")]
+    # Written and read once, so that both sides have their line ends in the same places.
+    expected = nbformat.reads(nbformat.writes(expected), as_version=4)  # type: ignore[no-untyped-call]
+    try:
+        book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    except (ValueError, nbformat.ValidationError) as error:
+        return [("notebook", None, f"the proof notebook cannot be read: {error}")]
+    wanted, present = ({cell.get("id"): _shown(cell) for cell in each.cells} for each in (expected, book))
+    return [
+        ("notebook", cell, "is not what the trace says")
+        for cell in dict.fromkeys((*wanted, *present))
+        if wanted.get(cell) != present.get(cell)
+    ]
 
 
 def _shown(cell: Any) -> tuple[str, str, list[Any]]:

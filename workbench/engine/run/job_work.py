@@ -17,6 +17,7 @@ from workbench.engine.run.job import GroundJob
 from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.leaf_notebook import Gate, LazyNotebook, open_gate
 from workbench.engine.run.proof_names import journal_name, notebook_name, session_name
+from workbench.search.leak_filter import Verdicts
 
 
 def data_session(broker: Broker, job: GroundJob, ledger: Ledger) -> BrokerSession:
@@ -48,6 +49,7 @@ async def ground_job(
     folder: Path,
     on_cell: Callable[[], Awaitable[None]] | None = None,
     gate: Gate | None = None,
+    verdicts: Verdicts | None = None,
 ) -> Grounding | GroundingFailure:
     """Do a job in this process and return its outcome; its notebook is closed by then.
 
@@ -59,6 +61,8 @@ async def ground_job(
         Awaited when the journal has grown, before the grounder goes on: a worker sends the new lines to the run's owner.
     gate : callable, optional
         Puts the notebook behind what its cells wait for.
+    verdicts : Verdicts, optional
+        Of the run; a worker has none and lets its own job's results be judged.
     """
     caller = DataCalls(data, job, slots)
     async with AsyncExitStack() as stack:
@@ -85,6 +89,7 @@ async def ground_job(
                 resolves_by=job.resolves_by,
                 reference_class=job.reference_class,
                 gave_up=job.gave_up,
+                verdicts=verdicts,
             )
         )
 

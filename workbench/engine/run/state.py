@@ -320,10 +320,16 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             state.waiting.clear()
             state.undecided.clear()
             for key, trial in list(state.trials.items()):
-                if trial.open:  # after a kill its time ends with the last event; now all of them go on
-                    state.trials[key] = replace(
-                        trial, failure=None, seconds=trial.until(before), since=stored.at_utc
-                    )
+                if not trial.open:
+                    continue
+                # After a kill its time ends with the last event; now all go on, or those that the sitting is kept to.
+                goes_on = not event.only or key[0] in event.only
+                state.trials[key] = replace(
+                    trial,
+                    failure=None if goes_on else trial.failure or "left for a later sitting",
+                    seconds=trial.until(before),
+                    since=stored.at_utc if goes_on else None,
+                )
         case ev.RunSealed():
             state.isolation = event.isolation
         case ev.TreeExpanded():

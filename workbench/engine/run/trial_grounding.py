@@ -31,6 +31,7 @@ from workbench.models.errors import ModelError
 from workbench.plugins import EVIDENCE, GROUNDERS, package_of
 from workbench.propositions import NodeId
 from workbench.resources import is_resource_error
+from workbench.search.leak_filter import Verdicts
 from workbench.store import ApiLedger, utc_now
 from workbench.store import events as ev
 
@@ -54,6 +55,8 @@ class TrialGrounding:
         Who grounds instead of this process; verification stays in it.
     approvals
         Where steps wait for a person; None where none does.
+    verdicts
+        What the run's filter of web results has judged; shared by all that is grounded in this process.
     """
 
     def __init__(
@@ -71,7 +74,9 @@ class TrialGrounding:
         keyed: tuple[str, ...] = (),
         workers: Workers | None = None,
         approvals: Approvals | None = None,
+        verdicts: Verdicts | None = None,
     ) -> None:
+        self._verdicts = verdicts
         self._recorder = recorder
         self._grounder = grounder
         self._gateway = gateway
@@ -205,6 +210,7 @@ class TrialGrounding:
                     level=self._level,
                     slots=self._slots,
                     folder=self._recorder.store.folder(job.run),
+                    verdicts=self._verdicts,
                 )
         except (
             WorkbenchError,

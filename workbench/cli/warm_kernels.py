@@ -1,0 +1,89 @@
+"""Kernels for the pages of ``workbench serve``, one of them always made ahead, so that a page waits for no start and no import.
+
+Voila's own pre-heating draws the page itself ahead, before anybody knows the address that says which run, scenario and
+proposition to show. Here only the kernel is made ahead; it draws when a page asks, while the browser loads its scripts.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+#: What a kernel does ahead: import everything and draw a page that nobody sees.
+REHEARSAL = "from workbench.widgets.start import rehearse; rehearse()"
+#: Seconds in which a page that took a kernel has the machine for itself; then the next kernel is made.
+REFILL_SECONDS = 3.0
+_START_SECONDS = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+class Connected:
+    """A kernel and an open connection to it.
+
+    Attributes
+    ----------
+    kernel_id : str
+    client : jupyter_client.asynchronous.AsyncKernelClient
+    """
+
+    def __init__(self, kernel_id: str, client: Any) -> None:
+        self.kernel_id, self.client = kernel_id, client
+
+
+class WarmKernels:
+    """Hands a kernel to every page: the one made ahead, else one that starts now. No two pages share one.
+
+    Parameters
+    ----------
+    manager : jupyter_server.services.kernels.kernelmanager.AsyncMappingKernelManager
+        Starts the kernels, and ends those that their page left.
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+        self._spare: asyncio.Task[Connected] | None = None
+        self._closed = False
+
+    def fill(self) -> None:
+        """Begin to make a kernel ahead, unless one is there or in the making."""
+        if self._spare is None and not self._closed:
+            self._spare = asyncio.get_running_loop().create_task(self._rehearsed())
+
+    async def take(self) -> Connected:
+        """Return a kernel for a new page; it counts as left from now on, until the page connects to it."""
+        spare, self._spare = self._spare, None
+        asyncio.get_running_loop().call_later(REFILL_SECONDS, self.fill)
+        if spare is not None:
+            try:
+                ready = await spare
+            # Whatever kept it from being ready, the page gets a kernel as it would without one made ahead.
+            except Exception as error:
+                _log.error("no kernel was made ahead: %s", error)
+            else:
+                if ready.kernel_id in self._manager and await ready.client.is_alive():
+                    self._manager.notify_disconnect(ready.kernel_id)
+                    return ready
+        return await self._started()
+
+    def close(self) -> None:
+        """Make no more; those that run are the manager's to end."""
+        self._closed = True
+        if self._spare is not None:
+            self._spare.cancel()
+
+    async def _started(self) -> Connected:
+        kernel_id = await self._manager.start_kernel(kernel_name=self._manager.default_kernel_name)
+        client = self._manager.get_kernel(kernel_id).client()
+        client.start_channels()
+        await client.wait_for_ready(timeout=_START_SECONDS)
+        return Connected(kernel_id, client)
+
+    async def _rehearsed(self) -> Connected:
+        ready = await self._started()
+        # As if a page were connected: an idle kernel without one is taken for left and ended.
+        self._manager.notify_connect(ready.kernel_id)
+        reply = await ready.client.execute(REHEARSAL, silent=True, reply=True, timeout=_START_SECONDS)
+        if reply["content"]["status"] != "ok":
+            # It is slower than it could be, and a page will say what is wrong.
+            _log.error("a kernel made ahead could not draw a page: %s", reply["content"].get("evalue"))
+        return ready
