@@ -1,10 +1,10 @@
 """The severe findings of the review of the first page (22 November 2026), each by its title, as they are now.
 
-Those that need a browser are in tests/browser/test_workflows.py ("A page that lost its server", "Phone layout") and
-tests/browser/test_lab.py ("A saved notebook reopens").
+Those that need a browser are in tests/browser; the first test below says which finding has which.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from workbench.engine.whatif.saved import SavedScenarios
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets.board import Dashboard, dashboard
+from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 
@@ -30,6 +31,45 @@ def opened(home: Path, **more: Any) -> Dashboard:
 def command_home(tmp_path: Path) -> Path:
     make_run(tmp_path / "home")
     return tmp_path
+
+
+#: Each severe finding by its title, with the beginning of the test that holds it, and where that is.
+FINDINGS = {
+    "S1. A page that lost its server ignores edits silently": (
+        "browser",
+        "test_s1_a_page_that_lost_its_server",
+    ),
+    "S1. Removing a proposition equals declaring it false; adding one does nothing; neither is said": (
+        "widgets",
+        "test_s1_removing_equals_declaring_false_and_adding_does_nothing",
+    ),
+    "S1. A run cannot be watched or started from the page": (
+        "widgets",
+        "test_s1_a_run_can_be_watched_and_started_from_the_page",
+    ),
+    'S1. A saved notebook reopens as "Error displaying widget: model not found"': (
+        "browser",
+        "test_s1_a_saved_notebook_reopens",
+    ),
+    "S2. Tab completion hides the API": ("widgets", "test_s2_tab_completion"),
+    "S2. Failed runs become `last`": ("widgets", "test_s2_failed_runs_do_not_become_last"),
+    "S2. Unsaved edits vanish on reload; no undo": ("widgets", "test_s2_edits_do_not_vanish_on_reload"),
+    "S2. Scenarios are write-only on the page": ("widgets", "test_s2_scenarios_are_opened"),
+    "S2. No report for a boss": ("widgets", "test_s2_there_is_a_report_for_a_boss"),
+    "S2. Phone layout": ("browser", "test_s2_phone_layout"),
+}
+
+
+@pytest.mark.parametrize(("title", "held"), FINDINGS.items())
+def test_each_severe_finding_has_a_test_of_its_severity_and_title(title: str, held: tuple[str, str]) -> None:
+    room, name = held
+    tests = Path(__file__).resolve().parents[1]
+    found = [
+        path.name
+        for path in (tests / room).glob("test_*.py")
+        if re.search(rf"^(async )?def {name}\w*\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(found) == 1 and name.startswith(f"test_{title[:2].lower()}_"), title
 
 
 def test_s1_removing_equals_declaring_false_and_adding_does_nothing_is_said(command_home: Path) -> None:
@@ -50,7 +90,7 @@ def test_s1_a_run_can_be_watched_and_started_from_the_page(tmp_path: Path) -> No
     page.poller.stop()
     run_id = plan_elsewhere(tmp_path, "VIX closes above 20 on 2018-12-31", "2018-11-01", [])
     shown = dashboard(load_run(tmp_path, run_id))
-    assert shown.ground.layout.display == "" and shown.ground.description == "Ground it"
+    assert not is_hidden(shown.working.ground) and shown.working.ground.description == "Ground it"
     store = Store(tmp_path)
     store.append(run_id, ev.LeafStarted(node="P1", trial=1, attempt=1))
     store.close()
@@ -80,7 +120,7 @@ def test_s2_edits_do_not_vanish_on_reload_and_are_undone(home: Path) -> None:
     page.keeper.flush()
     again = opened(home)
     assert again.session.values == {"P2.1": 0.1}
-    page.undo.click()
+    page.desk.undo.click()
     page.keeper.flush()
     assert page.session.now.after == page.session.base.root.p and opened(home).session.edits == ()
 
@@ -89,9 +129,13 @@ def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_clo
     home: Path,
 ) -> None:
     page = opened(home)
-    page.author.value, page.reason.value, page.expires.value = "Ann", "futures say so", "2099-01-01"
+    page.desk.author.value, page.desk.reason.value, page.desk.expires.value = (
+        "Ann",
+        "futures say so",
+        "2099-01-01",
+    )
     page.session.edit("P2.1", "0.1")
-    book, saved = page.book, SavedScenarios(home, RUN)
+    book, saved = page.desk.book, SavedScenarios(home, RUN)
     book.name.value, book.rationale.value = "calm", "VIX stays low"
     book.save.click()
     stored = saved.scenario("calm")
@@ -128,7 +172,7 @@ def test_what_is_chosen_stays_chosen_when_the_scenarios_change(home: Path) -> No
     """On a slow page the list came after the line that said so, and took back what had been chosen meanwhile."""
     page = opened(home)
     page.session.edit("P2.1", "0.1")
-    book = page.book
+    book = page.desk.book
     for name in ("calm", "storm", "bust"):
         book.name.value = name
         book.save.click()
@@ -149,12 +193,12 @@ def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(comman
     home = command_home / "home"
     page = opened(home)
     page.session.edit("P2.1", "0.1")
-    page.book.name.value, page.book.rationale.value = "stress", "VIX above 30"
-    page.book.save.click()
+    page.desk.book.name.value, page.desk.book.rationale.value = "stress", "VIX above 30"
+    page.desk.book.save.click()
     sent: list[tuple[Any, Any]] = []
-    page.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
-    page.taking.form.value = "note, HTML"
-    page.taking.take.click()
+    page.desk.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
+    page.desk.taking.form.value = "note, HTML"
+    page.desk.taking.take.click()
     content, (data,) = next((content, buffers) for content, buffers in sent if buffers)
     assert content == {"file": f"{RUN}.html", "media": "text/html"}
     out = command_home / "note.html"

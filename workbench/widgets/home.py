@@ -3,14 +3,16 @@
 import os
 from collections.abc import Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import ipywidgets
 
 from proxies.asof.clock import Cutoff
-from proxies.errors import CutoffRefused
+from proxies.errors import CutoffRefused, ProxyError
 from workbench.engine import documents
+from workbench.engine.overview import with_course
 from workbench.engine.run.detached import plan_elsewhere
 from workbench.engine.run.ownership import owner_of
 from workbench.engine.wording import NO_VALUE
@@ -21,10 +23,13 @@ from workbench.plugins import GROUNDERS, plugin_names
 from workbench.questions.grammar import read_claim
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, pane, style
+from workbench.widgets.fields import action, box, choice, field, html, look, made, pane, style
 from workbench.widgets.live import Poller
+from workbench.widgets.own_sources import own_sources, own_sources_html
+from workbench.widgets.panel import Panel
 
-STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed")
+REVIEW_DUE = "review due"
+STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
 _APPROVALS = {
     "asks for nothing": "none",
     "asks before each cell": "cells",
@@ -50,21 +55,22 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
 
     def __init__(self, home: Path, *, note: str = "", environ: Mapping[str, str] | None = None) -> None:
         self._home, self._note = home, note
+        self._environ = os.environ if environ is None else environ
         self._rows: list[dict[str, Any]] = []
         self._seen: tuple[int, ...] = ()
         self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
-        self.table = ipywidgets.HTML()
-        self.claim = ipywidgets.Textarea(
-            placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
+        self.table = html()
+        self.claim = made(
+            ipywidgets.Textarea, placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
         )
         self.claim.description = "claim"
         self.claim.add_class("wb-field")
         self.claim.add_class("wb-claim")
         self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
         self.cutoff.value = "now"
-        self.model = ipywidgets.Combobox(
-            options=[OFFLINE, *providers(os.environ if environ is None else environ)], ensure_option=False
+        self.model = made(
+            ipywidgets.Combobox, options=[OFFLINE, *providers(self._environ)], ensure_option=False
         )
         self.model.value = OFFLINE
         self.model.description = "model"
@@ -73,7 +79,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.approve = choice(list(_APPROVALS), "what waits for your word")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
-        self.line = ipywidgets.HTML()
+        self.sources = Panel(own_sources_html(None))
+        self.sources.on_open = self._read_sources
+        self.line = html()
         self.plan = action(
             "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
         )
@@ -90,7 +98,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         super().__init__(
             [
                 style(),
-                ipywidgets.HTML("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
+                html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
                 pane("New claim", [self.claim, options, self.line], "wb-new"),
                 pane(
                     "Runs",
@@ -98,7 +106,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     "wb-all-runs",
                     beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
                 ),
-            ]
+                pane("Own series and sources", [self.sources], "wb-own-sources"),
+            ],
+            layout=look(ipywidgets.Layout),
         )
         self.add_class("wb-app")
         self.poller = Poller(self.look, seconds=3.0)
@@ -122,7 +132,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         rows = [
             row
             for row in self._rows
-            if (self.state.value == STATES[0] or row.get("state") == self.state.value)
+            if _is_in(row, str(self.state.value))
             # Propositions, notes, comments and tags too, as `workbench runs --search` does.
             and all(
                 word in row.get("text", f"{row['run_id']} {row['statement']}".casefold()) for word in words
@@ -131,6 +141,13 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.table.value = panels.runs_table(
             rows[:SHOWN], note=self._note, hidden=max(0, len(rows) - SHOWN), filtered=bool(words)
         )
+
+    def _read_sources(self, _name: str) -> None:
+        """Show them when the fold is opened: the catalogue is read for that, which the page need not wait for."""
+        try:
+            self.sources.value = own_sources_html(own_sources(self._home, self._environ))
+        except (WorkbenchError, ProxyError) as error:
+            self.sources.value = panels.refusal(str(error))
 
     def _check(self) -> None:
         """Say while a claim is typed what would be refused: the key-free analyst's own reading, the cutoff's form."""
@@ -171,6 +188,12 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             self.plan.disabled = False
 
 
+def _is_in(row: Mapping[str, Any], state: str) -> bool:
+    if state == REVIEW_DUE:
+        return row["next_review"] is not None and row["next_review"] <= datetime.now(UTC)
+    return state == STATES[0] or row.get("state") == state
+
+
 def providers(environ: Mapping[str, str]) -> list[str]:
     """Return beginnings of model names whose providers have a key in an environment; no key is read.
 
@@ -181,7 +204,8 @@ def providers(environ: Mapping[str, str]) -> list[str]:
 
 
 def list_runs(home: Path) -> list[dict[str, Any]]:
-    """Return the runs of a data folder, newest first: run_id, statement, cutoff, p in [0, 1] or None, state, imported.
+    """Return the runs of a data folder, newest first: run_id, statement, cutoff, p in [0, 1] or None, state, imported, and
+    each one's course (``overview.with_course``).
 
     A run that cannot be read has the reason in place of its statement.
     """
@@ -193,5 +217,5 @@ def list_runs(home: Path) -> list[dict[str, Any]]:
                 row["state"] = "stopped"
     return [
         {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row
-        for row in reversed(rows)
+        for row in reversed(with_course(rows, datetime.now(UTC)))
     ]

@@ -4,15 +4,18 @@ The dashboard shows them. Functions in here work out the numbers; ``templates/*.
 that a model or an analyst wrote.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from workbench.engine.keys import signed_line
+from workbench.engine.overview import age
 from workbench.engine.run.forecast import cost_line
 from workbench.engine.wording import (
     assumption_change,
@@ -67,6 +70,7 @@ def prose(text: str) -> Markup:
 def _environment() -> "Environment":
     return html_environment(
         "workbench.widgets",
+        age=age,
         digits=_digits,
         outcome=_outcome,
         duration=duration,
@@ -332,6 +336,7 @@ def combination(node: NodeId, tree: Tree, refitted: "NodeRefitted | None" = None
         id=node,
         pinned=proposition.pinned,
         equation=rule.equation() if rule is not None else None,
+        digits_of_rule=json.dumps(rule.to_json()) if rule is not None and rule.numeric else "",
         sum=_sum(node, rule, tree) if rule is not None and rule.affine else None,
         remarks=rule_remarks(tree, node),
         refitted=refitted,
@@ -403,6 +408,6 @@ def runs_table(
 
     ``hidden`` runs are not among them because the list is long; ``filtered`` says that a search is on.
     """
-    unknown = {"imported": None, "started_utc": None, "model": None, "outcome": None}
+    unknown = dict.fromkeys(("imported", "started_utc", "model", "outcome", "before", "next_review"))
     listed = [{**unknown, "state": run.get("status"), **run} for run in runs]
-    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered)
+    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered, now=datetime.now(UTC))

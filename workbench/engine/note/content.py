@@ -14,6 +14,7 @@ from workbench.engine.band import Band, refits_band, trials_band
 from workbench.engine.evidence.audit import audit_run
 from workbench.engine.evidence.trail import Cell, Trail, evidence_trail, without_records
 from workbench.engine.hindsight import hindsight
+from workbench.engine.note.full_figures import full_figures
 from workbench.engine.note.plots import Plot, proof_plots
 from workbench.engine.run.files import manifest_id
 from workbench.engine.run.proof_names import notebook_name
@@ -178,6 +179,7 @@ class Note:
     readings: list[Reading]
     manifest_id: str
     facts: list[tuple[str, str]]
+    figures: list[tuple[str, str]]
 
     @property
     def headline(self) -> str:
@@ -189,7 +191,7 @@ class Note:
 def note_of(store: Store, state: RunState) -> Note:
     """Return the note of a run as its log and ledgers stand now."""
     tree = state.tree
-    drivers, reachable, band = _drivers(store, state)
+    drivers, reachable, band, tornado = _drivers(store, state)
     shown_leaves = _leaves_by_effect(tree, drivers)
     evidence = [_evidence(store, state, leaf) for leaf in shown_leaves[:MOST_EVIDENCE]]
     rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
@@ -197,7 +199,7 @@ def note_of(store: Store, state: RunState) -> Note:
     base_rate = root_base_rate(tree)
     p = tree.root.p
     said = state.annotations
-    scenarios, mix = _scenarios(state)
+    scenarios, mix, table = _scenarios(state)
     signed = sign_off_rows(store, state)
     return Note(
         statement=_words(state.statement),
@@ -228,6 +230,16 @@ def note_of(store: Store, state: RunState) -> Note:
         readings=_readings(store, state),
         manifest_id=manifest_id(store, state.run_id) or "none: the run has not begun its work",
         facts=_facts(store, state),
+        figures=full_figures(
+            tree,
+            [row.id for row in rows],
+            tornado=tornado,
+            reachable=reachable,
+            base_rate=base_rate,
+            band=band,
+            scenarios=table,
+            trials=leaf_trials(state),
+        ),
     )
 
 
@@ -249,10 +261,12 @@ def _warnings(state: RunState) -> list[str]:
     return [line for line in lines if line]
 
 
-def _drivers(store: Store, state: RunState) -> tuple[list[Driver], tuple[float, float] | None, Band | None]:
+def _drivers(
+    store: Store, state: RunState
+) -> tuple[list[Driver], tuple[float, float] | None, Band | None, list[dict[str, Any]]]:
     tree = state.tree
     if tree.root.p is None:
-        return [], None, None
+        return [], None, None, []
     trials = leaf_trials(state)
     repeated = {leaf: values for leaf, values in trials.items() if len(values) > 1}
     # Which data the leaves share matters to the band alone, and reading it takes a look at every call of the run.
@@ -276,7 +290,7 @@ def _drivers(store: Store, state: RunState) -> tuple[list[Driver], tuple[float, 
     low, high = report["reachable"]
     reachable = None if low is None or high is None else (low, high)
     band = trials_band(report["uncertainty"], repeated) if repeated else refits_band(tree, state.refits)
-    return drivers, reachable, band
+    return drivers, reachable, band, report["tornado"]
 
 
 def _leaves_by_effect(tree: Tree, drivers: Sequence[Driver]) -> list[NodeId]:
@@ -309,9 +323,9 @@ def _tree_rows(tree: Tree, leaves: Sequence[NodeId]) -> list[TreeRow]:
     return rows
 
 
-def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None]:
+def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str, Any] | None]:
     if not state.scenarios.scenarios or state.missing:  # without its rule nothing can be computed
-        return [], None
+        return [], None, None
     table = scenario_table(state.tree, state.scenarios, now=utc_now())
     base = state.tree.root.p
     rows = []
@@ -333,11 +347,12 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None]:
         )
     mixture = table["mix"]
     if mixture is None:
-        return rows, None
+        return rows, None, table
     shares = ", ".join(f"{name} {percent(share)}" for name, share in mixture["weights"].items())
     return (
         rows,
         f"Weighed by how likely each is held ({shares}) the claim comes to {percent(mixture['root'])}.",
+        table,
     )
 
 

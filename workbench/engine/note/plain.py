@@ -84,6 +84,7 @@ def note_markdown(note: Note) -> str:
         )
     facts = [("manifest id", note.manifest_id), *note.facts]
     lines += ["## What it rests on", "", *_table(("", ""), facts)]
+    lines += ["## Every number in full", "", *_table(("of", "with all digits"), note.figures)]
     return "\n".join(lines).rstrip() + "\n"
 
 

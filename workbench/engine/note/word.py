@@ -48,6 +48,8 @@ def note_docx(note: Note) -> bytes:
         _table(document, head, rows, (4.6, 3.4, 2.8, 2.8, 1.7, 1.7))
     document.add_heading("What it rests on", 1)
     _table(document, (), [("manifest id", note.manifest_id), *note.facts], (4.0, 13.0))
+    document.add_heading("Every number in full", 1)
+    _table(document, ("of", "with all digits"), note.figures, (4.0, 13.0))
     target = io.BytesIO()
     document.save(target)
     return target.getvalue()

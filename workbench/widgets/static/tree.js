@@ -651,12 +651,13 @@ class TreeView {
     note.title = [node.note, node.key_factor].filter(Boolean).join("\n");
     marks.replaceChildren(...node.marks.map((mark) => this.mark(mark)));
     probability.textContent = node.text;
+    probability.title = node.p === null ? "" : String(node.p);
     fill.style.width = `${known ? 100 * node.p : 0}%`;
     const differs = node.moved && node.base !== null;
     ghost.hidden = !differs;
     if (node.base !== null) ghost.style.left = `${100 * node.base}%`;
     was.textContent = differs ? node.base_text : "";
-    was.title = differs ? "before your edits" : "";
+    was.title = differs ? `before your edits: ${node.base}` : "";
     row.dataset.edited = node.edited;
     row.dataset.moved = node.moved;
     row.dataset.stale = node.stale;

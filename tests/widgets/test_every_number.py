@@ -1,0 +1,251 @@
+"""Screen = command line = export, for every number of a run, to the last digit; audit and badges word for word.
+
+What the command line prints as JSON is the list of the numbers; each has to stand on the page (its digits in the tooltip of
+what is shown rounded) and in each export that holds such numbers.
+"""
+
+import html
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.screens import RUN, demo_tree, make_run
+from workbench.engine import load_run
+from workbench.engine.annotating import record_outcome
+from workbench.engine.evidence.package import export_run
+from workbench.engine.run.state import put_tree
+from workbench.engine.whatif.saved import save_scenario
+from workbench.engine.wording import percent
+from workbench.propositions import Tree
+from workbench.propositions.edits import SetValue
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.synthesis import LinearRule, settle
+from workbench.widgets.board import Dashboard
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
+_TOOLTIP = re.compile(r'title="([^"]*)"')
+#: Exports that hold a note, and so every number; the others hold the tree, from which all else is computed.
+NOTES = ("html", "md", "docx")
+TREES = ("json", "csv", "squiggle")
+
+
+def numbers_in(text: str) -> set[float]:
+    return {float(found) for found in _NUMBER.findall(text)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with uneven numbers everywhere: values, weights, a band of refits, two weighed scenarios, an outcome."""
+    place = tmp_path_factory.mktemp("numbers")
+    make_run(place / "home")
+    with closing(Store(place / "home")) as store:
+        store.append(RUN, ev.TreeEdited(tree=put_tree(store, uneven_tree()), base_seq=store.last_seq()))
+        spread = ev.NumberSpread(mean=0.43111111, sd=0.0512345678, low=0.4, high=0.4577777)
+        store.append(
+            RUN, ev.NodeRefitted(node="P2", count=5, failed=1, value=spread, coefficients={"P2.1": spread})
+        )
+        for name, p, held in (("calm", 1 / 3, 0.3), ("storm", 2 / 7, 0.55)):
+            save_scenario(
+                store,
+                RUN,
+                name,
+                [SetValue(node="P2.1", p=p), SetValue(node="P3", p=p / 3)],
+                author="Ann",
+                rationale="why not",
+                probability=held,
+            )
+        record_outcome(store, RUN, "no", on="2018-12-31")
+    return place
+
+
+def uneven_tree() -> Tree:
+    """The sample's tree with values and weights that no rounded figure holds."""
+    tree = demo_tree()
+    for node in tree.leaves():
+        belief = tree[node].belief
+        assert belief is not None
+        tree = tree.with_belief(node, replace(belief, p=belief.p + 1 / 7000))
+    for node in ("P1", "P2", "P0"):
+        rule = tree[node].rule
+        assert isinstance(rule, LinearRule)
+        weights = {child: weight * 0.97 / 1.03 for child, weight in rule.weights.items()}
+        tree = settle(tree.with_rule(node, LinearRule(rule.intercept + 1 / 300, weights), tree[node].belief))
+    return tree
+
+
+def said(folder: Path, *words: str) -> Any:
+    return json.loads(run_cli(folder, *words, "--json").stdout)
+
+
+@pytest.fixture(scope="module")
+def tree_numbers(folder: Path) -> dict[str, float]:
+    """Values and coefficients of every proposition, by name: ``show --json``."""
+    numbers: dict[str, float] = {}
+    for node in said(folder, "show", RUN)["nodes"]:
+        numbers[f"p of {node['id']}"] = node["p"]
+        rule = node["rule"] or {}
+        numbers.update({f"weight of {child}": weight for child, weight in rule.get("weights", {}).items()})
+        if "intercept" in rule:
+            numbers[f"constant of {node['id']}"] = rule["intercept"]
+    return numbers
+
+
+@pytest.fixture(scope="module")
+def derived_numbers(folder: Path) -> dict[str, float]:
+    """What is computed from the tree: base rate, tornado, contributions, reach, scenarios and their mix."""
+    numbers = {"base rate": said(folder, "show", RUN)["base_rate"]}
+    report = said(folder, "sensitivity", RUN, "--report")
+    numbers["reach, low"], numbers["reach, high"] = report["reachable"]
+    for row in report["tornado"]:
+        for name in ("low", "high", "path_weight", "contribution"):
+            numbers[f"{name} of {row['id']}"] = row[name]
+    table = said(folder, "scenarios", RUN)
+    numbers.update({f"scenario {row['name']}": row["root"] for row in table["scenarios"]})
+    numbers["mix"] = table["mix"]["root"]
+    return numbers
+
+
+@pytest.fixture(scope="module")
+def band(folder: Path) -> tuple[float, float]:
+    found = load_run(folder / "home", RUN).band()
+    assert found is not None
+    return found.low, found.high
+
+
+def panels_of(page: Dashboard) -> Iterator[str]:
+    """The page's HTML with each proposition selected once, and everything unfolded."""
+    page.drivers.chart.on_open("drivers")
+    yield from (page.header.value, page.drivers.chart.value, page.table.value, page.book.compared.value)
+    for node in page.session.tree.ids():
+        page.tree.selected = node
+        yield page.detail.value
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Iterator[Dashboard]:
+    yield Dashboard(load_run(folder / "home", RUN))
+
+
+def missing(wanted: dict[str, float], there: set[float]) -> dict[str, float]:
+    return {name: number for name, number in wanted.items() if number not in there}
+
+
+def test_there_are_numbers_to_compare(
+    tree_numbers: dict[str, float], derived_numbers: dict[str, float], band: tuple[float, float]
+) -> None:
+    everything = [*tree_numbers.values(), *derived_numbers.values(), *band]
+    assert len(everything) > 50 and None not in everything
+    assert sum(len(repr(number)) > 10 for number in everything) > 20, (
+        "digits that a rounded figure would lose"
+    )
+
+
+def test_the_page_has_every_number_in_full_beside_its_rounded_form(
+    page: Dashboard,
+    tree_numbers: dict[str, float],
+    derived_numbers: dict[str, float],
+    band: tuple[float, float],
+) -> None:
+    whole = "".join(panels_of(page))
+    tooltips = " ; ".join(html.unescape(text) for text in _TOOLTIP.findall(whole))
+    # The rows of the tree are drawn by the browser, from these: its tooltip is the number as JavaScript writes it.
+    rows = {row["p"] for row in page.session.rows.values() if row["p"] is not None}
+    assert missing({**tree_numbers, **derived_numbers}, numbers_in(tooltips) | rows) == {}
+    assert set(band) <= numbers_in(tooltips)
+    assert {row["text"] for row in page.session.rows.values()} == {
+        percent(number) for name, number in tree_numbers.items() if name.startswith("p of")
+    }
+    for digits, shown in re.findall(r'title="([-\d.e]+)">([\d.]+%)<', whole):
+        assert percent(float(digits)) == shown
+    assert percent(band[0]) in whole and percent(band[1]) in whole
+
+
+@pytest.mark.parametrize("form", NOTES)
+def test_every_note_has_every_number_in_full(
+    folder: Path,
+    form: str,
+    tree_numbers: dict[str, float],
+    derived_numbers: dict[str, float],
+    band: tuple[float, float],
+) -> None:
+    with closing(Store(folder / "home")) as store:
+        data = export_run(store, RUN, form)[0]
+    if form == "docx":
+        xml = zipfile.ZipFile(io.BytesIO(data)).read("word/document.xml").decode()
+        text = re.sub(r"<[^>]+>", " ", xml)
+    else:
+        # Markdown escapes what could be a mark, never a digit.
+        text = re.sub(r"<(style|script)[^>]*>.*?</\1>|<[^>]+>", " ", data.decode(), flags=re.DOTALL)
+    there = numbers_in(html.unescape(text))
+    assert missing({**tree_numbers, **derived_numbers}, there) == {}
+    assert set(band) <= there
+    for number in (tree_numbers["p of P0"], derived_numbers["base rate"], derived_numbers["scenario calm"]):
+        assert percent(number) in text
+
+
+@pytest.mark.parametrize("form", TREES)
+def test_every_export_of_the_tree_has_the_values_and_the_rules_in_full(
+    folder: Path, form: str, tree_numbers: dict[str, float]
+) -> None:
+    with closing(Store(folder / "home")) as store:
+        text = export_run(store, RUN, form)[0].decode()
+    # A program computes the inner values: it holds the leaves' and the rules.
+    inner = {f"p of {node['id']}" for node in said(folder, "show", RUN)["nodes"] if node["kind"] != "leaf"}
+    wanted = {
+        name: abs(number) for name, number in tree_numbers.items() if form != "squiggle" or name not in inner
+    }
+    there = {abs(number) for number in numbers_in(text.replace('""', '"'))}
+    assert missing(wanted, there) == {}
+
+
+def test_an_edit_has_the_same_numbers_on_the_page_and_at_the_terminal(page: Dashboard, folder: Path) -> None:
+    edits = {"P2.1": 0.123456789, "P1": 2 / 3}
+    for node, p in edits.items():
+        page.session.edit(node, repr(p))
+    answer = said(
+        folder, "whatif", RUN, *(word for node, p in edits.items() for word in ("--set", f"{node}={p!r}"))
+    )
+    tooltips = numbers_in(" ; ".join(_TOOLTIP.findall(page.table.value)))
+    moved = [row[side] for row in answer["changed"] for side in ("before", "after")]
+    assert page.session.now.after == answer["after"] and len(moved) >= 6
+    assert set(moved) <= tooltips
+    page.session.reset_all()
+
+
+def test_outcome_and_audit_are_the_same_words_everywhere(page: Dashboard, folder: Path) -> None:
+    brier = said(folder, "show", RUN)["outcome"]["brier"]
+    checks = said(folder, "audit", RUN)["checks"]
+    page._read_badges()
+    shown = html.unescape(page.header.value)
+    with closing(Store(folder / "home")) as store:
+        note = html.unescape(re.sub(r"</?span[^>]*>", "", export_run(store, RUN, "html")[0].decode()))
+    assert f"Brier score {brier:.3f}" in shown and f"Brier score {brier:.3f}" in note
+    badges = {check.name for badge in page._badges for check in badge.checks}
+    for check in checks:
+        assert check["found"] in note, check["name"]
+        if check["name"] in badges:
+            assert check["found"] in shown, check["name"]
+    assert len(badges) > 5
+
+
+def test_the_pdf_is_the_html_note_printed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+
+    def printing(page: str, environ: Any) -> bytes:
+        printed.append(page)
+        return b"%PDF-"
+
+    monkeypatch.setattr("workbench.engine.evidence.package.print_pdf", printing)
+    with closing(Store(folder / "home")) as store:
+        assert export_run(store, RUN, "pdf")[0] == b"%PDF-"
+        assert printed == [export_run(store, RUN, "html")[0].decode()]
