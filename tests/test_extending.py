@@ -16,7 +16,8 @@ from tests.command_line import run_cli
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import RunState, load_state, put_tree
+from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.stored_trees import put_tree
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import UnknownModel
 from workbench.models.registry import open_model

@@ -17,7 +17,8 @@ from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.grounders.notebook import NotebookGrounder
 from workbench.agents.grounders.quoted import unprinted
 from workbench.agents.placeholders import PLACEHOLDERS, refuse_placeholder
-from workbench.agents.replies import Expansion, parse_analysis, parse_conclusion
+from workbench.agents.replies import parse_conclusion
+from workbench.agents.reply_analysis import Expansion, parse_analysis
 from workbench.prompts import load, names
 from workbench.propositions import Polarity, Tree
 

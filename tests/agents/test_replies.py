@@ -8,12 +8,12 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.openai_server import analysis_block, cells, fenced
-from workbench.agents import replies
+from workbench.agents import replies, reply_analysis
 from workbench.agents.errors import MalformedReply
 from workbench.propositions import Polarity
 
 PARSERS = (
-    replies.parse_analysis,
+    reply_analysis.parse_analysis,
     replies.parse_step,
     replies.parse_debug,
     replies.parse_conclusion,
@@ -92,7 +92,7 @@ def test_noisy_or_round_trip(children: list[str], data: st.DataObject) -> None:
 def test_analysis_round_trip(children: list[str], data: st.DataObject) -> None:
     signs = {child: data.draw(st.sampled_from(["Positive", "Negative"])) for child in children}
     group = {child: (f"statement {child}", signs[child]) for child in children}
-    read = replies.parse_analysis("Thoughts.\n" + analysis_block({"P0": group}))
+    read = reply_analysis.parse_analysis("Thoughts.\n" + analysis_block({"P0": group}))
     (expansion,) = read.expansions
     assert dict(expansion.children) == {child: f"statement {child}" for child in children}
     assert dict(expansion.polarities) == {child: Polarity(sign) for child, sign in signs.items()}
@@ -269,7 +269,7 @@ def group(parent: str, causality: str, **children: str) -> dict[str, Any]:
 )
 def test_polarities_are_read_for_the_right_child(note: str) -> None:
     data = [group("P0", note, P1="a", P1_1="b", P10="c")]
-    (expansion,) = replies.parse_analysis(fenced(data)).expansions
+    (expansion,) = reply_analysis.parse_analysis(fenced(data)).expansions
     negative = Polarity.NEGATIVE
     assert expansion.polarities == {"P1": Polarity.POSITIVE, "P1.1": negative, "P10": negative}
 
@@ -287,7 +287,7 @@ def test_polarities_are_read_for_the_right_child(note: str) -> None:
 )
 def test_missing_or_double_polarity_is_sent_back(note: str, why: str) -> None:
     with pytest.raises(MalformedReply) as caught:
-        replies.parse_analysis(fenced([group("P0", note, P1="a", P2="b")]))
+        reply_analysis.parse_analysis(fenced([group("P0", note, P1="a", P2="b")]))
     assert why in caught.value.reason
 
 
@@ -302,7 +302,7 @@ def test_missing_or_double_polarity_is_sent_back(note: str, why: str) -> None:
     ],
 )
 def test_polarities_are_read_as_models_write_them(note: str) -> None:
-    (expansion,) = replies.parse_analysis(fenced([group("P0", note, P1="a", P2="b")])).expansions
+    (expansion,) = reply_analysis.parse_analysis(fenced([group("P0", note, P1="a", P2="b")])).expansions
     assert expansion.polarities == {"P1": Polarity.POSITIVE, "P2": Polarity.NEGATIVE}
 
 
@@ -320,32 +320,32 @@ def test_polarities_are_read_as_models_write_them(note: str) -> None:
 )  # fmt: skip
 def test_every_form_of_an_expansion_that_leaves_no_doubt_is_read(data: Any) -> None:
     for text in (fenced(data), f"I expand.\n\n{json.dumps(data)}\n"):
-        (expansion,) = replies.parse_analysis(text).expansions
+        (expansion,) = reply_analysis.parse_analysis(text).expansions
         assert (expansion.parent, dict(expansion.children)) == ("P0", {"P1": "a", "P2": "b"})
         assert expansion.polarities == {"P1": Polarity.POSITIVE, "P2": Polarity.NEGATIVE}
 
 
 def test_one_block_per_parent_is_one_analysis_and_two_of_one_parent_are_not() -> None:
     first, second = [group("P0", "P1, Positive", P1="a")], [group("P1", "P1.1, Positive", P1_1="b")]
-    read = replies.parse_analysis(fenced(second) + "\n" + fenced(first))
+    read = reply_analysis.parse_analysis(fenced(second) + "\n" + fenced(first))
     assert [one.parent for one in read.expansions] == ["P0", "P1"]
     other = [group("P0", "P1, Positive", P1="c")]
     with pytest.raises(MalformedReply, match="two different expansions of P0"):
-        replies.parse_analysis(fenced(first) + "\n" + fenced(other))
+        reply_analysis.parse_analysis(fenced(first) + "\n" + fenced(other))
 
 
 def test_an_end_may_be_said_in_json() -> None:
-    assert replies.parse_analysis('{"expansions": [], "end": true}').end
+    assert reply_analysis.parse_analysis('{"expansions": [], "end": true}').end
 
 
 def test_polarity_may_be_left_out_where_the_rule_does_not_need_it() -> None:
-    read = replies.parse_analysis(fenced([group("P0", "", P1="a")]), require_polarity=False)
+    read = reply_analysis.parse_analysis(fenced([group("P0", "", P1="a")]), require_polarity=False)
     assert read.expansions[0].polarities == {}
 
 
 def test_parents_come_before_their_children_whatever_the_order_written() -> None:
     data = [group("P1", "P1.1, Positive", P1_1="b"), group("P0", "P1, Positive", P1="a")]
-    assert [one.parent for one in replies.parse_analysis(fenced(data)).expansions] == ["P0", "P1"]
+    assert [one.parent for one in reply_analysis.parse_analysis(fenced(data)).expansions] == ["P0", "P1"]
 
 
 @pytest.mark.parametrize(
@@ -353,19 +353,21 @@ def test_parents_come_before_their_children_whatever_the_order_written() -> None
 )
 def test_analysis_of_the_wrong_shape_is_sent_back(data: str) -> None:
     with pytest.raises(MalformedReply):
-        replies.parse_analysis(block(data))
+        reply_analysis.parse_analysis(block(data))
 
 
 def test_empty_statement_is_sent_back() -> None:
     with pytest.raises(MalformedReply, match="P1 has no statement"):
-        replies.parse_analysis(fenced([group("P0", "P1, Positive", P1="  ")]))
+        reply_analysis.parse_analysis(fenced([group("P0", "P1, Positive", P1="  ")]))
 
 
 def test_the_end_of_an_analysis() -> None:
-    assert replies.parse_analysis("Done. <END_OF_ANALYSIS>").end
-    both = replies.parse_analysis(fenced([group("P0", "P1, Positive", P1="a")]) + "\n<END_OF_ANALYSIS>")
+    assert reply_analysis.parse_analysis("Done. <END_OF_ANALYSIS>").end
+    both = reply_analysis.parse_analysis(
+        fenced([group("P0", "P1, Positive", P1="a")]) + "\n<END_OF_ANALYSIS>"
+    )
     assert (both.end, both.end_ignored) == (False, True)
-    inside = replies.parse_analysis(fenced([group("P0", "P1, Positive <END_OF_ANALYSIS>", P1="a")]))
+    inside = reply_analysis.parse_analysis(fenced([group("P0", "P1, Positive <END_OF_ANALYSIS>", P1="a")]))
     assert not inside.end_ignored
 
 

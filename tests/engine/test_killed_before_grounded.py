@@ -16,8 +16,8 @@ from workbench.store import events as ev
 #: The command line, killed where it would put the first grounding on record.
 _KILLED = """
 import os, sys
-from workbench.engine.run.grounding import LeafGrounding
-LeafGrounding._record_grounding = lambda *_: os._exit(137)
+from workbench.engine.run.trial_grounding import TrialGrounding
+TrialGrounding._record_grounding = lambda *_: os._exit(137)
 from workbench.cli.main import main
 main()
 """

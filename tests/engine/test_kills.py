@@ -126,11 +126,13 @@ def test_ten_kills_of_a_hundred_nodes_with_kernels_change_nothing(tmp_path: Path
         target = _events(home) + draw.randrange(20, events_of_all // kills)
         process = sittings.context().Process(target=sitting_in_kernels, args=(home, run_id, log, leaves))
         process.start()
-        while process.is_alive() and _events(home) < target:
-            time.sleep(0.002)
-        killed += process.exitcode is None
-        process.kill()
-        process.join()
+        try:  # also where the time is up: a sitting and its kernels would outlive the test
+            while process.is_alive() and _events(home) < target:
+                time.sleep(0.02)
+            killed += process.exitcode is None
+        finally:
+            process.kill()
+            process.join()
     sitting_in_kernels(home, run_id, log, leaves)
     with closing(Store(home)) as store:
         state = load_state(store, run_id)

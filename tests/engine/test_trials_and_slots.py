@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sandbox.errors import KernelStartFailed
 from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
-from workbench.engine.run import grounding
+from workbench.engine.run import trial_grounding
 from workbench.engine.run.aggregation import Aggregation
 from workbench.engine.run.kernel_slots import KernelSlots, cores, open_notebooks
 from workbench.engine.run.state import load_state
@@ -204,7 +204,7 @@ def test_a_check_that_a_stop_left_out_is_made_up(tmp_path: Path, monkeypatch: py
     store = Store(tmp_path)
     run_id = open_run(store)
     with monkeypatch.context() as patched, pytest.raises(ResourceStop, match="the disk is full"):
-        patched.setattr(grounding, "verify_trial", full)
+        patched.setattr(trial_grounding, "verify_trial", full)
         asyncio.run(work(store, run_id, Provider(), leaves=2))
     assert None in {load_state(store, run_id).verified(leaf) for leaf in ("P1", "P2")}
     state = asyncio.run(work(store, run_id, Provider(), leaves=2))

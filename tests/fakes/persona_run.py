@@ -16,7 +16,7 @@ from proxies.broker import open_broker
 from proxies.settings import ProxySettings
 from tests.fakes.personas import ANSWERS, PersonaServer, silent_wire
 from tests.fakes.pretend_sandbox import PretendSandbox
-from workbench.engine.run import grounding
+from workbench.engine.run import trial_grounding
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import change_run, new_run
 from workbench.engine.run.outage import Timing
@@ -62,7 +62,7 @@ def proofs_count_as_verified() -> Iterator[None]:
     async def verified(*_: Any, **__: Any) -> Any:
         return SimpleNamespace(verified=True, differing=())
 
-    with patch.object(grounding, "verify_trial", verified):
+    with patch.object(trial_grounding, "verify_trial", verified):
         yield
 
 

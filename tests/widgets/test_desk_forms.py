@@ -12,6 +12,7 @@ from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
 from workbench.engine.run import state as run_state
 from workbench.engine.run.detached import Detached
+from workbench.engine.run.stored_trees import put_tree
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import AverageRule, settle
@@ -94,7 +95,7 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
         bare = tree.with_propositions(
             [run_state.replace(node, belief=None, rule=None) for node in tree.propositions()]
         )
-        store.append(OTHER, ev.TreePlanned(tree=run_state.put_tree(store, bare)))
+        store.append(OTHER, ev.TreePlanned(tree=put_tree(store, bare)))
         store.append(OTHER, ev.LeafStarted(node="P2.1", trial=1, attempt=1))
         store.append(
             OTHER,

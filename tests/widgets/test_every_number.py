@@ -22,7 +22,7 @@ from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.engine import load_run
 from workbench.engine.annotating import record_outcome
 from workbench.engine.evidence.package import export_run
-from workbench.engine.run.state import put_tree
+from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.whatif.saved import save_scenario
 from workbench.engine.wording import percent
 from workbench.propositions import Tree

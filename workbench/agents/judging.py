@@ -13,7 +13,7 @@ from pydantic import Field
 
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies import ReplyShape, read_reply
+from workbench.agents.reply_forms import ReplyShape, read_reply
 from workbench.agents.reply_json import first_line
 from workbench.models.base import NodeRef
 from workbench.prompts import render

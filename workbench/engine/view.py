@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.engine.annotating import sign_off_rows
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.files import manifest_id
-from workbench.engine.run.state import RunState, load_state, notebook_name
+from workbench.engine.run.proof_names import notebook_name
+from workbench.engine.run.state import RunState, load_state
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
 

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from workbench.engine.band import Band
     from workbench.engine.evidence.badges import Badge
     from workbench.engine.run.annotations import Remark
-    from workbench.engine.run.state import EarlierGrounding, RunState
+    from workbench.engine.run.state import RunState
+    from workbench.engine.run.trial_state import EarlierGrounding
     from workbench.engine.view import RunView
     from workbench.store.events import NodeRefitted
 

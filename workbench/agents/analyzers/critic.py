@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workbench.agents.replies import Expansion
+    from workbench.agents.reply_analysis import Expansion
     from workbench.propositions import NodeId, Tree
 
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"

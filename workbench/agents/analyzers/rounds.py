@@ -11,7 +11,7 @@ from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply, WorthAskingAgain
 from workbench.agents.registry import no_options
-from workbench.agents.replies import END_OF_ANALYSIS, Analysis, parse_analysis
+from workbench.agents.reply_analysis import END_OF_ANALYSIS, Analysis, parse_analysis
 from workbench.agents.reply_schemas import ANALYSIS
 from workbench.models.base import NodeRef
 from workbench.prompts import render

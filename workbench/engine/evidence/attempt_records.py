@@ -4,7 +4,8 @@ from pathlib import Path
 
 from proxies.ledger import Address, LedgerRow
 from workbench.agents.evidence.base import ProofContext, RecordedReply
-from workbench.engine.run.state import RunState, notebook_name
+from workbench.engine.run.proof_names import notebook_name
+from workbench.engine.run.state import RunState
 from workbench.models.base import ModelReply, NodeRef
 from workbench.propositions import Belief, NodeId
 from workbench.store import ApiLedger, ModelLedger, Store

@@ -18,7 +18,8 @@ from workbench.engine.evidence.time_and_money import time_and_money
 from workbench.engine.evidence.web_audit import web_verdicts
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.files import run_manifest
-from workbench.engine.run.state import RunState, journal_name, load_state
+from workbench.engine.run.proof_names import journal_name
+from workbench.engine.run.state import RunState, load_state
 from workbench.engine.wording import sent_tokens
 from workbench.propositions import natural_order
 from workbench.search.engines import ENGINES

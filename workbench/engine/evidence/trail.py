@@ -16,7 +16,8 @@ import orjson
 from proxies.ledger import LedgerRow
 from workbench.agents.grounders.quoted import printed_by, quoted_spans
 from workbench.engine.evidence.vintages import Vintage, vintages_of
-from workbench.engine.run.state import RunState, notebook_name
+from workbench.engine.run.proof_names import notebook_name
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, Store

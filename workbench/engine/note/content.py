@@ -17,7 +17,8 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.note.full_figures import full_figures
 from workbench.engine.note.plots import Plot, proof_plots
 from workbench.engine.run.files import manifest_id
-from workbench.engine.run.state import IMPORTED_TREE, RunState, notebook_name
+from workbench.engine.run.proof_names import notebook_name
+from workbench.engine.run.state import IMPORTED_TREE, RunState
 from workbench.engine.tree_documents import scenario_table, sensitivity_report
 from workbench.engine.view import root_base_rate
 from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials

@@ -21,7 +21,8 @@ from workbench.agents.base import Brief
 from workbench.engine.evidence.report import write_report
 from workbench.engine.run.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
 from workbench.engine.run.asking import require_price, run_gateway
-from workbench.engine.run.grounding import CatalogueGuide, LeafGrounding
+from workbench.engine.run.catalogue_guide import CatalogueGuide
+from workbench.engine.run.grounding import LeafGrounding
 from workbench.engine.run.job import Workers
 from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.leak_verdicts import run_verdicts
@@ -35,6 +36,7 @@ from workbench.engine.run.regrounding import require_due_leaf
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.run.tree_grounding import LeavesLeft, TreeGrounding
+from workbench.engine.run.trial_grounding import TrialGrounding
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
 from workbench.models.roles import model_names
@@ -207,7 +209,7 @@ class Engine:
             slots = KernelSlots()
             approvals = None if state.settings.approve == "none" else Approvals(recorder)
             verdicts = run_verdicts(self._store, state, self._model)
-            leaves = LeafGrounding(
+            trials = TrialGrounding(
                 recorder,
                 grounder=agents.grounder,
                 gateway=gateway,
@@ -231,6 +233,7 @@ class Engine:
                 approvals=approvals,
                 verdicts=verdicts,
             )
+            leaves = LeafGrounding(recorder, trials)
             await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups, only=only).ground()
             root = recorder.state.tree.root
             assert root.belief is not None

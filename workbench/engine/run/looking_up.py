@@ -15,9 +15,10 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.synthesizers.looking_up import no_notebook
 from workbench.engine.evidence.looked_up import look_up_context
 from workbench.engine.run.approvals import Approvals
+from workbench.engine.run.catalogue_guide import CatalogueGuide
 from workbench.engine.run.files import write_notebook
-from workbench.engine.run.grounding import CatalogueGuide, DataCalls, DataSource, data_session
 from workbench.engine.run.job import GroundJob
+from workbench.engine.run.job_work import DataCalls, DataSource, data_session
 from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.recorder import Recorder
 from workbench.engine.run.state import RunState

@@ -9,7 +9,7 @@ from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.recorder import Recorder
-from workbench.engine.run.state import tree_body
+from workbench.engine.run.stored_trees import tree_body
 from workbench.engine.run.tree_grounding import first_error
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree

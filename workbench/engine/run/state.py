@@ -7,26 +7,24 @@ function, so that no two of them can disagree.
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.keys import signed_line, signer_json
 from workbench.engine.run.annotations import Annotations
+from workbench.engine.run.imported import Imported
 from workbench.engine.run.settings import RunSettings
+from workbench.engine.run.trial_fold import LEAF_EVENTS, apply_to_leaf, trials_of
+from workbench.engine.run.trial_state import EarlierGrounding, TrialState, seconds_between
 from workbench.errors import UsageError
 from workbench.plugins import EVIDENCE, plugin_names
 from workbench.propositions import Belief, NodeId, Rule, Tree
-from workbench.propositions.ids import require_id
 from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
 from workbench.propositions.shared_dict import SharedDict
 from workbench.store import ApiLedger, EventUnreadable, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import UninstalledRule, rule_from_json, tree_from_json
-
-#: Largest number of a trial or attempt; both stand in file names.
-MAX_NUMBER = 9999
 
 #: Stands for the model in the settings of a run that was made of a tree file.
 IMPORTED_TREE = "import"
@@ -34,97 +32,6 @@ IMPORTED_TREE = "import"
 
 #: What a decision on a step is known by (``approval_key``).
 ApprovalKey = tuple[NodeId, int, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class TrialState:
-    """Where one trial of a leaf stands. ``attempt`` is the newest begun; ``open`` when it neither concluded nor failed.
-
-    An open one with a ``failure`` waits for another sitting: what stopped it was no fault of its proof. ``seconds`` is how
-    long its attempts were in work before ``since``, all sittings counted; ``since`` is None while none is in work. ``gave_up``
-    is where the attempt's dialogue got no usable reply, one (step, retry) for each sitting that ended so; while ``goes_on``
-    holds, a later sitting takes the attempt up there. ``max_steps`` is the bound on steps that the attempt began with: it
-    stands in its prompts. ``rejected`` are the attempts just before the newest that a person ended by rejecting a cell: the newest
-    goes on from there. ``concluded`` is the attempt that ``belief`` is of; ``again`` says that a later one is to replace it.
-    """
-
-    attempt: int = 0
-    open: bool = False
-    goes_on: bool = False
-    gave_up: tuple[tuple[int, int], ...] = ()
-    max_steps: int | None = None
-    rejected: tuple[int, ...] = ()
-    belief: Belief | None = None
-    failure: str | None = None
-    verified: bool | None = None
-    evidence: ev.EvidenceRecord | None = None
-    journal_head: str | None = None
-    seconds: float = 0.0
-    since: str | None = None
-    concluded: int = 0
-    again: bool = False
-
-    def until(self, at_utc: str) -> float:
-        """Return how long its attempts were in work at an instant, in seconds."""
-        return self.seconds + (0.0 if self.since is None else max(0.0, _seconds(self.since, at_utc)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """Where an imported run came from: the package, its signer, what differed. Every screen prints its `line`."""
-
-    at_utc: str
-    package: str
-    anyway: bool
-    differing: tuple[str, ...]
-    signature: ev.PackageSignature | None
-    seq: int
-
-    @property
-    def signer(self) -> str | None:
-        """The public key that signed the package; None if nobody did, or not rightly."""
-        return self.signature.key if self.signature is not None else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "at_utc": self.at_utc,
-            "package": self.package,
-            "anyway": self.anyway,
-            "differing": list(self.differing),
-            "signed": signer_json(self.signer),
-        }
-
-    def line(self) -> str:
-        """Return the sentence for the screens."""
-        altered = f"; ALTERED: {len(self.differing)} differences when it came in" if self.differing else ""
-        return (
-            f"IMPORTED {self.at_utc[:10]}, {signed_line(signer_json(self.signer))}: made elsewhere, its records are its sender's"
-            f" word{altered}"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierGrounding:
-    """What a leaf counted as before it was grounded again, who wanted that, and why; ``attempts`` by trial."""
-
-    p: float
-    key_factor: str
-    attempts: tuple[int, ...]
-    at_utc: str
-    author: str
-    reason: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "p": self.p,
-            "key_factor": self.key_factor,
-            "attempts": list(self.attempts),
-            "reopened_utc": self.at_utc,
-            "author": self.author,
-            "reason": self.reason,
-        }
 
 
 @dataclass(slots=True)
@@ -429,63 +336,8 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             state.tree = _tree(store, state, event.tree)
         case ev.TreePlanned() | ev.TreeEdited():
             state.tree, state.planned = _tree(store, state, event.tree), True
-        case ev.LeafReopened():
-            _reopen(state, stored, event)
-        case ev.LeafStarted():
-            attempt_before = state.trial(event.node, event.trial).attempt
-            begun: dict[str, Any] = {"open": True, "goes_on": False, "failure": None, "since": stored.at_utc}
-            if event.attempt != attempt_before:
-                begun |= {"gave_up": (), "max_steps": state.settings.agent.max_proof_steps}
-                rejected = state.trial(event.node, event.trial).rejected
-                if attempt_before not in rejected:  # it ended for another reason: the new one begins anew
-                    begun |= {"rejected": ()}
-            _move(state, event, attempt=event.attempt, **begun)
-        case ev.LeafGrounded():
-            belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
-            _move(
-                state,
-                event,
-                **_stand_still(state, stored),
-                open=False,
-                failure=None,
-                belief=belief,
-                evidence=event.evidence,
-                journal_head=event.journal_head,
-                concluded=event.attempt,
-                again=False,
-                verified=None,
-            )
-        case ev.LeafVerified():
-            _move(state, event, verified=event.verified)
-        case ev.LeafFailed():
-            places = state.trial(event.node, event.trial).gave_up
-            if event.gave_up is not None:
-                places = (*places, event.gave_up)
-            _move(
-                state,
-                event,
-                **_stand_still(state, stored),
-                open=False,
-                goes_on=event.gave_up is not None,
-                gave_up=places,
-                failure=event.reason,
-            )
-        case ev.LeafWaiting():
-            _move(
-                state,
-                event,
-                **_stand_still(state, stored),
-                attempt=event.attempt,
-                open=True,
-                failure=event.reason,
-            )
-        case ev.LeafPooled():
-            belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
-            state.tree = state.tree.with_belief(event.node, belief)
-            state.pooled[event.node] = event.p
-            for key, trial in _trials(state, event.node):
-                if trial.again:  # it is dead: what it concluded before is not counted beside the new ones
-                    state.trials[key] = replace(trial, belief=None, again=False)
+        case event if isinstance(event, LEAF_EVENTS):
+            apply_to_leaf(store, state, stored)
         case ev.NodeSynthesized():
             belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
             rule = rule_from_json(event.rule, missing="keep")
@@ -529,7 +381,7 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
         case ev.RunFinished():
             state.finished, state.stopped, state.provider_waiting = True, None, None
             for node in state.reopened:  # a new attempt that came to nothing: the old conclusion stands
-                for key, trial in _trials(state, node):
+                for key, trial in trials_of(state, node):
                     state.trials[key] = replace(trial, again=False)
             state.reopened.clear()
         case ev.RunImported():
@@ -559,44 +411,6 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             )
 
 
-def _trials(state: RunState, node: NodeId) -> list[tuple[tuple[NodeId, int], TrialState]]:
-    # Looked up, not searched for: among ten thousand leaves a search at each would cost more than their grounding.
-    keys = ((node, number) for number in range(1, state.settings.trials + 1))
-    return [(key, state.trials[key]) for key in keys if key in state.trials]
-
-
-def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> None:
-    """Have a leaf's trials grounded again; what they concluded, and what the tree says, stays until something new is in."""
-    belief = state.tree[event.node].belief
-    if belief is None or state.tree[event.node].children:
-        raise EventUnreadable(
-            f"event {stored.seq} of run {stored.run_id} reopens {event.node}, no leaf with a value"
-        )
-    trials = _trials(state, event.node)
-    state.earlier.setdefault(event.node, []).append(
-        EarlierGrounding(
-            p=belief.p,
-            key_factor=belief.key_factor,
-            attempts=tuple(trial.concluded for _, trial in sorted(trials) if trial.belief),
-            at_utc=stored.at_utc,
-            author=event.author,
-            reason=event.reason,
-        )
-    )
-    for key, trial in trials:
-        state.trials[key] = replace(
-            trial, again=True, open=False, goes_on=False, gave_up=(), failure=None, seconds=0.0, since=None
-        )
-    state.reopened[event.node] = event.resynthesis
-    if state.annotations.outcome is not None:
-        state.reopened_late = tuple(dict.fromkeys((*state.reopened_late, event.node)))
-    state.finished = False
-    state.stopped = ev.RunStopped(
-        why="interrupt",
-        detail=f"{event.node} is to be grounded again: `workbench resume {state.run_id}` does it",
-    )
-
-
 def _count_time(state: RunState, stored: StoredEvent) -> None:
     """Add the time since the event before, where both are of one sitting; a limit on a run's time counts these."""
     if isinstance(
@@ -610,27 +424,8 @@ def _count_time(state: RunState, stored: StoredEvent) -> None:
     ):
         return  # a person at work, not the run
     if state.stopped is None and not state.finished and not isinstance(stored.event, ev.RunResumed):
-        state.worked_seconds += max(0.0, _seconds(state.last_utc, stored.at_utc))
+        state.worked_seconds += max(0.0, seconds_between(state.last_utc, stored.at_utc))
     state.last_utc = stored.at_utc
-
-
-def _seconds(start: str, end: str) -> float:
-    try:
-        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-    except (ValueError, TypeError):  # a stranger's package may hold what is no instant
-        return 0.0
-
-
-def _stand_still(state: RunState, stored: StoredEvent) -> dict[str, Any]:
-    """The fields of a trial whose attempt ends, or waits, with an event."""
-    event = stored.event
-    assert isinstance(event, ev.LeafEvent)
-    return {"seconds": state.trial(event.node, event.trial).until(stored.at_utc), "since": None}
-
-
-def _move(state: RunState, event: ev.LeafEvent, **changes: Any) -> None:
-    key = (event.node, event.trial)
-    state.trials[key] = replace(state.trial(*key), **changes)
 
 
 def _tree(store: Bodies, state: RunState, digest: str) -> Tree:
@@ -645,40 +440,3 @@ def _note_missing(state: RunState, rules: Iterable[Rule], *, package: str | None
         if isinstance(rule, UninstalledRule):
             source = f"; it came with the package {package}" if package else ""
             state.missing = tuple(dict.fromkeys((*state.missing, f"{rule.problem}{source}")))
-
-
-def put_tree(store: Store, tree: Tree) -> str:
-    """File a tree as a body and return its hash."""
-    return store.put_body(tree_body(tree))
-
-
-def tree_body(tree: Tree) -> bytes:
-    """Return the body as which a tree is filed."""
-    return orjson.dumps(tree.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
-
-
-def notebook_name(node: NodeId, trial: int) -> str:
-    """Return the proof notebook's file name: ``P2.1.ipynb``, and ``P2.1.t2.ipynb`` for the second trial.
-
-    Raises ``IdMismatch`` for a node that is no id: a path is made of it.
-    """
-    _check_numbers(trial)
-    return f"{require_id(node)}.ipynb" if trial == 1 else f"{require_id(node)}.t{trial}.ipynb"
-
-
-def session_name(node: NodeId, trial: int, attempt: int) -> str:
-    """Return the name of a grounding's session: ``P2.1.1.1``; raises ``IdMismatch`` for a node that is no id."""
-    _check_numbers(trial, attempt)
-    return f"{require_id(node)}.{trial}.{attempt}"
-
-
-def journal_name(node: NodeId, trial: int, attempt: int) -> str:
-    """Return the file name of a session's journal: ``P2.1.1.1.jsonl``."""
-    return f"{session_name(node, trial, attempt)}.jsonl"
-
-
-def _check_numbers(*numbers: object) -> None:
-    for number in numbers:
-        # Not isinstance: True is an int to it, and would end up in a file name.
-        if type(number) is not int or not 1 <= number <= MAX_NUMBER:
-            raise UsageError(f"trials and attempts are numbers from 1 to {MAX_NUMBER}, not {number!r:.40}")

@@ -12,7 +12,8 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.files import write_atomically
 from workbench.engine.run.opening import Agents
-from workbench.engine.run.state import RunState, load_state, put_tree
+from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.tree_documents import override_rows
 from workbench.errors import UsageError
 from workbench.models.cost import forecast_cost

@@ -16,8 +16,8 @@ from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.evidence.base import EvidenceBroken, MissingEvidence, read_evidence
-from workbench.engine.run.grounding import session_spec
 from workbench.engine.run.job import GroundJob, JobOwner
+from workbench.engine.run.job_work import session_spec
 from workbench.engine.workers.messages import (
     WorkerBug,
     error_from_json,

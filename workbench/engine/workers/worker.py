@@ -27,8 +27,9 @@ from sandbox.errors import SandboxError
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.registry import open_grounder
 from workbench.engine.run.asking import ReportsLimits
-from workbench.engine.run.grounding import CatalogueGuide, data_session, ground_job, session_spec
+from workbench.engine.run.catalogue_guide import CatalogueGuide
 from workbench.engine.run.job import GroundJob
+from workbench.engine.run.job_work import data_session, ground_job, session_spec
 from workbench.engine.run.kernel_slots import KernelSlots, cores, open_notebooks
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.workers.facts import own_facts, utc_now

@@ -1,0 +1,332 @@
+"""A trial of a leaf: its attempts, the record of how it ended, and the check of the finished proof."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import orjson
+
+from proxies.broker import Broker
+from proxies.errors import ProxyError
+from proxies.ledger import Address
+from sandbox import Limits, Sandbox
+from sandbox.errors import JournalBroken, KernelStartFailed, SandboxError
+from sandbox.record.journal import read_head
+from workbench.agents.base import Grounder, Grounding, GroundingFailure
+from workbench.agents.evidence.base import Evidence, EvidenceBroken, MissingEvidence, read_evidence, rendered
+from workbench.engine.evidence.verification import proof_context, stored_evidence, verify_trial
+from workbench.engine.run.approvals import Approvals, CellRejected
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.budget import LeafBudgetSpent
+from workbench.engine.run.catalogue_guide import CatalogueGuide
+from workbench.engine.run.files import write_notebook
+from workbench.engine.run.job import GroundJob, JobOwner, Workers
+from workbench.engine.run.job_work import DataSource, data_session, ground_job
+from workbench.engine.run.kernel_slots import KernelSlots
+from workbench.engine.run.leaf_notebook import Gate, open_gate
+from workbench.engine.run.proof_names import journal_name
+from workbench.engine.run.recorder import Recorder
+from workbench.errors import WorkbenchError
+from workbench.models.base import ModelReply
+from workbench.models.errors import ModelError
+from workbench.plugins import EVIDENCE, GROUNDERS, package_of
+from workbench.propositions import NodeId
+from workbench.resources import is_resource_error
+from workbench.search.leak_filter import Verdicts
+from workbench.store import ApiLedger, utc_now
+from workbench.store import events as ev
+
+
+class TrialGrounding:
+    """Does the trials of one run's leaves.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    grounder : Grounder
+    gateway : ModelGateway
+    broker, guide
+        The only way to data; every session of the run reads through it at the run's cutoff. The guide says what works.
+    sandbox, level, limits, slots
+        Where notebooks run, the level of this sitting's kernels (asked when the first is needed), the bounds of one, and how
+        many work at once.
+    keyed
+        The sources whose keys were set when the run was opened.
+    workers
+        Who grounds instead of this process; verification stays in it.
+    approvals
+        Where steps wait for a person; None where none does.
+    verdicts
+        What the run's filter of web results has judged; shared by all that is grounded in this process.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        grounder: Grounder,
+        gateway: ModelGateway,
+        broker: Broker,
+        guide: CatalogueGuide,
+        sandbox: Sandbox,
+        level: Callable[[], Awaitable[str]],
+        limits: Limits,
+        slots: KernelSlots,
+        keyed: tuple[str, ...] = (),
+        workers: Workers | None = None,
+        approvals: Approvals | None = None,
+        verdicts: Verdicts | None = None,
+    ) -> None:
+        self._verdicts = verdicts
+        self._recorder = recorder
+        self._grounder = grounder
+        self._gateway = gateway
+        self._broker = broker
+        self._guide = guide
+        self._sandbox = sandbox
+        self._level = level
+        self._limits = limits
+        self._cutoff = recorder.state.parsed_cutoff()
+        self._ledger = ApiLedger(recorder.store)
+        self._package = package_of(GROUNDERS, recorder.state.settings.grounder)
+        self._slots = slots
+        self._keyed = keyed
+        self._workers = workers
+        self._approvals = approvals
+
+    async def ground(self, node: NodeId, trial: int) -> None:
+        """Ground a leaf once, in as many attempts as it takes and is allowed; how it ended is on the log."""
+        begun = self._recorder.state.trial(node, trial)
+        if begun.belief is not None and not begun.again:
+            if begun.verified is None:  # an earlier process ended between conclusion and check
+                evidence = stored_evidence(self._recorder.store, self._recorder.state, node, trial)
+                await self._check(node, trial, evidence)
+            return
+        # An attempt that a kill or an outage cut off goes on under its own number: its replies and data calls are found in
+        # the ledgers at the same addresses and are not paid for again. The bound below counts from here, so each sitting has
+        # all its tries.
+        # One that got no usable reply goes on at the step that needs it, so its notebook is not bought again either.
+        attempt = begun.attempt if begun.open or begun.goes_on else begun.attempt + 1
+        last = attempt + self._recorder.state.settings.max_proof_retries - 1
+        while True:
+            try:
+                async with asyncio.timeout(self._seconds_left(node, trial)):
+                    outcome = await self._attempt(node, trial, attempt)
+            except TimeoutError:
+                self._wait(node, trial, attempt, "its time is used up: --leaf-budget-seconds")
+                return
+            except CellRejected as rejection:
+                # No fault of the proof, so it takes none of the leaf's tries; the next attempt goes on from there.
+                self._recorder.record(
+                    ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=str(rejection), final=False)
+                )
+                attempt, last = attempt + 1, last + 1
+                continue
+            # Neither is a fault of the proof: the attempt stays open, and a resumed run asks for nothing in it again.
+            except (ModelError, ProxyError, LeafBudgetSpent, KernelStartFailed) as error:
+                self._wait(node, trial, attempt, str(error))
+                return
+            if isinstance(outcome, Grounding):
+                head = await self._journal_head(node, trial, attempt)
+                self._record_grounding(node, trial, attempt, outcome, head)
+                # The check reads from the store what the log holds, as a later `verify` will.
+                await self._recorder.committed()
+                await self._check(node, trial, outcome.evidence)
+                return
+            final = attempt >= last or not outcome.retryable
+            self._recorder.record(
+                ev.LeafFailed(
+                    node=node,
+                    trial=trial,
+                    attempt=attempt,
+                    reason=outcome.reason,
+                    final=final,
+                    gave_up=None if outcome.retryable else outcome.gave_up,
+                )
+            )
+            if final:
+                return
+            attempt += 1
+
+    def _seconds_left(self, node: NodeId, trial: int) -> float | None:
+        """How long a trial may still work, its attempts of all sittings counted; None without a limit."""
+        limit = self._recorder.state.settings.leaf_budget_seconds
+        return (
+            None
+            if limit is None
+            else max(0.0, limit - self._recorder.state.trial(node, trial).until(utc_now()))
+        )
+
+    def _wait(self, node: NodeId, trial: int, attempt: int, reason: str) -> None:
+        self._recorder.record(ev.LeafWaiting(node=node, trial=trial, attempt=attempt, reason=reason[:1000]))
+
+    async def _attempt(self, node: NodeId, trial: int, attempt: int) -> Grounding | GroundingFailure:
+        state = self._recorder.state
+        if not state.trial(node, trial).open:
+            self._recorder.record(ev.LeafStarted(node=node, trial=trial, attempt=attempt))
+        job = GroundJob.of(
+            state,
+            node,
+            trial,
+            attempt,
+            keyed=self._keyed,
+            network=self._broker.settings.network,
+            limits=self._limits,
+        )
+        try:
+            if self._workers is not None:
+                outcome = await self._workers.ground(
+                    job,
+                    JobOwner(
+                        recorder=self._recorder,
+                        gateway=self._gateway,
+                        level=self._level,
+                        on_reply=self._record_step,
+                    ),
+                )
+            else:
+                data: DataSource = data_session(self._broker, job, self._ledger)
+                earlier: tuple[int, ...] = ()
+                gate: Gate = open_gate
+                if self._approvals is not None:
+                    data = self._approvals.data(job, data, self._ledger)
+                    earlier = self._approvals.rejected(node, trial)
+                    gate = self._approvals.cells(job)
+                outcome = await ground_job(
+                    job,
+                    grounder=self._grounder,
+                    ask=self._gateway.asker(
+                        run=job.run,
+                        node=node,
+                        trial=trial,
+                        attempt=attempt,
+                        role="grounder",
+                        on_reply=self._record_step,
+                        earlier=earlier,
+                    ),
+                    data=data,
+                    gate=gate,
+                    guide=self._guide,
+                    sandbox=self._sandbox,
+                    level=self._level,
+                    slots=self._slots,
+                    folder=self._recorder.store.folder(job.run),
+                    verdicts=self._verdicts,
+                )
+        except (
+            WorkbenchError,
+            SandboxError,
+            ProxyError,
+            CellRejected,
+        ):  # these stop the run, or this leaf until a later sitting
+            raise
+        except Exception as error:
+            if self._package is None or is_resource_error(error):  # a bug of ours: the traceback helps
+                raise
+            return self._broken(f"raised {type(error).__name__}: {error}")
+        return self._readable(outcome)
+
+    def _record_step(self, address: Address, reply: ModelReply) -> None:
+        """Put a reply that a leaf has paid for on the log, so that screens show how far it is."""
+        what = address.stage if address.retry == 0 else f"{address.stage}, asked again"
+        self._recorder.record(
+            ev.LeafStep(
+                node=address.node,
+                trial=address.trial,
+                attempt=address.attempt,
+                number=address.step + 1,
+                what=what if reply.finish == "complete" else f"{what}: {reply.finish}",
+                model=reply.model,
+                input_tokens=reply.usage.input_tokens,
+                output_tokens=reply.usage.output_tokens,
+                cached_tokens=reply.usage.cached_tokens,
+                cost_usd=reply.cost_usd,
+            )
+        )
+
+    def _readable(self, outcome: Grounding | GroundingFailure) -> Grounding | GroundingFailure:
+        """Return the outcome, or a failure if its evidence cannot be read back: on an append-only log it would stay so."""
+        if isinstance(outcome, Grounding):
+            try:
+                evidence = outcome.evidence
+                read_evidence(evidence.kind, orjson.loads(_stored(evidence)))
+            except (MissingEvidence, EvidenceBroken, TypeError, AttributeError) as error:
+                return self._broken(f"gave evidence that cannot be read back: {error}")
+        return outcome
+
+    def _broken(self, what: str) -> GroundingFailure:
+        name = self._recorder.state.settings.grounder
+        by = f" of the package {self._package}" if self._package else ""
+        return GroundingFailure(reason=f"the grounder {name}{by} {what}"[:500], retryable=False)
+
+    async def _journal_head(self, node: NodeId, trial: int, attempt: int) -> str | None:
+        """Return the head of the attempt's journal, which is closed by now; nothing is appended to it any more."""
+        folder = self._recorder.store.folder(self._recorder.state.run_id)
+        journal = folder / "sessions" / journal_name(node, trial, attempt)
+        if not journal.exists():  # a thread costs a leaf without a notebook more than its proof does
+            return None
+        try:
+            return await asyncio.to_thread(read_head, journal)  # it may be long
+        except JournalBroken:  # the check that follows says so, and puts it on record
+            return None
+
+    def _record_grounding(
+        self, node: NodeId, trial: int, attempt: int, grounding: Grounding, journal_head: str | None
+    ) -> None:
+        belief, evidence = grounding.belief, grounding.evidence
+        self._recorder.record(
+            lambda put: ev.LeafGrounded(
+                node=node,
+                trial=trial,
+                attempt=attempt,
+                p=belief.p,
+                key_factor=belief.key_factor,
+                report=put(belief.report),
+                steps=grounding.trace.get("steps", 0),
+                failed_cells=grounding.trace.get("failed_cells", 0),
+                evidence=ev.EvidenceRecord(
+                    kind=evidence.kind,
+                    package=package_of(EVIDENCE, evidence.kind),
+                    body=put(_stored(evidence)),
+                ),
+                journal_head=journal_head,
+            )
+        )
+
+    async def _check(self, node: NodeId, trial: int, evidence: Evidence) -> None:
+        """Write the proof notebook of a concluded trial, verify it by its own evidence, and put the outcome on record.
+
+        Rendered and written in a thread: a synced write takes 5 to 50 ms, and a thousand leaves would queue for them.
+        """
+        proof = proof_context(self._recorder.store, self._recorder.state, node, trial)
+
+        def write() -> None:
+            book = rendered(evidence, proof)
+            if book is not None:
+                write_notebook(proof.notebook, book)
+
+        try:
+            await asyncio.to_thread(write)
+        except EvidenceBroken as error:  # a stranger's: this leaf is not verified, the run goes on
+            self._recorder.record(
+                ev.LeafVerified(node=node, trial=trial, verified=False, differing=(str(error),))
+            )
+            return
+        # The re-run's kernel is open while it computes and no longer, so a slot bounds both.
+        async with self._slots.run():
+            outcome = await verify_trial(
+                self._recorder.store,
+                self._recorder.state,
+                node,
+                trial,
+                sandbox=self._sandbox,
+                level=self._level,
+                limits=self._limits,
+            )
+        lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing)
+        self._recorder.record(
+            ev.LeafVerified(node=node, trial=trial, verified=outcome.verified, differing=lines)
+        )
+
+
+def _stored(evidence: Evidence) -> bytes:
+    return orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS)

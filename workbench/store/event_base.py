@@ -1,0 +1,24 @@
+"""What every event of the log has in common, and the kinds of values that events hold."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+#: A public key as OpenSSH writes it, and a signature by it in base64; both are ed25519.
+PublicKey = Annotated[str, Field(pattern=r"^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}$")]
+# 64 bytes are 86 letters of base64 and two of padding.
+Signature = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{86}==$")]
+JournalHead = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
+class EventBase(BaseModel):
+    """One event; ``node`` and ``trial`` are columns of the log."""
+
+    # An unknown field is refused rather than dropped: it means that another version wrote the event.
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    node: str | None = None
+    trial: int | None = None

@@ -1,0 +1,137 @@
+"""What happens to a leaf: its trials begin, take steps, conclude, are checked and pooled."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
+
+from workbench.store.event_base import EventBase, Hash, JournalHead, Probability
+
+
+class LeafKept(EventBase):
+    """A deeper analysis of a leaf came to nothing; it stays a leaf."""
+
+    kind: Literal["leaf.kept"] = "leaf.kept"
+    node: str
+    reason: str
+
+
+class EvidenceRecord(BaseModel):
+    """What a grounding rests on: the kind of evidence, the package that brings the kind (None: ours), and its stored form.
+
+    ``body`` is None in records of the first version, whose notebook evidence has nothing to store.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    package: str | None = None
+    body: Hash | None = None
+
+
+class LeafStarted(EventBase):
+    """An attempt at grounding a leaf began."""
+
+    kind: Literal["leaf.started"] = "leaf.started"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+
+
+class LeafReopened(EventBase):
+    """A person has a leaf grounded again: its trials get new attempts, what they concluded stands until then.
+
+    ``resynthesis`` is how the propositions above follow: by their stored rules, or by asking the synthesizer again.
+    """
+
+    kind: Literal["leaf.reopened"] = "leaf.reopened"
+    node: str
+    resynthesis: Literal["numeric", "full"] = "numeric"
+    author: str = ""
+    reason: str = ""
+
+
+class LeafStep(EventBase):
+    """A leaf got a reply that it paid for; terminal and page show from it how far the leaf is.
+
+    ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well.
+    """
+
+    kind: Literal["leaf.step"] = "leaf.step"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    number: int = Field(ge=1)
+    what: str
+    model: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class LeafGrounded(EventBase):
+    """A trial of a leaf came to a conclusion.
+
+    ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
+    hash in it recomputed, ends otherwise. None where no session was opened, and in runs of before version 3.
+    """
+
+    kind: Literal["leaf.grounded"] = "leaf.grounded"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    p: Probability
+    key_factor: str
+    report: Hash
+    steps: int
+    failed_cells: int
+    evidence: EvidenceRecord
+    journal_head: JournalHead | None = None
+
+
+class LeafVerified(EventBase):
+    """A concluded proof was compared with itself and with a re-run from the ledger."""
+
+    kind: Literal["leaf.verified"] = "leaf.verified"
+    node: str
+    trial: int
+    verified: bool
+    differing: tuple[str, ...] = ()
+
+
+class LeafFailed(EventBase):
+    """An attempt at a leaf ended without a conclusion; ``final`` when no attempt is left in this sitting.
+
+    ``gave_up`` is the step of its dialogue that got no usable reply, and the retry at which a later sitting asks there again;
+    None where a later sitting begins a new attempt.
+    """
+
+    kind: Literal["leaf.failed"] = "leaf.failed"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    reason: str
+    final: bool
+    gave_up: tuple[NonNegativeInt, NonNegativeInt] | None = None
+
+
+class LeafPooled(EventBase):
+    """All trials of a leaf are in; ``p`` is what the leaf counts as, ``dead`` the number of trials without a conclusion."""
+
+    kind: Literal["leaf.pooled"] = "leaf.pooled"
+    node: str
+    p: Probability
+    key_factor: str
+    report: Hash
+    trials: tuple[float, ...]
+    dead: int = Field(default=0, ge=0)
+
+
+class LeafWaiting(EventBase):
+    """An attempt at a leaf cannot go on in this sitting, by no fault of its proof; a resumed run takes it up as it stands."""
+
+    kind: Literal["leaf.waiting"] = "leaf.waiting"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    reason: str

@@ -1,0 +1,271 @@
+"""What happens to a run as a whole and to the inner nodes of its tree: sittings, plans, values, calls, approvals."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
+
+from workbench.store.event_base import EventBase, Hash, Probability, PublicKey, Signature
+
+
+class RunStarted(EventBase):
+    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run."""
+
+    kind: Literal["run.started"] = "run.started"
+    statement: str
+    cutoff: str
+    cutoff_instant: str
+    settings: dict[str, Any]
+
+
+class RunResumed(EventBase):
+    """Work on an unfinished run goes on; ``only`` names the leaves that this sitting keeps to, none means all."""
+
+    kind: Literal["run.resumed"] = "run.resumed"
+    only: tuple[str, ...] = ()
+
+
+class RunSealed(EventBase):
+    """The isolation level at which this run's kernels start, found by trying it."""
+
+    kind: Literal["run.sealed"] = "run.sealed"
+    isolation: str
+    refused: tuple[str, ...] = ()
+
+
+class TreeExpanded(EventBase):
+    """The analyzer added propositions; ``tree`` is the body of the whole tree after the round."""
+
+    kind: Literal["tree.expanded"] = "tree.expanded"
+    tree: Hash
+    round: int = Field(ge=1)
+
+
+class TreePlanned(EventBase):
+    """The tree stands; its leaves may be grounded."""
+
+    kind: Literal["tree.planned"] = "tree.planned"
+    tree: Hash
+
+
+class TreeEdited(EventBase):
+    """A person changed the planned tree before it was grounded."""
+
+    kind: Literal["tree.edited"] = "tree.edited"
+    tree: Hash
+    base_seq: int
+
+
+class LookUpRecord(BaseModel):
+    """What a synthesizer looked up for a node first: the attempt under which its requests are filed, and its stored form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    attempt: int = Field(ge=1)
+    body: Hash
+
+
+class NodeSynthesized(EventBase):
+    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours.
+
+    ``looked_up`` is None where nothing was looked up, also where a node only follows a leaf that was grounded again.
+    """
+
+    kind: Literal["node.synthesized"] = "node.synthesized"
+    node: str
+    rule: dict[str, Any]
+    package: str | None = None
+    p: Probability
+    key_factor: str
+    report: Hash
+    looked_up: LookUpRecord | None = None
+
+
+class NumberSpread(BaseModel):
+    """One number over several refits of a node; ``flips`` where it was above 0 in one and below in another."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+    flips: bool = False
+
+
+class NodeRefitted(EventBase):
+    """The synthesizer was asked for a node several times more, to see how far its weights can be trusted; its rule stays.
+
+    ``count`` is how often, ``failed`` how many replies were of no use; ``value`` and ``coefficients`` are over the others.
+    """
+
+    kind: Literal["node.refitted"] = "node.refitted"
+    node: str
+    count: int = Field(ge=2)
+    failed: NonNegativeInt = 0
+    value: NumberSpread | None = None
+    coefficients: dict[str, NumberSpread] = Field(default_factory=dict)
+
+
+class NodeFailed(EventBase):
+    """The synthesizer found no usable rule for an inner node in this sitting."""
+
+    kind: Literal["node.failed"] = "node.failed"
+    node: str
+    reason: str
+
+
+class RunStopped(EventBase):
+    """The run was stopped before its end; it can be resumed.
+
+    ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
+    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves.
+    """
+
+    kind: Literal["run.stopped"] = "run.stopped"
+    why: Literal[
+        "interrupt",
+        "budget",
+        "failure",
+        "plan-only",
+        "refused",
+        "outage",
+        "resources",
+        "other-writer",
+        "leaves-left",
+    ]
+    detail: str
+
+
+class RunWaiting(EventBase):
+    """A provider does not answer; the run asks it again and again until it does, or for as long as is allowed."""
+
+    kind: Literal["run.waiting"] = "run.waiting"
+    provider: str
+    reason: str
+
+
+class RunContinued(EventBase):
+    """The provider that the run waited for has answered."""
+
+    kind: Literal["run.continued"] = "run.continued"
+    provider: str
+    seconds: float = Field(ge=0.0)
+
+
+class RunChanged(EventBase):
+    """A person resumed the run with other settings; ``changes`` holds the new value of each by its name."""
+
+    kind: Literal["run.changed"] = "run.changed"
+    changes: dict[str, Any]
+
+
+class CallAsked(EventBase):
+    """A request is about to be sent to a model. Without a reply in the ledger and without a refusal it is unanswered.
+
+    What it may cost at most is charged to the run until it is answered: the provider may have billed it.
+    """
+
+    kind: Literal["call.asked"] = "call.asked"
+    node: str
+    trial: int
+    attempt: int = Field(ge=0)
+    stage: str
+    step: int
+    retry: int
+    request_hash: str
+    model: str
+    worst_usd: float | None = None
+    worst_tokens: int = 0
+
+
+class CallUnbilled(EventBase):
+    """A request that ``call.asked`` announced got no reply and no bill: it was refused, or it never arrived."""
+
+    kind: Literal["call.unbilled"] = "call.unbilled"
+    node: str
+    trial: int
+    attempt: int = Field(ge=0)
+    stage: str
+    step: int
+    retry: int
+    request_hash: str
+    reason: str = ""
+
+
+class NodeWaiting(EventBase):
+    """A synthesis cannot go on in this sitting, by no fault of its replies; a resumed run takes it up as it stands."""
+
+    kind: Literal["node.waiting"] = "node.waiting"
+    node: str
+    reason: str
+
+
+#: What a step does that a person may be asked about first.
+ApprovalSubject = Literal["cell", "call", "page"]
+
+
+class ApprovalAsked(EventBase):
+    """A step of a leaf waits until a person has looked at it; ``subject`` is the body with all that would be run or sent."""
+
+    kind: Literal["approval.asked"] = "approval.asked"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    what: ApprovalSubject
+    subject: Hash
+
+
+class ApprovalGiven(EventBase):
+    """A person's decision on a step; ``edited`` is the body of what is run instead. It holds for the subject in all attempts of the trial."""
+
+    kind: Literal["approval.given"] = "approval.given"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    what: ApprovalSubject
+    subject: Hash
+    verdict: Literal["yes", "no", "edit"]
+    reason: str = ""
+    edited: Hash | None = None
+    author: str
+
+
+class RunFinished(EventBase):
+    """The root has a probability."""
+
+    kind: Literal["run.finished"] = "run.finished"
+    p: Probability
+
+
+class ScenarioRecorded(EventBase):
+    """Something happened to a named what-if: ``record`` is a ``propositions.scenarios.ScenarioRecord`` as JSON."""
+
+    kind: Literal["scenario.recorded"] = "scenario.recorded"
+    record: dict[str, Any]
+
+
+class PackageSignature(BaseModel):
+    """Who signed a package, with what is needed to check it again: the run's id and the head of its log are recomputed.
+
+    ``members`` is the hash over all members of the package.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: PublicKey
+    members: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    signature: Signature
+
+
+class RunImported(EventBase):
+    """The run came out of a package, here: its records up to this event are another home's.
+
+    The import appends it, so a package cannot leave it out. ``package`` is the hash of the file; ``differing`` says what
+    its records contradicted when it was taken in all the same (``anyway``); ``signature`` is one that was right then.
+    """
+
+    kind: Literal["run.imported"] = "run.imported"
+    package: Hash
+    anyway: bool = False
+    differing: tuple[str, ...] = ()
+    signature: PackageSignature | None = None
