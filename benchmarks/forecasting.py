@@ -22,7 +22,8 @@ from workbench.science.arrays import FloatArray, sigmoid
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.comparing.bootstrap import stratified_index
 from workbench.science.pooling.pool import pool_logit_mean, pool_mean, pool_median
-from workbench.science.pooling.shrinkage import trial_logits, tune_in_sample, tune_leave_out
+from workbench.science.pooling.shrinkage import trial_logits
+from workbench.science.pooling.tuning import tune_in_sample, tune_leave_out
 from workbench.science.scoring.calibration_error import calibration_error
 from workbench.science.scoring.scores import brier_index
 

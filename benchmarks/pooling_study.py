@@ -20,7 +20,8 @@ from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.logistic import leave_out_logistic
 from workbench.science.comparing.bootstrap import StratifiedIndex, stratified_index
 from workbench.science.pooling.pool import pool
-from workbench.science.pooling.shrinkage import choose_leave_out, floor_weight, trial_logits
+from workbench.science.pooling.shrinkage import floor_weight, trial_logits
+from workbench.science.pooling.tuning import choose_leave_out
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.scorecard import scorecard
 from workbench.science.tables import Events, Forecasts, read_events, read_forecasts

@@ -63,6 +63,7 @@ _BY_THE_CLOCK = {
 _TOGETHER = {
     "tests/browser/test_lab.py": "JupyterLab",
     "tests/browser/test_lab_door.py": "JupyterLab",
+    "tests/browser/test_lab_workflows.py": "JupyterLab",
     "tests/browser/test_saved_notebook.py": "JupyterLab",
     "tests/browser/test_hostile_lab.py": "JupyterLab",
     "tests/sandbox/test_lab_browser.py": "JupyterLab",

@@ -247,6 +247,10 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         "thought_conclude": ("conclude", "P1"),
         "zero_shot_brief": ("conclude", "P1"),
         "zero_shot_recall": ("conclude", "P1"),
+        "zero_shot_variant": ("conclude", "P1"),
+        "zero_shot_opposite": ("conclude", "P1"),
+        "zero_shot_vote": ("vote", "P1"),
+        "zero_shot_aggregate": ("conclude", "P1"),
     }
     asked = understand({"messages": list(last_turns(path))})
     assert (asked.stage, asked.node) == expected[path.stem]

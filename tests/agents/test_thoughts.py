@@ -21,6 +21,7 @@ class Thinker:
     def __init__(self, *p: float, broken: frozenset[str] = frozenset()) -> None:
         self.p = list(p) or [0.7]
         self.broken = set(broken)
+        self.votes: list[tuple[str, float]] = []
         self.calls: list[Call] = []
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
@@ -39,6 +40,9 @@ class Thinker:
             return '```json\n{"thoughts": ["a thought", "another", "a third"]}\n```'
         if kind in ("merge", "refine"):
             return '```json\n{"thoughts": ["joined"]}\n```'
+        if kind == "vote":
+            said, confidence = self.votes[sum(call.stage.startswith("vote") for call in self.calls) - 1]
+            return f'Thus.\n\n```json\n{{"vote": "{said}", "confidence": {confidence}}}\n```'
         if kind == "value":
             return f'```json\n{{"value": {len(self.calls) % 10}}}\n```'
         p = self.p.pop(0) if len(self.p) > 1 else self.p[0]
@@ -71,6 +75,8 @@ async def ground(name: str, ask: Any, **options: Any) -> Any:
             {"propose": 1, "value": 1, "merge": 1, "refine": 2, "answer": 1},
         ),
         ("forest-of-thoughts", {"trees": 1}, {"propose": 3, "value": 9, "answer": 1}),
+        ("zero-shot", {"elicit": "ensemble"}, {"answer": 1, "variant": 3}),
+        ("zero-shot", {"elicit": "aggregate", "count": 3}, {"answer": 3, "aggregate": 1}),
     ],
 )
 async def test_calls_are_those_of_the_definition(
@@ -95,6 +101,48 @@ async def test_a_forest_ends_when_two_trees_agree_and_asks_once_more_when_none_d
     apart = Thinker(0.1, 0.5, 0.9, 0.4)
     assert (await ground("forest-of-thoughts", apart)).belief.p == 0.4
     assert sum(apart.kinds().values()) == 3 * 13 + 1
+
+
+async def test_each_way_of_asking_gives_its_formula() -> None:
+    """Prophet Arena, App. D.3."""
+    ensemble = Thinker(0.6, 0.7, 0.5, 0.4)
+    grounding = await ground("zero-shot", ensemble, elicit="ensemble")
+    assert grounding.belief.p == pytest.approx(0.55)
+    assert len({call.last_user for call in ensemble.calls}) == 4
+    both = Thinker(0.7, 0.5)
+    assert (await ground("zero-shot", both, elicit="both-directions")).belief.p == pytest.approx(0.6)
+    assert ["NOT turn out true" in call.last_user for call in both.calls] == [False, True]
+    last = Thinker(0.2, 0.9, 0.3)
+    grounding = await ground("zero-shot", last, elicit="aggregate", count=2)
+    assert grounding.belief.p == 0.3
+    assert "It gave 0.2." in last.calls[-1].last_user and "It gave 0.9." in last.calls[-1].last_user
+
+
+@pytest.mark.parametrize(
+    ("way", "votes", "p"),
+    [
+        ("votes", [("yes", 0.9), ("yes", 0.8), ("no", 0.5), ("Yes", 0.3)], 0.75),
+        ("weighted-votes", [("yes", 0.9), ("yes", 0.8), ("no", 0.5), ("yes", 0.3)], 0.8),
+        ("weighted-votes", [("yes", 0), ("no", 0), ("no", 0), ("no", 0)], 0.25),  # nobody is sure of anything
+    ],
+)
+async def test_votes_are_counted_and_weighed(way: str, votes: list[tuple[str, float]], p: float) -> None:
+    ask = Thinker()
+    ask.votes = votes
+    grounding = await ground("zero-shot", ask, elicit=way, count=4)
+    assert grounding.belief.p == pytest.approx(p) and ask.kinds() == {"vote": 4}
+
+
+@pytest.mark.parametrize(
+    "reply", ['{"vote": "perhaps", "confidence": 1}', '{"vote": "yes", "confidence": 2}', '{"vote": "yes"}']
+)
+async def test_a_vote_that_is_none_goes_back(reply: str) -> None:
+    class Undecided(Thinker):
+        def _text(self, stage: str, request: ModelRequest) -> str:
+            return f"```json\n{reply}\n```"
+
+    failure = await ground("zero-shot", Undecided(), elicit="votes")
+    assert isinstance(failure, GroundingFailure) and failure.retryable
 
 
 async def test_the_best_line_is_followed() -> None:
@@ -124,6 +172,11 @@ async def test_a_reply_without_a_block_is_asked_for_again_and_a_second_time_is_a
         ("tree-of-thoughts", {"width": 3}, "no setting 'width'"),
         ("zero-shot", {"form": "long"}, "one of plain, brief, recall"),
         ("forest-of-thoughts", {"trees": "many"}, "from 1 to 50"),
+        ("zero-shot", {"elicit": "dice"}, "one of ensemble, both-directions, votes"),
+        ("zero-shot", {"elicit": "ensemble", "count": 3}, "ensemble always asks 4 times"),
+        ("zero-shot", {"elicit": "votes", "count": 0}, "from 1 to 50"),
+        ("zero-shot", {"count": 3}, "goes with elicit"),
+        ("zero-shot", {"elicit": "votes", "form": "brief"}, "leave out form=brief"),
     ],
 )
 async def test_settings_that_cannot_be_are_refused(name: str, options: dict[str, Any], says: str) -> None:

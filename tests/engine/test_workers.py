@@ -32,6 +32,10 @@ from workbench.engine.workers import facts as facts_module
 from workbench.engine.workers import pool as pool_module
 from workbench.engine.workers.certificates import AUTHORITY, VARIABLE, new_certificates
 from workbench.errors import UsageError
+from workbench.experiments.plan import plan_study
+from workbench.experiments.runner import StudyRunner
+from workbench.experiments.study import study_of
+from workbench.experiments.table import tidy_table
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -190,6 +194,35 @@ def test_the_python_api_grounds_and_resumes_on_workers(
         STATEMENT, cutoff="2018-06-30", quiet=True, workers=running.where, options=options, **settings
     )
     assert whole.p == ended.p and sorted(jobs) == ["P1", "P1", "P2", "P2"]
+
+
+def study_table(home: Path, environ: dict[str, str], **runner: Any) -> Any:
+    """The tidy table of a study with an arm of runs and one without; less the names of runs and the clocks."""
+    home.mkdir()
+    rows = "".join(
+        f"a{n},a{n},fred,market,{n},0.4,2018-06-30,The small claim {n} comes true\n" for n in range(2)
+    )
+    head = "event_id,question_key,source,question_type,outcome,crowd,forecast_due_date,question\n"
+    (home / "e.csv").write_text(head + rows)
+    tree = {**PARTS, "arm": "grounder", "grounder": "stranger-steps", "model": "stranger/priced"}
+    study = study_of({"name": "s", "exam": {"events": "e.csv"}, "arms": ["market", tree]}, home)
+    store = Store(home / "home")
+    try:
+        plan = plan_study(store, study)
+        state = asyncio.run(StudyRunner(store, plan, environ=environ, **runner).work())
+        return tidy_table(study, plan.exam, state).drop(columns=["run", "seconds"])
+    finally:
+        store.close()
+
+
+def test_a_study_gives_the_same_table_on_workers(
+    package: object, catalogue: object, running: Cluster, upstream: Upstream, tmp_path: Path
+) -> None:
+    environ = {"WORKBENCH_UPSTREAM_STRANGER": upstream.url}
+    alone = study_table(tmp_path / "alone", environ)
+    spread = study_table(tmp_path / "spread", environ | running.certificates, workers=running.where)
+    assert alone.equals(spread) and len(alone) == 4 and not alone["missing"].any()
+    assert (alone["calls"] > 0).tolist() == [False, False, True, True]
 
 
 async def refusal(home: Path, cluster_environ: dict[str, str], where: str) -> str:

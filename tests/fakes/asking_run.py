@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -190,8 +190,9 @@ async def work(
     timing: Timing | None = None,
     grounder: Any = None,
     listener: Callable[..., None] | None = None,
+    only: Sequence[str] = (),
 ) -> RunState:
-    """One sitting of a run."""
+    """One sitting of a run, or of these leaves of it."""
     agents = SimpleNamespace(
         analyzer=FixedTree(leaves),
         grounder=grounder or AskingGrounder(steps),
@@ -209,7 +210,7 @@ async def work(
         listener=listener,
     )
     with patch.object(engine_module, "Agents", lambda settings: agents):
-        return await engine.work(run_id)
+        return await engine.work(run_id, only=only)
 
 
 def undisturbed(home: Path, leaves: int, steps: int = 3) -> float:

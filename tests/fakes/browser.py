@@ -115,10 +115,13 @@ class Lab:
     def page(self, notebook: str) -> str:
         return f"{self.url}/lab/tree/{notebook}?token={TOKEN}&reset"
 
-    def ask(self, path: str, *, method: str = "GET") -> Any:
+    def ask(self, path: str, *, method: str = "GET", body: object = None) -> Any:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         request = urllib.request.Request(
-            self.url + path, headers={"Authorization": f"token {TOKEN}"}, method=method
+            self.url + path,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"token {TOKEN}"},
+            method=method,
         )
         with opener.open(request, timeout=10) as reply:
             return json.loads(reply.read() or b"null")
@@ -143,12 +146,13 @@ def running_lab(home: Path) -> Iterator[Lab]:
         name: str(home / ".jupyter")
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
     }
-    process = subprocess.Popen(
-        [*WORKBENCH, "lab", "--no-browser", "--port", str(port)],
-        env={**os.environ, **private, "WORKBENCH_HOME": str(home), "JUPYTER_TOKEN": TOKEN},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with home.with_name(f"{home.name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*WORKBENCH, "lab", "--no-browser", "--port", str(port)],
+            env={**os.environ, **private, "WORKBENCH_HOME": str(home), "JUPYTER_TOKEN": TOKEN},
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
     made = Lab(f"http://127.0.0.1:{port}", home)
     end = time.monotonic() + 200
     while True:

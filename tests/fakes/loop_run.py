@@ -219,8 +219,9 @@ async def work(
     web: ExaOnLoopback | None = None,
     *,
     sandbox: Any = None,
+    synthesizer: Any = None,
 ) -> RunState:
-    """One sitting of a run of one leaf."""
+    """One sitting of a run of one leaf; its root is the plain mean unless a synthesizer is given."""
     environ = {"EXA_API_KEY": KEY}
     if web is not None:
         engines = ("EXA", "BRAVE", "WIKIPEDIA", "GDELT", "SEC", "WAYBACK", "SERPER", "TAVILY", "SEARXNG")
@@ -229,7 +230,7 @@ async def work(
     agents = SimpleNamespace(
         analyzer=FixedTree(1),
         grounder=grounder,
-        synthesizer=Agents(RunSettings(rule="average")).synthesizer,
+        synthesizer=synthesizer or Agents(RunSettings(rule="average")).synthesizer,
     )
     try:
         engine = Engine(

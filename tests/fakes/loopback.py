@@ -1,4 +1,4 @@
-"""Small servers on loopback: a handler while a block runs, and one that answers each POST with JSON."""
+"""Small servers on loopback: a handler while a block runs, and one that answers each POST with JSON, or with bytes as they are."""
 
 import json
 import threading
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-#: (path, body, headers in lower case) -> (status, JSON, more headers)
+#: (path, body, headers in lower case) -> (status, JSON or bytes, more headers)
 Answer = Callable[[str, dict[str, Any], dict[str, str]], tuple[int, Any, Mapping[str, str]]]
 
 
@@ -41,7 +41,7 @@ class _JsonHandler(Quiet):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         status, answer, more = self.server.answer(self.path, body, headers)  # type: ignore[attr-defined]
-        data = json.dumps(answer).encode()
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **more}.items():
             self.send_header(name, value)

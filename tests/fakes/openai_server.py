@@ -124,6 +124,9 @@ def stage_of(last: str) -> str:
         ("critic", '"faults"'),
         ("thoughts", '"thoughts"'),
         ("value", '"value"'),
+        ("vote", '"vote"'),
+        ("plan", '"plan"'),
+        ("leak-filter", "n: KEEP - why"),
         ("linear", '"beta"'),
         ("noisy-or", '"leak"'),
         ("logic", '"formula"'),
@@ -139,7 +142,8 @@ def understand(body: dict[str, Any], authorization: str | None = None) -> Asked:
     """What a request body asks; raises ValueError where it asks nothing this server knows."""
     users = user_texts(body)
     last = last_ask(body)
-    stage = stage_of(last)
+    ends = {tool["function"]["name"] for tool in body.get("tools") or ()} & {"submit", "hand_in"}
+    stage = "act" if ends else stage_of(last)
     if stage == "conclude" and '<report of="' in users[0]:
         stage = "vanilla"
     cutoff = list(_CUTOFF.finditer(last))[-1]
@@ -203,6 +207,10 @@ class Policy:
             "critic": lambda _: _says(fenced({"faults": []})),
             "thoughts": self._thoughts,
             "value": lambda asked: _says(fenced({"value": len(asked.last) % 11})),
+            "vote": lambda asked: _says(report_with({"vote": "yes", "confidence": 0.8}, asked.node)),
+            "plan": self._research,
+            "leak-filter": self._keep,
+            "act": self._act,
             "vanilla": self._vanilla,
             "linear": self._linear,
             "noisy-or": self._noisy_or,
@@ -252,6 +260,37 @@ class Policy:
         count = re.search(r"^Propose (\d+) ", asked.last, re.MULTILINE)
         thoughts = [f"Thought {n} on {asked.node}." for n in range(int(count[1]) if count else 1)]
         return _says("So.\n\n" + fenced({"thoughts": thoughts}))
+
+    def _keep(self, asked: Asked) -> dict[str, Any]:
+        count = re.search(r"^Answer with (\d+) lines", asked.last, re.MULTILINE)
+        assert count is not None
+        return _says("\n".join(f"{n}: KEEP - of before the cutoff" for n in range(1, int(count[1]) + 1)))
+
+    def _research(self, asked: Asked) -> dict[str, Any]:
+        gaps = "What is missing" in asked.last
+        return _says(
+            fenced({"plan": "One thing decides it.", "questions": [] if gaps else ["What is known?"]})
+        )
+
+    def _act(self, asked: Asked) -> dict[str, Any]:
+        """A step of an agent's loop: one search where there is one, then the end; a belief beside each where one is asked for."""
+        tools = {tool["function"]["name"]: tool["function"] for tool in asked.body["tools"]}
+        p = self.p.get(asked.node, 0.6)
+        stated = {
+            "updated_belief": {
+                "probability": p, "confidence": "medium", "evidence_for": [], "evidence_against": [], "open_questions": [],
+                "update_reasoning": "as before",
+            }
+        }  # fmt: skip
+        first = not any(turn["role"] == "assistant" for turn in asked.messages)
+        if first and "search" in tools:
+            name, arguments = "search", {"words": "what is known"}
+        elif "hand_in" in tools:
+            name, arguments = "hand_in", {"notes": [{"text": "It is known.", "sources": []}]}
+        else:
+            name, arguments = "submit", {"probability": p, "reasoning": "r", "key_factor": "k"}
+        believes = "updated_belief" in tools[name]["parameters"]["properties"]
+        return _calls(name, {**arguments, **(stated if believes else {})})
 
     def _vanilla(self, asked: Asked) -> dict[str, Any]:
         values = [p for _, _, p in self._children(asked)]

@@ -23,7 +23,7 @@ from tests.fakes.openai_server import (
     text_of,
     understand,
 )
-from workbench.models import streaming
+from workbench.models.streaming import exchange
 
 P = 0.62
 PLAN = {
@@ -377,8 +377,8 @@ class _SilentWire(httpx.AsyncBaseTransport):
 
 
 def silent_wire() -> httpx.AsyncBaseTransport:
-    """In place of `workbench.models.streaming.wire`."""
-    return _SilentWire(streaming.wire())
+    """In place of `workbench.models.streaming.exchange.wire`."""
+    return _SilentWire(exchange.wire())
 
 
 BLOCK = '{"p_true": 0.62, "key_factor": "the base rate"}'

@@ -14,7 +14,7 @@ from workbench.models.base import Message, ModelReply, ModelRequest
 from workbench.models.errors import ModelUnavailable
 from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.registry import RetrySettings
-from workbench.models.streaming import _Reply
+from workbench.models.streaming.chat import ChatAssembly
 
 ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")
 Handler = Callable[[dict[str, Any], asyncio.StreamWriter], Awaitable[None]]
@@ -220,16 +220,18 @@ async def test_a_server_that_is_not_there_billed_nothing() -> None:
 def test_any_cut_into_pieces_gives_the_same_message(
     text: str, sizes: list[int], calls: list[tuple[str, str]]
 ) -> None:
-    reply = _Reply()
+    reply = ChatAssembly()
     for part in _parts(text, sizes):
-        reply.add("data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": part}}]}))
+        reply.add_line("data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": part}}]}))
     for index, (name, arguments) in enumerate(calls):
         for place, part in enumerate(_parts(arguments, sizes) or [""]):
             function = {"arguments": part, **({"name": name} if place == 0 else {})}
             call = {"index": index, "function": function, **({"id": f"c{index}"} if place == 0 else {})}
-            reply.add("data: " + json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}))
+            reply.add_line(
+                "data: " + json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
+            )
     assert not reply.complete
-    reply.add('data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}')
+    reply.add_line('data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}')
     assert reply.complete
     (choice,) = reply.body()["choices"]
     assert (choice["message"]["content"] or "") == text and choice["finish_reason"] == "stop"

@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from tests.agents.test_synthesizers import CHILDREN, NODE
 from tests.fakes.loop_leaf import AskedModel, MemoryWeb, leaf
 from tests.fakes.loop_run import ScriptedModel, believing, block, calls, says
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
 from workbench.agents.grounders.search import SearchGrounder
+from workbench.agents.synthesizers.asking import VanillaSynthesizer
+from workbench.agents.synthesizers.looking_up import LookUpSettings, look_up
 from workbench.models.base import ModelRequest
 
+ANSWER = 'It waits.\n\n```json\n{"p_true": 0.6, "key_factor": "k"}\n```'
 LOOK = ("search", {"words": "committee June"})
 
 
@@ -62,6 +66,25 @@ async def research_part() -> list[ModelRequest]:
     """One sub-question."""
     grounder = DeepResearchGrounder(open_web=lambda task: MemoryWeb())
     return [request for request in await _asked(_research(), grounder) if request.stage == "sub1"]
+
+
+async def synthesizer_looks_up() -> list[ModelRequest]:
+    """What a synthesizer looks up, and how it is shown that when it weighs."""
+    notes = {"notes": [{"text": "It waits.", "sources": ["S1.1"]}]}
+    ask = AskedModel(
+        ScriptedModel({"lookup": [calls(LOOK), calls(("hand_in", notes))], "vanilla": [says(ANSWER)]})
+    )
+    task = leaf(ask)
+    own = LookUpSettings(tools=("search",))
+    looked_up = await look_up(own, task, NODE, CHILDREN, open_web=lambda task: MemoryWeb())
+    synthesizer = VanillaSynthesizer()
+    await synthesizer.synthesize(NODE, CHILDREN, cutoff=task.cutoff, ask=ask, looked_up=looked_up)
+    return ask.requests
+
+
+async def synthesizer_searches() -> list[ModelRequest]:
+    """The look-up alone."""
+    return [request for request in await synthesizer_looks_up() if request.stage == "lookup"]
 
 
 async def _asked(script: Any, grounder: Any) -> list[ModelRequest]:

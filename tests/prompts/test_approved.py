@@ -21,6 +21,7 @@ from tests.prompts import loop_dialogues
 from tests.search.conftest import ScriptedReader
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings, Brief
+from workbench.agents.context_maker import ContextMaker
 from workbench.agents.grounders.notebook import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.judging import find_leaks, judge_report, recall_event
@@ -30,6 +31,7 @@ from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
 from workbench.prompts import fingerprints, load, names
 from workbench.propositions import Tree
+from workbench.search.base import FoundPage
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts
 from workbench.search.summaries import page_summary
@@ -141,6 +143,7 @@ def thinking(name: str, kind: str, **options: Any) -> Callable[[], Awaitable[Any
 
     async def run() -> Thinker:
         ask = Thinker()
+        ask.votes = [("yes", 0.9)] * 10
         await ground(name, ask, **options)
         ask.calls = [call for call in ask.calls if call.stage.startswith(kind)]
         return ask
@@ -188,10 +191,27 @@ async def summary_of_a_page() -> ScriptedReader:
     return ask
 
 
+async def context_searches() -> ScriptedReader:
+    ask = ScriptedReader('```json\n{"queries": ["S&P 500 outlook"]}\n```')
+    await ContextMaker(NODE_REF, CUTOFF, ask).queries(4)
+    return ask
+
+
+async def context_ranking() -> ScriptedReader:
+    ask = ScriptedReader('```json\n{"sources": [{"number": 1, "summary": "It may rise."}]}\n```')
+    page = FoundPage(
+        id="S1.1", url="https://x.org/a", title="Outlook", published="2018-06-01", text="It may rise."
+    )
+    await ContextMaker(NODE_REF, CUTOFF, ask).rank([page], 10)
+    return ask
+
+
 # the last request of a dialogue shows every message before it
 DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "leak_filter": leak_filter,
     "page_summary": summary_of_a_page,
+    "context_searches": context_searches,
+    "context_ranking": context_ranking,
     "analysis": analysis,
     "criticism": criticism,
     "proof": proof,
@@ -214,6 +234,10 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "thought_conclude": thinking("tree-of-thoughts", "answer"),
     "zero_shot_brief": thinking("zero-shot", "answer", form="brief"),
     "zero_shot_recall": thinking("zero-shot", "answer", form="recall"),
+    "zero_shot_variant": thinking("zero-shot", "variant", elicit="ensemble"),
+    "zero_shot_opposite": thinking("zero-shot", "opposite", elicit="both-directions"),
+    "zero_shot_vote": thinking("zero-shot", "vote", elicit="votes"),
+    "zero_shot_aggregate": thinking("zero-shot", "aggregate", elicit="aggregate", count=2),
     "red_team": against,
 }
 
@@ -224,6 +248,8 @@ LOOPS: dict[str, Callable[[], Awaitable[list[ModelRequest]]]] = {
     "search_to_the_limit": loop_dialogues.search_to_the_limit,
     "research_lead": loop_dialogues.research_lead,
     "research_part": loop_dialogues.research_part,
+    "synthesizer_looks_up": loop_dialogues.synthesizer_looks_up,
+    "synthesizer_searches": loop_dialogues.synthesizer_searches,
 }
 
 

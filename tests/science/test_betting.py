@@ -8,11 +8,9 @@ from scipy.optimize import minimize_scalar
 
 from workbench.science.errors import DomainError
 from workbench.science.scoring.betting import (
-    edge_and_luck,
     equivalent_allocation,
     size_bet,
     size_options,
-    total_edge_and_luck,
 )
 from workbench.science.scoring.market import crra_allocation
 
@@ -85,14 +83,6 @@ def test_two_options_are_one_market() -> None:
     assert stakes.tolist() == pytest.approx([size_bet(0.7, 0.5, risk_aversion=0.5).stake, 0.0])
     assert size_options([0.5, 0.5], [0.5, 0.5], risk_aversion=1.0).sum() == 0
     assert size_options([0.7, 0.3], [0.5, 0.5], risk_aversion=1.0, cap=0.1).sum() == pytest.approx(0.1)
-
-
-@given(inside, inside, st.floats(0.01, 1))
-def test_luck_is_nothing_on_average(p: float, q: float, stake: float) -> None:
-    won, lost = (edge_and_luck(p, q, stake, won=flag) for flag in (True, False))
-    assert p * won.luck + (1 - p) * lost.luck == pytest.approx(0, abs=1e-9)
-    both = total_edge_and_luck([won, lost])
-    assert both.gain == pytest.approx(both.edge + both.luck)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_scores_comparisons_and_returns_are_what_the_command_line_prints(files: 
     values = documents.market_forecasts(forecasts, methods=["a"])
     returns = documents.returns_document(events, values)
     assert plain(returns) == run_json("returns", *words, "--method", "a")
-    rows = documents.position_rows(events, values, levels=[0.0])
+    rows = documents.position_rows(events, values, rules=documents.BettingRules(levels=(0.0,)))
     assert len(rows) == 20 and all(len(row) == len(documents.POSITION_COLUMNS) for row in rows)
     assert sum(row[8] for row in rows) == pytest.approx(returns["methods"]["a"]["total_payoff"]["0"])
 

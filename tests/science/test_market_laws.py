@@ -12,11 +12,9 @@ from workbench.science.errors import DomainError
 from workbench.science.scoring.consistency import chain_score, logical_chain_score, mutual_exclusion
 from workbench.science.scoring.market import (
     crra_allocation,
-    edge,
     implied_probability,
     market_returns,
     payoffs,
-    position_log,
     sharpe,
     ties,
 )
@@ -100,18 +98,6 @@ def test_sharpe_ratio() -> None:
 def test_a_long_shot_can_dominate() -> None:
     result = market_returns([0.01, 0.5], [0.0005, 0.6], [1, 0], 0.0)
     assert result.largest == pytest.approx(2000) and result.average_return == pytest.approx((2000 + 2.5) / 2)
-
-
-def test_the_position_log_adds_up() -> None:
-    rng = np.random.default_rng(4)
-    p, q, o = rng.uniform(0.1, 0.9, 30), rng.uniform(0.1, 0.9, 30), rng.integers(0, 2, 30)
-    p[3] = q[3]
-    log = position_log([f"e{i}" for i in range(30)], p, q, o, 0.0, tie="abstain")
-    result = market_returns(p, q, o, 0.0, tie="abstain")
-    assert log[-1].running_total == pytest.approx(result.total - 30)
-    assert log[3].side == "none" and log[3].on_yes is None and log[3].payoff == 1
-    assert {entry.side for entry in position_log(["a"], [0.6], [0.5], [1], 0.5)} == {"both"}
-    assert np.allclose([entry.edge for entry in log], edge(p, q))
 
 
 def test_prices_and_the_market_as_forecaster() -> None:

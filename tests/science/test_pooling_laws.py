@@ -18,12 +18,12 @@ from workbench.science.pooling.pool import (
     pool_median,
     subset_pools,
 )
-from workbench.science.pooling.shrinkage import (
-    bayes_weight,
+from workbench.science.pooling.shrinkage import bayes_weight, floor_weight, shrink, trial_logits
+from workbench.science.pooling.tuning import (
+    FLOOR_GRID,
+    VARIANCE_GRID,
+    ShrinkGrid,
     choose_leave_out,
-    floor_weight,
-    shrink,
-    trial_logits,
     tune_constant,
     tune_in_sample,
     tune_leave_out,
@@ -187,18 +187,56 @@ def tuning_data(seed: int, events: int = 60) -> tuple[np.ndarray, np.ndarray, np
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_leave_out_tuning_is_a_refit_without_the_fold(seed: int) -> None:
+@pytest.mark.parametrize("grid", [FLOOR_GRID, VARIANCE_GRID], ids=["floor", "variance"])
+def test_leave_out_tuning_is_a_refit_without_the_fold(grid: ShrinkGrid, seed: int) -> None:
     trials, prior, outcome, question = tuning_data(seed)
     logits = trial_logits(trials)
     for folds in (None, question):
-        fit = tune_leave_out(logits, prior, outcome, folds)
+        fit = tune_leave_out(logits, prior, outcome, folds, grid=grid)
         labels = np.arange(len(outcome)) if folds is None else folds
         for label in np.unique(labels):
             rest = labels != label
-            part = tune_in_sample(trial_logits(trials[rest]), prior[rest], outcome[rest])
-            weight = floor_weight(logits.spread[~rest], part.floor, part.slope)
+            part = tune_in_sample(trial_logits(trials[rest]), prior[rest], outcome[rest], grid=grid)
+            weight = (
+                floor_weight(logits.spread[~rest], *part.cell)
+                if grid is FLOOR_GRID
+                else bayes_weight(logits.count[~rest], logits.spread[~rest] ** 2, part.cell[0])
+            )
             assert np.allclose(fit.p[~rest], shrink(logits.mean[~rest], weight, prior[~rest]), atol=1e-12)
-        assert sum(count for _, _, count in fit.chosen) == len(outcome)
+        assert sum(cell[-1] for cell in fit.chosen) == len(outcome)
+
+
+def test_shrink_bayes_by_hand() -> None:
+    """Eq. 9 of BLF's App. C.9: two trials of logits 0 and 2 have mean 1 and sample variance 2."""
+    p = sigmoid(np.array([[0.0, 2.0]]))
+    logits = trial_logits(p)
+    forecast = VARIANCE_GRID.forecasts(logits, np.array([0.5]), (0.5,))
+    # weight = 2 x 0.5 / (2 x 0.5 + 2) = 1/3, so the logit is a third of 1 of the way from 0
+    assert forecast[0] == pytest.approx(1 / (1 + np.exp(-1 / 3)))
+
+
+@pytest.mark.parametrize("calibrate", ["none", "platt"])
+def test_shrink_bayes_forecasts_a_question_without_its_outcome(calibrate: str) -> None:
+    trials, prior, outcome, question = tuning_data(3)
+    recipe = Recipe(pool="shrink-bayes", prior="prior", loo="question", calibrate=calibrate)
+
+    def forecasts(o: np.ndarray) -> np.ndarray:
+        events = Events.of(o, question=question.astype(str), prior=prior)
+        return prepare(trials, events, recipe).p
+
+    plain = forecasts(outcome)
+    for held_out in (0, 7, 19):
+        turned = np.where(question == held_out, 1 - outcome, outcome)
+        assert np.allclose(forecasts(turned)[question == held_out], plain[question == held_out], atol=1e-9)
+
+
+def test_shrink_bayes_keeps_trials_that_agree_and_trusts_the_prior_where_they_do_not() -> None:
+    events = Events.of([1, 0, 1, 0], prior=0.9)
+    trials = np.array([[0.3, 0.3, 0.3], [0.02, 0.5, 0.98], [0.6, 0.61, 0.6], [0.4, 0.4, 0.41]])
+    ready = prepare(trials, events, Recipe(pool="shrink-bayes", prior="prior", tune="in-sample"))
+    assert ready.p[0] == pytest.approx(0.3)
+    assert ready.fitted["shrinkage"]["tau2"] > 0 and ready.fitted["shrinkage"]["prior"] == "prior"
+    assert pool_logit_mean(trials)[1] < ready.p[1] <= 0.9
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -217,7 +255,7 @@ def test_tuning_in_blocks_is_tuning_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     trials, prior, outcome, question = tuning_data(9)
     logits = trial_logits(trials)
     whole = choose_leave_out(logits, prior, outcome, question)
-    monkeypatch.setattr("workbench.science.pooling.shrinkage._CHUNK", 7)
+    monkeypatch.setattr("workbench.science.pooling.tuning._CHUNK", 7)
     parts = choose_leave_out(logits, prior, outcome, question)
     assert (whole[0] == parts[0]).all() and np.allclose(whole[2], parts[2])
 

@@ -15,6 +15,7 @@ from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
 from workbench.store import Store
 from workbench.widgets.cell_progress import CellProgress, progress_listener
+from workbench.widgets.shared_edits import shared_edits
 
 
 @pytest.fixture
@@ -23,7 +24,18 @@ def analysis(home: Path, monkeypatch: pytest.MonkeyPatch) -> wb.Analysis:
     return wb.open_run(RUN)
 
 
-@pytest.mark.parametrize("name", ["explorer", "dashboard", "scenario_view", "live_view", "evidence_view"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "explorer",
+        "dashboard",
+        "scenario_view",
+        "driver_view",
+        "export_view",
+        "live_view",
+        "evidence_view",
+    ],
+)
 def test_a_widget_shows_itself_as_html_that_a_live_one_replaces(analysis: wb.Analysis, name: str) -> None:
     widget = getattr(analysis, name)()
     bundle = widget._repr_mimebundle_()
@@ -34,6 +46,8 @@ def test_a_widget_shows_itself_as_html_that_a_live_one_replaces(analysis: wb.Ana
         "explorer": "0.30 × P1",
         "dashboard": "0.30 × P1",
         "scenario_view": "base",
+        "driver_view": "wb-tornado",
+        "export_view": f"workbench export {RUN}",
         "live_view": "6 of 6 leaves",
     }
     assert shown.get(name, "Momentum") in bundle["text/html"]
@@ -53,14 +67,12 @@ def test_nbconvert_shows_the_tree_of_a_saved_notebook(analysis: wb.Analysis) -> 
 
 
 def test_edits_of_the_explorer_are_kept_in_the_log_and_are_there_again(
-    analysis: wb.Analysis, home: Path
+    analysis: wb.Analysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     widget = analysis.explorer()
     widget.session.edit("P2.1", "0.0")
-    (keeper,) = [
-        each for each in widget.session._listeners if getattr(each, "__self__", widget) is not widget
-    ]
-    keeper.__self__.flush()
+    shared_edits(analysis.run).keeper.flush()
+    monkeypatch.setattr("workbench.widgets.shared_edits._shared", {})  # as in another kernel
     again = wb.open_run(RUN).explorer()
     assert again.tree["nodes"]["P0"]["p"] == analysis.what_if({"P2.1": 0.0}).after
     assert "55.8%" in again._repr_mimebundle_()["text/html"]

@@ -1,5 +1,6 @@
 """What the page offers below a proposition: ground again, refit, rule, report, notes; each one goes on record as the command line's."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,12 @@ def visible(*widgets: ipywidgets.Widget) -> list[bool]:
 
 
 @pytest.fixture
-def resumed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Runs for which a process would have been started."""
-    runs: list[str] = []
+def resumed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
+    """Runs for which a process would have been started, each with the leaves it is kept to."""
+    runs: list[tuple[str, tuple[str, ...]]] = []
 
-    def resume(store: Store, run_id: str, **_: Any) -> Detached:
-        runs.append(run_id)
+    def resume(store: Store, run_id: str, *, leaves: Sequence[str] = (), **_: Any) -> Detached:
+        runs.append((run_id, tuple(leaves)))
         return Detached(pid=1)
 
     monkeypatch.setattr(regrounding, "resume_detached", resume)
@@ -51,7 +52,7 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
-    board: Dashboard, home: Path, resumed: list[str]
+    board: Dashboard, home: Path, resumed: list[Any]
 ) -> None:
     form = board.desk.regrounding
     board.tree.selected = "P2"
@@ -76,7 +77,7 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
         "the VIX has moved",
         "numeric",
     )
-    assert resumed == [RUN]
+    assert resumed == [(RUN, ("P2.1",))]
     board.look()
     assert (
         "50.0%" in board.desk.regrounding.earlier.value
@@ -86,7 +87,7 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     board.poller.stop()
 
 
-def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[str]) -> None:
+def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
     with closing(Store(home)) as store:
         store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
         tree = demo_tree()
@@ -105,7 +106,14 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[str]) -> None:
     form = board.desk.regrounding
     assert visible(form, form.retry, form.ask) == [True, True, False]
     form.retry.click()
-    assert resumed == [OTHER]
+    assert resumed == [] and "trying P2.1: about" in form.line.value
+    assert "left as they are" in form.line.value
+    assert visible(form.retry, form.try_now, form.cancel) == [False, True, True]
+    form.cancel.click()
+    assert visible(form.retry, form.try_now) == [True, False]
+    form.retry.click()
+    form.try_now.click()
+    assert resumed == [(OTHER, ("P2.1",))]
     board.poller.stop()
 
 

@@ -204,12 +204,12 @@ def test_the_form_changes_the_shape_of_the_tree(home: Path) -> None:
 
 def test_a_comment_is_pinned_to_a_proposition_and_shown_to_the_next_reader(home: Path) -> None:
     page = opened(home)
-    page.desk.author.value, page.desk.form.remark.value = "ann", "Why half a year? <b>"
-    page.desk.form.pin_comment.click()
+    page.desk.author.value, page.desk.review.remark.value = "ann", "Why half a year? <b>"
+    page.desk.review.comment.click()
     for each in (page, opened(home)):
         assert "Why half a year? &lt;b&gt;" in each.desk.detail.value and "ann" in each.desk.detail.value
-    page.desk.form.pin_comment.click()
-    assert 'role="alert"' in page.desk.form.line.value  # an empty one
+    page.desk.review.comment.click()
+    assert 'role="alert"' in page.desk.review.line.value  # an empty one
 
 
 def test_removing_and_adding_say_what_they_do() -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
     from workbench.models.base import ModelReply, ModelRequest, NodeRef
+    from workbench.search.leak_filter import Verdicts
 from workbench.propositions import Belief, Proposition, Rule, Tree
 
 
@@ -278,6 +279,8 @@ class LeafTask:
         What the analyzer proposed for this leaf: what settles it, which cases are comparable. A proposal, not a fact.
     gave_up : sequence of (step, retry)
         Where earlier sittings of this attempt got no usable reply: their ``GroundingFailure.gave_up``, oldest first.
+    verdicts : Verdicts or None
+        What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.
     """
 
     node: NodeRef
@@ -291,6 +294,7 @@ class LeafTask:
     resolves_by: str = ""
     reference_class: str = ""
     gave_up: Sequence[tuple[int, int]] = ()
+    verdicts: Verdicts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

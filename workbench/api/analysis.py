@@ -420,16 +420,31 @@ class Analysis:
         return dashboard(self._run)
 
     def scenario_view(self) -> Any:
-        """Return the saved what-ifs side by side as a widget; ``scenarios`` returns them as values."""
-        from workbench.widgets.cell_views import ScenarioView
+        """Return the saved what-ifs and the tree's edits as a widget; ``scenarios`` returns the former as values.
 
-        return ScenarioView(self._run)
+        It does what the page of ``workbench serve`` does: save, open, rename, annotate, weigh, duplicate, close.
+        """
+        from workbench.widgets.cell_views import ScenarioView, one_view
+
+        return one_view(ScenarioView, self._run)
+
+    def driver_view(self) -> Any:
+        """Return the tornado as a widget, with what it would take for the root to be elsewhere and two leaves at once."""
+        from workbench.widgets.cell_views import DriverView, one_view
+
+        return one_view(DriverView, self._run)
+
+    def export_view(self) -> Any:
+        """Return a choice of the note's forms and the package as a widget whose files the browser saves."""
+        from workbench.widgets.cell_views import ExportView, one_view
+
+        return one_view(ExportView, self._run)
 
     def live_view(self) -> Any:
         """Return the run as a widget that follows its log, with stop and resume; the run goes on without it."""
-        from workbench.widgets.cell_views import LiveView
+        from workbench.widgets.cell_views import LiveView, one_view
 
-        return LiveView(self._run)
+        return one_view(LiveView, self._run)
 
     def evidence(self, node: str, *, trial: int = 1) -> dict[str, Any]:
         """Return which cell printed each number of a leaf's report, and what each cell asked of the broker and got."""

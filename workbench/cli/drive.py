@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from workbench.engine.run.settings import RunSettings
     from workbench.engine.run.state import RunState
+    from workbench.propositions import NodeId
     from workbench.store import Store, StoredEvent
 
 
@@ -82,11 +84,18 @@ async def _open_run(store: "Store", claim: "tuple[str, Cutoff]", settings: "RunS
         return new_run(store, *claim, replace(settings, keyed=engine.keyed))
 
 
-def detach_run(store: "Store", run_id: str, *, isolation: str | None, workers: str | None = None) -> None:
+def detach_run(
+    store: "Store",
+    run_id: str,
+    *,
+    isolation: str | None,
+    workers: str | None = None,
+    leaves: "Sequence[NodeId]" = (),
+) -> None:
     """Start a process that goes on with a run, print the run's id, and return when that process has taken it."""
     from workbench.engine.run.detached import resume_detached
 
-    process = resume_detached(store, run_id, isolation=isolation, workers=workers)
+    process = resume_detached(store, run_id, isolation=isolation, workers=workers, leaves=leaves)
     if process.exit_code:
         say(process.line or f"workbench: process {process.pid} ended at once")
         raise typer.Exit(process.exit_code if process.exit_code > 0 else STOPPED)
@@ -107,8 +116,11 @@ def drive(
     run_id: str | None = None,
     claim: "tuple[str, Cutoff] | None" = None,
     plan_only: bool = False,
+    leaves: "Sequence[NodeId]" = (),
 ) -> "tuple[str | None, BaseException | None]":
     """Work on a run, or on a new one for a claim; return its id and what ended the work early.
+
+    ``leaves`` keeps it to these leaves of the run.
 
     The id is None if no run was opened, the error None if the work came to its end. A bug of ours is raised: a damaged
     store or a prompt that does not fit needs its traceback.
@@ -123,6 +135,7 @@ def drive(
                 run_id=run_id,
                 claim=claim,
                 plan_only=plan_only,
+                leaves=leaves,
             )
         )
     except KeyboardInterrupt as stop:  # before or after the time in which Ctrl-C cancels the work
@@ -141,6 +154,7 @@ async def _work(
     run_id: str | None,
     claim: "tuple[str, Cutoff] | None",
     plan_only: bool,
+    leaves: "Sequence[NodeId]",
 ) -> "tuple[str | None, BaseException | None]":
     from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
     from workbench.engine.annotating import resolve_when_finished
@@ -185,7 +199,7 @@ async def _work(
                     say(f"WARNING: {line}")
             assert run_id is not None, "a run to take up, or a claim to open one for"
             done_before = claim is None and load_state(store, run_id).finished
-            await engine.work(run_id, plan_only=plan_only)
+            await engine.work(run_id, plan_only=plan_only, only=leaves)
         # After the engine is closed, and never for a run that was finished before: resuming that one changes nothing.
         if not done_before:
             await resolve_when_finished(store, run_id)

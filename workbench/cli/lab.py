@@ -19,7 +19,7 @@ from workbench.store.database import make_home
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"
 #: Our part of JupyterLab's page: the cards of its launcher.
 LAB_EXTENSIONS = Path(__file__).resolve().parent / "labextensions"
-TUTORIALS = ("tutorial.ipynb", "science_report.ipynb")
+TUTORIALS = ("tutorial.ipynb", "scenarios.ipynb", "review.ipynb", "science_report.ipynb")
 
 
 @command
@@ -39,7 +39,7 @@ def lab(
         sys.executable,
         "-P",
         "-m",
-        "jupyterlab",
+        "sandbox.jupyter.lab_process",
         *lab_options(),
         f"--ServerApp.root_dir={home}",
         # The root is the home, so that a proof below runs/ opens too; the page begins beside the tutorials.

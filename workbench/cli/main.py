@@ -48,6 +48,7 @@ from workbench.cli.serve import serve
 from workbench.cli.show import show
 from workbench.cli.signals import signals_interrupt
 from workbench.cli.streams import open_closed_streams
+from workbench.cli.tournament import forecast, tournament
 from workbench.cli.verify import verify
 from workbench.cli.watch import stop, watch
 from workbench.cli.whatif import whatif
@@ -114,6 +115,8 @@ app.command()(serve)
 app.command()(lab)
 app.add_typer(questions, name="questions")
 app.add_typer(experiment, name="experiment")
+app.add_typer(tournament, name="tournament")
+app.command()(forecast)
 app.command()(mcp)
 app.command()(submit)
 science.register(app)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import typer
+
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, RUN, command, open_store, say
 from workbench.cli.drive import detach_run, drive, finish
 from workbench.cli.run_options import DETACH, WORKERS, takes_run_options
@@ -15,6 +17,12 @@ def resume(
     settings: Mapping[str, Any],
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     workers: Annotated[str | None, WORKERS] = None,
+    leaves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leaf", help="Only this leaf, as one that failed; as often as you like. Says the price."
+        ),
+    ] = None,
     detach: Annotated[bool, DETACH] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
@@ -41,10 +49,17 @@ def resume(
         state.finished
     ):  # a finished run may come from a file whose model nobody can open: there is nothing to ask it
         say(f"run {run_id} is finished: nothing is left to do")
-    elif detach:
-        detach_run(store, run_id, isolation=isolation, workers=workers)
-        return
     else:
+        only = list(dict.fromkeys(leaves or ()))
+        if only:
+            from workbench.engine.run.regrounding import trying_line
+
+            say(trying_line(state, only))
+        if detach:
+            detach_run(store, run_id, isolation=isolation, workers=workers, leaves=only)
+            return
         state.require_model()
-        _, error = drive(store, state.settings, isolation=isolation, workers=workers, run_id=run_id)
+        _, error = drive(
+            store, state.settings, isolation=isolation, workers=workers, run_id=run_id, leaves=only
+        )
     finish(store, run_id, error, plan_only=False, as_json=as_json)

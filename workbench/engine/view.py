@@ -58,9 +58,11 @@ class RunView:
         return root_base_rate(self.tree)
 
     def notebook(self, node: NodeId) -> Path | None:
-        """Return the proof notebook of a leaf (trial 1), or None where there is none; raises ``UnknownNode``."""
-        if self.tree[node].children:
-            return None
+        """Return the proof notebook of a leaf (trial 1), or None where there is none; raises ``UnknownNode``.
+
+        Of an inner node it is what its synthesizer looked up.
+        """
+        self.tree[node]  # raises for an unknown node
         path = self.folder / "proofs" / notebook_name(node, 1)
         return path if path.is_file() else None
 

@@ -7,7 +7,7 @@ engines lie in the raw cache. So every result stands on record with what became 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,7 @@ async def open_own_web(
     try:
         yield open_web(
             call_api=call_api,
-            ask=_asker(store, model, api_base) if model else None,
+            ask=own_asker(store, model, api_base) if model else None,
             node=NodeRef(id="-", statement=question),
             cutoff=cutoff,
             options=options,
@@ -91,17 +91,47 @@ async def open_own_web(
         await broker.aclose()
 
 
-def _asker(store: Store, name: str, api_base: str | None) -> Asker:
-    """The way to a model by a person's own key. What it was asked before, word for word, it is not asked again."""
+def own_asker(
+    store: Store,
+    name: str,
+    api_base: str | None,
+    *,
+    run: str = RUN,
+    budget_usd: float | None = None,
+    prices: Mapping[str, Sequence[float]] | None = None,
+) -> Asker:
+    """The way to a model by a person's own key, outside any run. What it was asked before, word for word, it is not asked again.
+
+    Parameters
+    ----------
+    run : str
+        Under which the replies are kept.
+    budget_usd : float, optional
+        Most that this asker may spend.
+
+    Raises
+    ------
+    UsageError
+        No model answers to the name, or a budget is set and the price is not known.
+    """
     from workbench.engine.run.asking import ModelGateway
-    from workbench.engine.run.budget import Budget
+    from workbench.engine.run.budget import Budget, Limits
     from workbench.models.roles import open_models
 
-    gateway = ModelGateway(open_models(name, api_base=api_base), ModelLedger(store), Budget())
+    gateway = ModelGateway(
+        open_models(name, api_base=api_base),
+        ModelLedger(store),
+        Budget(Limits(usd=budget_usd)),
+        prices=prices or {},
+        # Charged by the person's own prices, and at worst where a kill left a request unanswered. No log belongs to RUN.
+        announce=None if run == RUN else store,
+    )
+    gateway.require_price()
 
     async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         digest = hashlib.sha256(f"{request.canonical_hash(name)} {retry}".encode()).digest()
-        return await gateway.ask(_address(stage, 0, int.from_bytes(digest[:6])), request)
+        place = replace(_address(stage, 0, int.from_bytes(digest[:6])), run=run)
+        return await gateway.ask(place, request)
 
     return ask
 

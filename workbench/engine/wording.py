@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.propositions import NodeId, Tree, depth_of
+from workbench.propositions import ROOT, NodeId, Tree, depth_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
@@ -232,7 +232,10 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
 
 
 def edit_words(tree: Tree, edit: Edit) -> str:
-    """Return an edit as words, with the value it replaces and, where somebody said so, who holds it and why."""
+    """Return an edit as words, with the value it replaces and, where somebody said so, who holds it and why.
+
+    ``tree`` is the one before the edits.
+    """
     place = edit.node
     match edit:
         case SetValue():
@@ -256,4 +259,23 @@ def edit_words(tree: Tree, edit: Edit) -> str:
         case SetReport():
             return f"{place} has another report"
         case SetRule():
+            assumed = assumption_change(tree, edit)
+            if assumed is not None:
+                name, before, p = assumed
+                return f"{name} set to {percent(p)} (was {percent(before)})"
             return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
+
+
+def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:
+    """Return what a rule's assumption is called, was and is, where the edit changes nothing else of the rule; else None."""
+    if not isinstance(edit, SetRule):
+        return None
+    rule = tree[edit.node].rule if edit.node in tree else None
+    old, new = (rule.to_json() if rule is not None else {}), dict(edit.rule)
+    was, becomes = old.pop("assumption", None), new.pop("assumption", None)
+    if old != new or not isinstance(was, Mapping) or not isinstance(becomes, Mapping):
+        return None
+    if was.get("detail") != becomes.get("detail"):
+        return None
+    name = "PA" if edit.node == ROOT else f"{edit.node}.PA"
+    return name, float(was["probability"]), float(becomes["probability"])

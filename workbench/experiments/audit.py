@@ -88,7 +88,16 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
             ]
             if recipe.tune in ("in-sample", "as-published") and recipe.pool.startswith("shrink"):
                 findings.append(f"arm {name} is tuned on the outcomes that it is scored on ({recipe.tune})")
-        if isinstance(arm, EngineArm):
+        if isinstance(arm, EngineArm) and arm.clairvoyant:
+            findings.append(
+                f"arm {name} is clairvoyant: it may look up the answer, an upper bound and no forecast"
+            )
+        elif isinstance(arm, EngineArm):
+            findings += [
+                f"arm {name} shows {column}: {why}"
+                for column, why in HINDSIGHT_COLUMNS.items()
+                if column in arm.columns
+            ]
             lines = Counter(
                 line
                 for day in set(plan.exam.cutoffs.values())

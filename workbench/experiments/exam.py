@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
 from workbench.experiments.study import StudySpec
@@ -106,7 +107,7 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
         events = events.take(np.flatnonzero(~np.isnan(events.outcome)))
     if not len(events):
         return None, [*problems, "exam: no event is left to score"]
-    contexts, context_problems = _contexts(spec, events)
+    contexts, context_problems = _contexts(store, spec, events)
     criteria = {event: text for part in parts for event, text in part.criteria.items()}
     present = set(events.event_id.tolist())
     exam = StudyExam(
@@ -206,18 +207,26 @@ def _days(days: frozenset[str]) -> str:
     return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}" if ordered else "none"
 
 
-def _contexts(spec: StudySpec, events: Events) -> tuple[dict[str, str], list[str]]:
+def _contexts(store: Store, spec: StudySpec, events: Events) -> tuple[dict[str, str], list[str]]:
+    """Contexts by event: of a file, or with ``set:NAME`` those on record, each as of the event's own cutoff."""
     if spec.contexts is None:
         return {}, []
-    from workbench.experiments.contexts import read_contexts
+    from workbench.experiments.contexts.book import texts_for
+    from workbench.experiments.contexts.values import read_contexts
 
+    questions = dict(zip(events.event_id.tolist(), events.question.tolist(), strict=True))
+    kind, colon, name = spec.contexts.partition(":")
     try:
-        contexts = read_contexts(spec.folder / spec.contexts)
-    except UsageError as error:
+        if (kind, colon) == ("set", ":"):
+            cutoffs = {questions[event]: cutoff for event, cutoff in _cutoffs(events).items()}
+            contexts = texts_for(store, name, cutoffs)
+        else:
+            contexts = read_contexts(spec.folder / spec.contexts)
+    except (UsageError, CutoffRefused) as error:
         return {}, [f"contexts: {error}"]
     by_event = {
         event: contexts[key]
-        for event, question in zip(events.event_id.tolist(), events.question.tolist(), strict=True)
+        for event, question in questions.items()
         for key in (event if event in contexts else question,)
         if key in contexts
     }

@@ -136,6 +136,11 @@ def _mismatches(exam: StudyExam, arms: dict[str, Any]) -> list[str]:
                 problems.append(
                     f"arm {name!r} needs cutoffs; {len(undated)} events have none, the first is {undated[0]!r}"
                 )
+            for column in arm.columns:
+                try:
+                    exam.events.probability(column)
+                except UsageError as error:
+                    problems.append(f"arm {name!r}: {' '.join(str(error).split())}")
         if isinstance(arm, PublishedArm) or not hasattr(arm, "forecasts") or isinstance(arm, SimulatedArm):
             continue
         try:  # columns that are not there; a pass over the table that asks nobody

@@ -23,7 +23,7 @@ from workbench.engine.view import view
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.experiments.arms.base import Cell
 from workbench.experiments.arms.runs import EngineArm
-from workbench.experiments.ledger import SORT, StudyState, fold, stream_of
+from workbench.experiments.ledger import SORT, StudyState, fold
 from workbench.experiments.plan import StudyPlan
 from workbench.models.base import Model
 from workbench.store import ModelLedger, Store
@@ -45,6 +45,8 @@ class StudyRunner:
         Called with lines of progress.
     model : Model, optional
         Instead of the one each arm names; for tests.
+    sort : str
+        Of the stream that the forecasts stand in: a study's, or that of a tournament night.
     """
 
     def __init__(
@@ -57,21 +59,23 @@ class StudyRunner:
         workers: str | None = None,
         say: Callable[[str], None] = lambda line: None,
         model: Model | None = None,
+        sort: str = SORT,
     ) -> None:
         self._store = store
+        self._sort = sort
         self._plan = plan
         self._environ = environ
         self._isolation = isolation
         self._workers = workers
         self._say = say
         self._model = model
-        self._stream = stream_of(plan.spec.name)
+        self._stream = f"{sort}:{plan.spec.name}"
         self._reserved = 0.0
 
     def state(self) -> StudyState:
         """The study as the log has it now; empty before it was opened."""
         name = self._plan.spec.name
-        known = name in self._store.streams(SORT)
+        known = name in self._store.streams(self._sort)
         return fold(name, self._store.events(self._stream) if known else [])
 
     def open(self) -> None:
@@ -166,7 +170,7 @@ class StudyRunner:
                 settings: RunSettings = arm.settings(exam, cell)
                 if share is not None:
                     settings = _with_budget(settings, share)
-                cutoff = Cutoff.parse(exam.cutoffs[cell.event])
+                cutoff = Cutoff.parse("now" if arm.clairvoyant else exam.cutoffs[cell.event])
                 try:
                     await engine.check(exam.statements[cell.event], cutoff, settings)
                 except UsageError as error:

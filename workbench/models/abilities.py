@@ -70,6 +70,7 @@ class Abilities:
     tools: bool | None = None
     schema: bool | None = None
     caches: bool | None = None
+    reasons: bool = False
     context: int | None = None
     max_output: int | None = None
     refused: set[str] = field(default_factory=set)
@@ -156,6 +157,7 @@ def listed_abilities(litellm: Any, name: str, *, own_address: bool) -> Abilities
         else bool(entry["supports_function_calling"]),
         schema=bool(entry.get("supports_response_schema")),
         caches=bool(entry.get("supports_prompt_caching")),
+        reasons=bool(entry.get("supports_reasoning")),
         context=_positive(entry.get("max_input_tokens")),
         max_output=_positive(entry.get("max_output_tokens")),
     )

@@ -45,7 +45,7 @@ from workbench.models.litellm_reply import (
 )
 from workbench.models.pending import nothing_left_behind
 from workbench.models.registry import ReplyForm, RetrySettings
-from workbench.models.streaming import StreamingTransport, StreamMemory, wire
+from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, wire
 
 __all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]
 
@@ -68,8 +68,8 @@ def load_litellm() -> Any:
     import litellm
 
     from workbench.models.litellm_provider import register
+    from workbench.models.made_clients import prepare_every_client
     from workbench.models.pending import note_prepared_requests
-    from workbench.models.redirects import refuse_foreign_redirects
 
     litellm.suppress_debug_info = True
     # its warnings are about its own housekeeping; what matters to a caller comes as an exception
@@ -77,7 +77,7 @@ def load_litellm() -> Any:
     litellm.telemetry = False
     # With aiohttp off LiteLLM sends through httpx, whose traffic test tools can intercept.
     litellm.disable_aiohttp_transport = True
-    refuse_foreign_redirects()
+    prepare_every_client()
     note_prepared_requests()
     register(litellm)
     return litellm
@@ -177,7 +177,7 @@ class LiteLLMModel:
         while True:
             attempt += 1
             try:
-                with nothing_left_behind():
+                with nothing_left_behind(), patience_of(self._patience(request)):
                     response = await self._litellm.acompletion(**arguments)
                 self._report(headers_of(response))
                 # An empty answer is raised as LiteLLM's own error, so that it goes the way of a failing server: tried
@@ -207,6 +207,14 @@ class LiteLLMModel:
         if attempt > 1:
             notes.append(f"answered at attempt {attempt}")
         return self._reply(response, notes, time.monotonic() - began)
+
+    def _patience(self, request: ModelRequest) -> Patience:
+        return Patience(
+            silence=self._retries.timeout,
+            total=self._retries.total,
+            reasons=self._api_base is None and (self.abilities.reasons or request.effort is not None),
+            memory=self._streams,
+        )
 
     # --- the request -----------------------------------------------------------------------------------------
 
@@ -281,7 +289,7 @@ class LiteLLMModel:
         return self._is_claude and known and "cache_control" not in self.abilities.refused
 
     def _client(self, key: str) -> Any:
-        """The OpenAI client for a server of one's own: it streams, and mends odd answers before LiteLLM sees them."""
+        """The OpenAI client for a server of one's own: it mends odd answers before LiteLLM sees them."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -293,15 +301,7 @@ class LiteLLMModel:
                 api_key=key,
                 base_url=self._api_base,
                 max_retries=0,
-                http_client=MendingClient(
-                    timeout=None,
-                    transport=StreamingTransport(
-                        wire(),
-                        silence=self._retries.timeout,
-                        total=self._retries.total,
-                        memory=self._streams,
-                    ),
-                ),
+                http_client=MendingClient(timeout=None, transport=wire()),
             )
             self._clients[loop] = client
             note_client(client)

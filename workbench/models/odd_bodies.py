@@ -9,15 +9,17 @@ from typing import Any
 
 import httpx
 
+from workbench.models.streaming.exchange import send_patiently
+
 _LARGEST = 32 << 20
 
 
 class MendingClient(httpx.AsyncClient):
-    """Sends as any client and mends the JSON of chat answers on their way back; streams pass untouched."""
+    """Streams as the request's patience asks, and mends the JSON of chat answers on their way back."""
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Return the answer, its body mended where that is needed; called by the OpenAI client."""
-        response = await super().send(request, **options)
+        response = await send_patiently(super().send, request, **options)
         kind = response.headers.get("content-type", "")
         if not kind.startswith("application/json") or not request.url.path.endswith("/chat/completions"):
             return response

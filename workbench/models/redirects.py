@@ -4,35 +4,13 @@ httpx follows redirects and drops ``Authorization`` on the way to another origin
 Gemini's ``x-goog-api-key`` and Azure's ``api-key`` went along (seen on loopback), and the prompt with them.
 """
 
-from functools import cache, wraps
 from typing import Any
 
 
-@cache  # once per process: every model that is opened asks for it
-def refuse_foreign_redirects() -> None:
-    """Put the refusal into every connection that LiteLLM opens from now on; `load_litellm` calls this once."""
-    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
-    from litellm.llms.openai.common_utils import BaseOpenAILLM
-
-    # The two places where it makes the clients that `acompletion` uses; a session handed in (`litellm.aclient_session`)
-    # would serve the second only, and one event loop only.
-    _guard_factory(AsyncHTTPHandler, "create_client")
-    _guard_factory(BaseOpenAILLM, "_get_async_http_client")
-
-
-def _guard_factory(owner: Any, name: str) -> None:
-    original = owner.__dict__[name]
-    static = isinstance(original, staticmethod)
-    make = original.__func__ if static else original
-
-    @wraps(make)
-    def guarded(*args: Any, **kwargs: Any) -> Any:
-        client = make(*args, **kwargs)
-        if client is not None and refuse_foreign_redirect not in client.event_hooks["response"]:
-            client.event_hooks["response"].append(refuse_foreign_redirect)
-        return client
-
-    setattr(owner, name, staticmethod(guarded) if static else guarded)
+def refuse_foreign_redirects(client: Any) -> None:
+    """Put the refusal into an HTTP client that LiteLLM has made."""
+    if refuse_foreign_redirect not in client.event_hooks["response"]:
+        client.event_hooks["response"].append(refuse_foreign_redirect)
 
 
 async def refuse_foreign_redirect(response: Any) -> None:

@@ -10,24 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from workbench.science.arrays import FloatArray, IntArray, sigmoid
-from workbench.science.arrays import logit as logit_of
+from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.platt import fit_platt
 from workbench.science.errors import DomainError, UnknownName
 from workbench.science.pooling.pool import POOLING_NAMES, is_pooling, pool
-from workbench.science.pooling.shrinkage import (
-    TrialLogits,
+from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
+from workbench.science.pooling.tuning import (
+    FLOOR_GRID,
+    VARIANCE_GRID,
+    ShrinkGrid,
     choose_leave_out,
-    floor_weight,
-    trial_logits,
     tune_constant,
     tune_in_sample,
     tune_leave_out,
 )
 from workbench.science.tables import Events, StrArray
 
-SHRINKAGES = ("shrink-std", "shrink-prior", "shrink-alpha")
+SHRINKAGES = ("shrink-std", "shrink-prior", "shrink-alpha", "shrink-bayes")
+#: These shrink to a column of the events file; the others to 0.5.
+TO_PRIOR = ("shrink-prior", "shrink-bayes")
 TUNINGS = ("loo-question", "loo-event", "in-sample", "as-published")
 CALIBRATIONS = ("none", "platt", "platt-hier")
 DEFAULT_PRIOR = "prior_temporal"  # the leak-free one
@@ -40,7 +42,7 @@ class Recipe:
 
     pool: str = "logit-mean"
     prior: str | None = None
-    """Column of the events file that ``shrink-prior`` shrinks to; ``prior_temporal`` when not given."""
+    """Column of the events file that ``shrink-prior`` and ``shrink-bayes`` shrink to; ``prior_temporal`` when not given."""
     tune: str = "loo-question"
     ddof: int | None = None
     """1 unless told; ``as-published`` means 0."""
@@ -105,7 +107,7 @@ def _calibrated(
 
 
 def _prior(events: Events, rows: IntArray, recipe: Recipe) -> FloatArray:
-    if recipe.pool != "shrink-prior":
+    if recipe.pool not in TO_PRIOR:
         return np.full(len(rows), 0.5)
     column = recipe.prior or DEFAULT_PRIOR
     prior = events.probability(column)[rows]
@@ -115,9 +117,8 @@ def _prior(events: Events, rows: IntArray, recipe: Recipe) -> FloatArray:
     return prior
 
 
-def _cell_forecast(logits: TrialLogits, prior: FloatArray, cell: tuple[float, float]) -> FloatArray:
-    weight = floor_weight(logits.spread, *cell)
-    return sigmoid(weight * logits.mean + (1.0 - weight) * logit_of(prior))
+def _grid(recipe: Recipe) -> ShrinkGrid:
+    return VARIANCE_GRID if recipe.pool == "shrink-bayes" else FLOOR_GRID
 
 
 def _nested(
@@ -125,14 +126,15 @@ def _nested(
 ) -> tuple[FloatArray, dict[str, Any]]:
     """Shrinkage and calibration that both leave the same fold out."""
     folds = _folds(events, rows, recipe.loo)
-    choice, cells, totals = choose_leave_out(logits, prior, events.outcome[rows], folds)
+    grid = _grid(recipe)
+    choice, cells, totals = choose_leave_out(logits, prior, events.outcome[rows], folds, grid=grid)
     p = np.empty(len(rows))
     # A calibration per chosen cell and not per fold: few cells win, and folds with the same cell share one run.
     for index in np.unique(choice):
-        calibrated, _ = _calibrated(_cell_forecast(logits, prior, cells[index]), events, rows, recipe)
+        calibrated, _ = _calibrated(grid.forecasts(logits, prior, cells[index]), events, rows, recipe)
         p[choice == index] = calibrated[choice == index]
     best = cells[int(np.argmin(totals))]
-    _, fitted = _calibrated(_cell_forecast(logits, prior, best), events, rows, recipe)
+    _, fitted = _calibrated(grid.forecasts(logits, prior, best), events, rows, recipe)
     return p, fitted
 
 
@@ -144,17 +146,17 @@ def _shrunk(
     if recipe.pool == "shrink-alpha":
         weight, p = tune_constant(logits, prior, outcome)
         return p, {"alpha": weight, "tune": "in-sample"}, logits, prior
+    grid = _grid(recipe)
     if recipe.tune in ("in-sample", "as-published"):
-        fit = tune_in_sample(logits, prior, outcome)
+        fit = tune_in_sample(logits, prior, outcome, grid=grid)
     else:
         unit = "question" if recipe.tune == "loo-question" else "event"
-        fit = tune_leave_out(logits, prior, outcome, _folds(events, rows, unit))
+        fit = tune_leave_out(logits, prior, outcome, _folds(events, rows, unit), grid=grid)
     fitted = {
-        "f": fit.floor,
-        "c": fit.slope,
+        **dict(zip(grid.parameters, fit.cell, strict=True)),
         "tune": recipe.tune,
         "ddof": recipe.spread_ddof,
-        "prior": (recipe.prior or DEFAULT_PRIOR) if recipe.pool == "shrink-prior" else "0.5",
+        "prior": (recipe.prior or DEFAULT_PRIOR) if recipe.pool in TO_PRIOR else "0.5",
         "grid_min_brier": float(fit.grid.min()),
         "grid_cells_tied": fit.tied_cells,
         "chosen": [list(cell) for cell in fit.chosen],

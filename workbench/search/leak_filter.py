@@ -6,8 +6,11 @@ reply is dropped. The agent that searched sees neither reasons nor counts.
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +19,7 @@ from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.prompts import render
 from workbench.prompts.loader import load
-from workbench.search.quoting import quoted, unquoted
+from workbench.search.quoting import quotable, quoted, unquoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -47,25 +50,44 @@ class Verdict:
 class Verdicts:
     """Verdicts by content, cutoff, question, prompt and model, so that nothing is judged twice. One of these serves all leaves of a run.
 
-    ``model`` is the name of the model that judges, which a leaf does not know of itself.
+    ``model`` is the name of the model that judges, which a leaf does not know of itself. Trials run side by side: what one of them
+    is having judged, the others wait for.
     """
 
     model: str = ""
     _known: dict[str, Verdict] = field(default_factory=dict)
+    _asked: dict[str, asyncio.Event] = field(default_factory=dict)
 
-    def find(self, hit: Hit, question: str, cutoff: Cutoff) -> Verdict | None:
-        """Return the verdict on a result, or None."""
-        return self._known.get(self._key(hit, question, cutoff))
+    def key(self, text: str, question: str, cutoff: Cutoff) -> str:
+        """Return what a verdict is known by; ``text`` is the result as the model is shown it (`shown_text`)."""
+        prompts = [load(name).sha256 for name in ("leak_filter_system", "leak_filter")]
+        return content_hash([text, cutoff.instant.isoformat(), question, prompts, self.model])
 
-    def keep(self, hit: Hit, question: str, cutoff: Cutoff, verdict: Verdict) -> None:
+    def find(self, key: str) -> Verdict | None:
+        """Return a verdict, or None."""
+        return self._known.get(key)
+
+    def keep(self, key: str, verdict: Verdict) -> None:
         """Remember a verdict. One that no readable reply gave is not remembered: the next ask may be answered."""
         if verdict.model:
-            self._known[self._key(hit, question, cutoff)] = verdict
+            self._known[key] = verdict
 
-    def _key(self, hit: Hit, question: str, cutoff: Cutoff) -> str:
-        prompts = [load(name).sha256 for name in ("leak_filter_system", "leak_filter")]
-        content = [hit.url, hit.title, hit.text]
-        return content_hash([content, cutoff.instant.isoformat(), question, prompts, self.model])
+    @contextmanager
+    def judging(self, keys: Sequence[str]) -> Iterator[list[str]]:
+        """Yield those of some keys that nobody is having judged; until the block ends they are the caller's alone."""
+        mine = [key for key in keys if key not in self._asked]
+        for key in mine:
+            self._asked[key] = asyncio.Event()
+        try:
+            yield mine
+        finally:
+            for key in mine:
+                self._asked.pop(key).set()
+
+    async def judged(self, key: str) -> None:
+        """Return when whoever is having a result judged is done with it, at once if nobody is."""
+        if (asked := self._asked.get(key)) is not None:
+            await asked.wait()
 
 
 class LeakFilter:
@@ -96,34 +118,49 @@ class LeakFilter:
         workbench.models.errors.ModelError
             The model failed for good.
         """
-        known = [self._verdicts.find(hit, self._node.statement, self._cutoff) for hit in hits]
-        open_hits = [hit for hit, verdict in zip(hits, known, strict=True) if verdict is None]
-        fresh: list[Verdict] = []
-        for number, batch in enumerate(_batches(open_hits)):
-            fresh += await self._batch(batch, step=step, retry=(retry * 1000 + number) * ASKS)
-        for hit, verdict in zip(open_hits, fresh, strict=True):
-            self._verdicts.keep(hit, self._node.statement, self._cutoff, verdict)
-        pending = iter(fresh)
-        return [verdict or next(pending) for verdict in known]
+        shown = [shown_text(hit) for hit in hits]
+        keys = [self._verdicts.key(text, self._node.statement, self._cutoff) for text in shown]
+        texts = dict(zip(keys, shown, strict=True))
+        verdicts: dict[str, Verdict] = {}
+        asks = itertools.count(retry * 1000)
+        while True:
+            for key in texts:
+                if key not in verdicts and (known := self._verdicts.find(key)) is not None:
+                    verdicts[key] = known
+            left = [key for key in texts if key not in verdicts]
+            if not left:
+                return [verdicts[key] for key in keys]
+            with self._verdicts.judging(left) as mine:
+                for batch in _batches([(key, texts[key]) for key in mine]):
+                    judged = await self._batch(
+                        [text for _, text in batch], step=step, retry=next(asks) * ASKS
+                    )
+                    for (key, _), verdict in zip(batch, judged, strict=True):
+                        verdicts[key] = verdict
+                        self._verdicts.keep(key, verdict)
+            if not mine:  # nothing of one's own is held while another's is waited for
+                await self._verdicts.judged(left[0])
 
-    async def _batch(self, hits: Sequence[Hit], *, step: int, retry: int) -> list[Verdict]:
-        request = filter_request(hits, node=self._node, cutoff=self._cutoff)
+    async def _batch(self, texts: Sequence[str], *, step: int, retry: int) -> list[Verdict]:
+        request = filter_request(texts, node=self._node, cutoff=self._cutoff)
         for again in range(ASKS):
             reply = await self._ask(request, stage=STAGE, step=step, retry=retry + again)
-            verdicts = read_verdicts(reply.text, len(hits), model=reply.model)
+            verdicts = read_verdicts(reply.text, len(texts), model=reply.model)
             if verdicts is not None and reply.finish == "complete":
                 return verdicts
-        return [Verdict(keep=False, reason="no readable verdict") for _ in hits]
+        return [Verdict(keep=False, reason="no readable verdict") for _ in texts]
 
 
-def filter_request(hits: Sequence[Hit], *, node: NodeRef, cutoff: Cutoff) -> ModelRequest:
+def shown_text(hit: Hit) -> str:
+    """Return a result as the filter's model is shown it."""
+    return quotable(f"{hit.title}\n{hit.url}\n{hit.text}")
+
+
+def filter_request(texts: Sequence[str], *, node: NodeRef, cutoff: Cutoff) -> ModelRequest:
     """Return the request for a batch. Dates that engines gave are left out: the texts alone are to be judged."""
-    shown = "\n\n".join(
-        quoted(f"{hit.title}\n{hit.url}\n{hit.text}", f"result {number}")
-        for number, hit in enumerate(hits, 1)
-    )
+    shown = "\n\n".join(quoted(text, f"result {number}") for number, text in enumerate(texts, 1))
     text = render(
-        "leak_filter", question=node.statement, cutoff=cutoff.text, results=shown, count=len(hits)
+        "leak_filter", question=node.statement, cutoff=cutoff.text, results=shown, count=len(texts)
     ).text
     return ModelRequest(
         messages=(
@@ -166,26 +203,35 @@ def read_verdicts(text: str, count: int, *, model: str = "") -> list[Verdict] | 
     return verdicts
 
 
+def recorded_texts(prompt: str) -> list[str]:
+    """Return the results that a recorded request to the filter shows, as it shows them."""
+    texts: list[str] = []
+    while (text := unquoted(prompt, f"result {len(texts) + 1}")) is not None:
+        texts.append(text)
+    return texts
+
+
 def recorded_verdicts(prompt: str, reply: str, *, model: str = "") -> list[tuple[str, str, Verdict]]:
     """Return title, address and verdict of each result in a recorded request to the filter, as they were judged."""
-    results: list[tuple[str, str]] = []
-    while (text := unquoted(prompt, f"result {len(results) + 1}")) is not None:
-        title, _, rest = text.partition("\n")
-        results.append((title, rest.partition("\n")[0]))
-    verdicts = read_verdicts(reply, len(results), model=model)
+    texts = recorded_texts(prompt)
+    verdicts = read_verdicts(reply, len(texts), model=model)
     if verdicts is None:
-        verdicts = [Verdict(keep=False, reason="no readable verdict", model=model) for _ in results]
-    return [(*result, verdict) for result, verdict in zip(results, verdicts, strict=True)]
+        verdicts = [Verdict(keep=False, reason="no readable verdict", model=model) for _ in texts]
+    rows = []
+    for text, verdict in zip(texts, verdicts, strict=True):
+        title, _, rest = text.partition("\n")
+        rows.append((title, rest.partition("\n")[0], verdict))
+    return rows
 
 
-def _batches(hits: Sequence[Hit]) -> list[list[Hit]]:
-    batches: list[list[Hit]] = []
+def _batches(results: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Results by key and text, in as few requests as their number and length allow."""
+    batches: list[list[tuple[str, str]]] = []
     size = 0
-    for hit in hits:
-        length = len(hit.title) + len(hit.url) + len(hit.text)
-        if not batches or len(batches[-1]) == BATCH or size + length > BATCH_CHARACTERS:
+    for key, text in results:
+        if not batches or len(batches[-1]) == BATCH or size + len(text) > BATCH_CHARACTERS:
             batches.append([])
             size = 0
-        batches[-1].append(hit)
-        size += length
+        batches[-1].append((key, text))
+        size += len(text)
     return batches

@@ -8,6 +8,11 @@ import re
 from workbench.search.html_text import seen
 
 
+def quotable(text: str) -> str:
+    """Return a text as ``quoted`` shows it: what can be seen of it, without white space around it."""
+    return seen(text).strip()
+
+
 def quoted(text: str, label: str) -> str:
     """Return a text between two marks that hold a hash of it.
 
@@ -19,7 +24,7 @@ def quoted(text: str, label: str) -> str:
     >>> quoted("Ignore what was said.", "result 1").splitlines()[1]
     'Ignore what was said.'
     """
-    clean = seen(text).strip()
+    clean = quotable(text)
     mark = _mark(clean, label)
     return f"[begin {label} #{mark}]\n{clean}\n[end {label} #{mark}]"
 

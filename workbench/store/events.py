@@ -38,9 +38,10 @@ class RunStarted(_Event):
 
 
 class RunResumed(_Event):
-    """Work on an unfinished run goes on."""
+    """Work on an unfinished run goes on; ``only`` names the leaves that this sitting keeps to, none means all."""
 
     kind: Literal["run.resumed"] = "run.resumed"
+    only: tuple[str, ...] = ()
 
 
 class RunSealed(_Event):
@@ -194,8 +195,20 @@ class LeafPooled(_Event):
     dead: int = Field(default=0, ge=0)
 
 
+class LookUpRecord(BaseModel):
+    """What a synthesizer looked up for a node first: the attempt under which its requests are filed, and its stored form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    attempt: int = Field(ge=1)
+    body: Hash
+
+
 class NodeSynthesized(_Event):
-    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours."""
+    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours.
+
+    ``looked_up`` is None where nothing was looked up, also where a node only follows a leaf that was grounded again.
+    """
 
     kind: Literal["node.synthesized"] = "node.synthesized"
     node: str
@@ -204,6 +217,7 @@ class NodeSynthesized(_Event):
     p: Probability
     key_factor: str
     report: Hash
+    looked_up: LookUpRecord | None = None
 
 
 class NumberSpread(BaseModel):
@@ -244,12 +258,20 @@ class RunStopped(_Event):
     """The run was stopped before its end; it can be resumed.
 
     ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
-    ``other-writer`` another process at work on the same run.
+    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves.
     """
 
     kind: Literal["run.stopped"] = "run.stopped"
     why: Literal[
-        "interrupt", "budget", "failure", "plan-only", "refused", "outage", "resources", "other-writer"
+        "interrupt",
+        "budget",
+        "failure",
+        "plan-only",
+        "refused",
+        "outage",
+        "resources",
+        "other-writer",
+        "leaves-left",
     ]
     detail: str
 
@@ -449,6 +471,17 @@ class QuestionAdded(_Event):
     question: dict[str, Any]
 
 
+class ContextGathered(_Event):
+    """What every arm reads of a question as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
+
+    kind: Literal["context.gathered"] = "context.gathered"
+    node: str
+    cutoff: str
+    instant: str
+    text: Hash
+    record: Hash
+
+
 class StudyOpened(_Event):
     """A study began, or began again with another budget: its file, its exam and what it rests on."""
 
@@ -496,6 +529,15 @@ class ForecastMissing(_Event):
     reason: str
     calls: NonNegativeInt = 0
     cost_usd: float | None = 0.0
+
+
+class ForecastPromoted(_Event):
+    """An event of a tournament night gets a tree after the quick pass: by the night's rule, or because a person says so."""
+
+    kind: Literal["forecast.promoted"] = "forecast.promoted"
+    node: str
+    by: Literal["rule", "person"]
+    reason: str = ""
 
 
 class StudyAudited(_Event):
@@ -571,10 +613,12 @@ Event = Annotated[
     | ReviewSigned
     | QuestionsImported
     | QuestionAdded
+    | ContextGathered
     | StudyOpened
     | ForecastBegun
     | ForecastMade
     | ForecastMissing
+    | ForecastPromoted
     | StudyAudited
     | LeaksAudited,
     Field(discriminator="kind"),
@@ -590,15 +634,17 @@ Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | LeaksAu
 StreamEvent = (
     QuestionsImported
     | QuestionAdded
+    | ContextGathered
     | StudyOpened
     | ForecastBegun
     | ForecastMade
     | ForecastMissing
+    | ForecastPromoted
     | StudyAudited
 )
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
-VERSION = 5
+VERSION = 6
 
 _adapter: TypeAdapter[Event] = TypeAdapter(Event)
 

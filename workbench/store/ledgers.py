@@ -5,7 +5,7 @@ only when the request there hashes the same, so trials stay independent and a re
 request that changed (another prompt version, an edited tree) is simply asked: its new answer is filed beside the old.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,11 @@ class ModelLedger:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    def holds(self, address: Address) -> bool:
+        """Whether any reply is recorded at this address, to whatever request."""
+        query = f"SELECT 1 FROM model_calls WHERE {_SAME_ADDRESS} LIMIT 1"
+        return bool(self._store.query(query, _key(address)))
 
     def recall(self, address: Address, request_hash: str) -> ModelReply | None:
         """Return the reply recorded at this address for this very request, or None."""
@@ -174,6 +179,21 @@ class ModelLedger:
             reply = reply_from_json(orjson.loads(self._store.body(row["reply"])))
             out.append((str(row["node"]), int(row["trial"]), str(message["content"]), reply))
         return out
+
+    def requests(self, run_id: str, stage: str) -> Iterator[tuple[str, dict[str, Any], ModelReply]]:
+        """Yield hash, request (as ``to_json`` writes it) and reply of every request of a stage, oldest first."""
+        rows = self._store.query(
+            "SELECT request_hash, request, reply FROM model_calls WHERE run_id = ? AND stage = ? ORDER BY id",
+            (run_id, stage),
+        )
+        for row in rows:
+            request = orjson.loads(self._store.body(row["request"]))
+            request["messages"] = [orjson.loads(self._store.body(digest)) for digest in request["messages"]]
+            yield (
+                str(row["request_hash"]),
+                request,
+                reply_from_json(orjson.loads(self._store.body(row["reply"]))),
+            )
 
     def count(self, run_id: str) -> int:
         """Number of replies this run paid for."""

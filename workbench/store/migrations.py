@@ -77,7 +77,9 @@ def _name_notebook_evidence(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_it_is(event: dict[str, Any]) -> dict[str, Any]:
-    """Version 3 added ``journal_head`` of ``leaf.grounded``, version 4 ``dead`` of ``leaf.pooled``: defaults for an older event. Version 5 added ``leaks.audited``."""
+    """Version 3 added ``journal_head`` of ``leaf.grounded``, version 4 ``dead`` of ``leaf.pooled``: defaults for an older event. Version 5 added ``leaks.audited``,
+    version 6 ``looked_up`` of ``node.synthesized``.
+    """
     return event
 
 
@@ -87,6 +89,7 @@ UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     2: _as_it_is,
     3: _as_it_is,
     4: _as_it_is,
+    5: _as_it_is,
 }
 
 

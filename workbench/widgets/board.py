@@ -79,9 +79,10 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             [pane("What drives it", [self.drivers.chart], "wb-sensitivity")],
             "wb-column-right",
         )
-        columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
+        self._head = [style(), self.header, self.working]
+        self._columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
         kwargs.setdefault("layout", look(ipywidgets.Layout))
-        super().__init__([style(), self.header, self.working, columns], **kwargs)
+        super().__init__([*self._head, self._columns], **kwargs)
         self.add_class("wb-app")
         self.session.override = self._override
         self.session.subscribe(self._edited)
@@ -93,7 +94,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.working.show(run)
         if not owns_address:
             assert self.desk  # asking for it makes it
-        if self.follower.phase != "done":
+        if self._looks_again:
             self.poller.start()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -118,11 +119,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                     select=self._choose,
                     follow=self._follow,
                     reread=self._reread,
+                    look=self.look,
                 )
                 if self._said is not None:
                     self._desk.say(*self._said)
                 self._desk.book.look_up(self.run.tree)
                 self._desk.show(self.tree.selected, self.tree.dark)
+                self._desk.approving.show(self.follower.state)
+                self.children = (*self._head, self._desk.approving, self._columns)
                 self._left.children = (*self._left.children, *self._desk.left)
                 self._right.children = (*self._right.children, *self._desk.right)
             return self._desk
@@ -131,10 +135,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """Show what the run has got since the last look; False when nothing more is to come."""
         try:
             if not self.follower.look():
-                return self.follower.phase != "done"
+                return self._looks_again
         except WorkbenchError as error:
             self.working.refuse(str(error))
             return True
+        if not self.follower.worked:
+            with self.session.lock:
+                self._take_over()
+            return self._looks_again
         with self.session.lock:
             done = self.follower.phase == "done"
             self._take_view()
@@ -144,18 +152,33 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             if done:
                 self._read_band()
                 self._read_badges()
-            self.working.show(self.run)
+            self._show_work()
             self.show_proof()
-        return not done
+        return self._looks_again
+
+    @property
+    def _looks_again(self) -> bool:
+        """Whether more is to come: work on the run, or, on a page of our server, what others say of a finished one."""
+        return self.follower.phase != "done" or self.tree.owns_address
 
     def _take_view(self) -> None:
         self.run = self.follower.view
         self.document = self.run.document(nodes=False)
 
+    def _take_over(self) -> None:
+        self._take_view()
+        self.show_proof()
+        self._show_headline()
+
+    def _show_work(self) -> None:
+        self.working.show(self.run)
+        if self._desk is not None:
+            self._desk.approving.show(self.follower.state)
+
     def _follow(self) -> None:
         """Look at the log again and again: a process has taken the run up, or was told to stop."""
         self.look()
-        self.working.show(self.run)
+        self._show_work()
         self.poller.start()
 
     def _take_edits_into_plan(self, store: Store) -> None:
@@ -174,11 +197,9 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _reread(self, moves_band: bool) -> None:
         """Show what was just put on record about the run: its numbers stay as they are."""
         self.follower.look()
-        self._take_view()
-        self.show_proof()
         if moves_band:
             self._read_band()
-            self._show_headline()
+        self._take_over()
 
     def _begin(self, scenario: str, node: NodeId) -> None:
         """Open the scenario of the address, or the draft that an earlier page left."""

@@ -5,29 +5,31 @@ Each shows itself as plain HTML, which the live widget replaces (``in_place``): 
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import Any, TypeVar
 
 import ipywidgets
+import traitlets
 
 from workbench.engine.run.detached import resume_detached, stop_run
 from workbench.engine.view import RunView
-from workbench.engine.whatif.saved import SavedScenarios
-from workbench.engine.whatif.typed_values import parse_probability
+from workbench.engine.whatif.remarks import edit_remarks
+from workbench.engine.whatif.typed_values import market_of
 from workbench.engine.wording import run_lines
 from workbench.errors import UsageError, WorkbenchError
-from workbench.propositions import ROOT, NodeId
+from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels, proof
-from workbench.widgets.fields import action, box, field, html, look, made, offer, show_if, style
+from workbench.widgets.drivers import Drivers
+from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style
 from workbench.widgets.in_place import in_place
-from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.live import Follower, Poller
-from workbench.widgets.session import WhatIfSession
+from workbench.widgets.panel import Panel
+from workbench.widgets.scenario_pane import ScenarioPane
+from workbench.widgets.shared_edits import Panels, shared_edits
+from workbench.widgets.taking_out import TakingOut
 from workbench.widgets.tree import TreeWidget
 
-#: Who made an edit in a notebook's cell, where nobody has typed a name.
-_AUTHOR = "notebook"
 #: Of a framed proof in a cell.
 _FRAME = "width:100%;height:640px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
 
@@ -37,23 +39,10 @@ def explorer(run: RunView) -> TreeWidget:
 
     It opens with the edits of the run's draft, and keeps new ones there as they are made.
     """
-    session = WhatIfSession(run.tree)
-    tree = TreeWidget(session, run=run.run_id)
-
-    def say(line: str, refused: bool) -> None:
-        if refused:
-            tree.send({"type": "refused", "id": ROOT, "line": line})
-
-    keeper = Keeper(session, _scenarios(run), author=lambda: _AUTHOR, say=say)
-    keeper.open(DRAFT)
-    return tree
+    return shared_edits(run).tree
 
 
-def _scenarios(run: RunView) -> SavedScenarios:
-    return SavedScenarios(run.folder.parent.parent, run.run_id)
-
-
-class _View(ipywidgets.VBox):  # type: ignore[misc]
+class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
     """A column of widgets with our style sheet, which shows itself in a cell in the place of plain HTML."""
 
     def __init__(self, run: RunView, children: list[ipywidgets.Widget]) -> None:
@@ -61,10 +50,14 @@ class _View(ipywidgets.VBox):  # type: ignore[misc]
         self.line = html()
         super().__init__([style(), *children, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-app")
+        self.add_class("wb-in-cell")
 
     def static_html(self) -> str:
         """Return what a saved notebook shows."""
         raise NotImplementedError
+
+    def _tell(self, line: str, refused: bool) -> None:
+        self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return in_place(self, self.static_html(), printable("\n".join(run_lines(self.run))))
@@ -76,15 +69,29 @@ class _View(ipywidgets.VBox):  # type: ignore[misc]
             try:
                 act()
             except WorkbenchError as error:
-                self.line.value = panels.refusal(str(error))
+                self._tell(str(error), True)
             else:
-                self.line.value = ""
+                self._tell("", False)
 
         return act_or_say
 
 
+_SomeView = TypeVar("_SomeView", bound=_View)
+
+
+def one_view(kind: Callable[[RunView], _SomeView], run: RunView) -> _SomeView:
+    """Return this kernel's view of the run: a cell that is run again shows the one there is, not one more to keep in step."""
+    views = shared_edits(run).views
+    view: Any = views.get(kind)
+    if view is None or view.comm is None:  # none yet, or somebody closed it
+        view = views[kind] = kind(run)
+    view.run = run
+    shown: _SomeView = view
+    return shown
+
+
 class ScenarioView(_View):
-    """The saved what-ifs of a run side by side, to be weighed and closed.
+    """The edits of a run's tree, whose they are and why, and its scenarios: all that the page of ``workbench serve`` can do.
 
     Parameters
     ----------
@@ -92,40 +99,101 @@ class ScenarioView(_View):
     """
 
     def __init__(self, run: RunView) -> None:
-        self.scenarios = _scenarios(run)
-        self.table = html()
-        self.chosen = made(ipywidgets.Dropdown, options=[DRAFT])
-        self.likely = field("how likely")
-        row = [
-            self.chosen,
-            self.likely,
-            action("Weigh", self._tried(self._weigh), tooltip="its share in the mix, from 0 to 1"),
-            action("Close", self._tried(self._close), tooltip="its records stay in the log"),
-            action("Refresh", self._tried(self.look), tooltip="read the log again"),
-        ]
-        super().__init__(run, [self.table, box(ipywidgets.HBox, row, "wb-keeping")])
-        self.look()
-
-    def look(self) -> None:
-        """Read the saved scenarios afresh, whoever saved them."""
-        self._show(self.scenarios.table())
-
-    def _show(self, table: dict[str, Any]) -> None:
-        self.table.value = panels.scenarios(table, None, 0)
-        names = [row["name"] for row in table["scenarios"]] or [DRAFT]
-        offer(self.chosen, names)
-
-    def _weigh(self) -> None:
-        self._show(
-            self.scenarios.weigh(str(self.chosen.value), parse_probability(self.likely.value), author=_AUTHOR)
+        self.shared = shared = shared_edits(run)
+        session = shared.session
+        self.table = Panel()
+        self.undo = action("Undo", session.undo, tooltip="Ctrl-Z in the tree")
+        self.redo = action("Redo", session.redo, tooltip="Ctrl-Shift-Z in the tree")
+        self.reset = action("Reset all", session.reset_all, tooltip="take all edits back")
+        self.book = ScenarioPane(
+            session, shared.scenarios, shared.keeper, author=shared.who, market=market_of(run.state)
         )
+        refresh = action("Refresh", self.book.look_up, tooltip="read the log again, whoever wrote in it")
+        buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset, refresh], "wb-keeping")
+        whose = box(ipywidgets.HBox, [shared.author, shared.reason, shared.expires], "wb-keeping")
+        self._in_work = shared.keeper.name
+        super().__init__(
+            run,
+            [
+                pane("What if", [self.table, whose], "wb-what-if", beside=buttons),
+                pane("Scenarios", [self.book], "wb-scenarios"),
+            ],
+        )
+        self.book.look_up()
+        self.edited()
+        shared.join(self)
 
-    def _close(self) -> None:
-        self._show(self.scenarios.change("close", str(self.chosen.value), author=_AUTHOR))
+    def edited(self) -> None:
+        """Bring the table and the comparison in step with the tree."""
+        session = self.shared.session
+        remarks = [remark.line for remark in edit_remarks(session.base, session.edits)]
+        self.table.value = panels.what_if(
+            self.run.run_id,
+            session.now,
+            session.edits,
+            session.tree,
+            scenario=self.shared.keeper.name,
+            remarks=remarks,
+        )
+        if self._in_work != self.shared.keeper.name:
+            # What was said was of the scenario before.
+            self._in_work = self.shared.keeper.name
+            self._tell("", False)
+        self.reset.disabled = not session.edits
+        self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
+        self.book.show()
+
+    def said(self, line: str, refused: bool) -> None:
+        """Show what was kept, or why not."""
+        self._tell(line, refused)
 
     def static_html(self) -> str:
         """Return the table of the scenarios."""
-        return str(self.table.value)
+        return self.book.compared.value
+
+
+class DriverView(_View):
+    """What drives the root, with the edits of the tree: the tornado, what it would take to be elsewhere, two leaves at once.
+
+    Parameters
+    ----------
+    run : RunView
+    """
+
+    def __init__(self, run: RunView) -> None:
+        self.shared = shared_edits(run)
+        references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
+        self.drivers = Drivers(references, self.shared.choose)
+        parts = [self.drivers.chart, self.drivers.questions]
+        super().__init__(run, [pane("What drives it", parts, "wb-sensitivity")])
+        self.edited()
+        self.shared.join(self)
+
+    def edited(self) -> None:
+        """Draw it for the tree as it is edited, the answers that were asked for too."""
+        self.drivers.show(self.shared.session.tree)
+
+    def static_html(self) -> str:
+        """Return the tornado and the last answer."""
+        return f"{self.drivers.chart.value}{self.drivers.questions.answer.value}"
+
+
+class ExportView(_View):
+    """The note in four forms, the package for a reviewer and the tree, each a file that the browser saves.
+
+    Parameters
+    ----------
+    run : RunView
+    """
+
+    def __init__(self, run: RunView) -> None:
+        self.shared = shared_edits(run)
+        self.taking = TakingOut(self.shared.scenarios.home, run.run_id, self.shared.keeper.flush)
+        super().__init__(run, [pane("Take it with you", [self.taking], "wb-taking")])
+
+    def static_html(self) -> str:
+        """Return the command that writes the same files."""
+        return panels.note(f"workbench export {self.run.run_id} -o note.html (.pdf, .docx, .md, .zip)")
 
 
 class LiveView(_View):
@@ -138,13 +206,12 @@ class LiveView(_View):
 
     def __init__(self, run: RunView) -> None:
         self.follower = Follower(run)
-        self.session = WhatIfSession(run.tree)
-        self.tree = TreeWidget(self.session, run=run.run_id)
+        self.shared = shared_edits(run)
         self.state = html()
         self.go = action("Resume", self._tried(self._resume), tooltip="in a process of its own")
         self.end = action("Stop", self._tried(self._stop), tooltip="the run can be resumed")
         row = box(ipywidgets.HBox, [self.state, self.go, self.end], "wb-working")
-        super().__init__(run, [row, self.tree])
+        super().__init__(run, [row, self.shared.tree])
         self.poller = Poller(self.look)
         self._show()
         if self.follower.phase != "done":
@@ -164,7 +231,7 @@ class LiveView(_View):
     def _show(self) -> None:
         self.run = self.follower.view
         phase = self.follower.phase
-        self.session.rebase(self.run.tree, self.follower.marks())
+        self.shared.go_on(self.run, self.follower.marks())
         self.state.value = panels.progress(phase, self.follower.state, self.run, list(self.follower.lines))
         show_if(phase in ("planned", "stopped", "failed"), self.go)
         show_if(phase in ("running", "waiting"), self.end)
@@ -184,7 +251,7 @@ class LiveView(_View):
 
     def static_html(self) -> str:
         """Return the state and the tree as they are now."""
-        return f"{self.state.value}{self.tree.static_html()}"
+        return f"{self.state.value}{self.shared.tree.static_html()}"
 
 
 class EvidenceView(_View):
@@ -202,6 +269,8 @@ class EvidenceView(_View):
         No proposition of this run, or no leaf.
     """
 
+    dark = traitlets.Bool(False)
+
     def __init__(self, run: RunView, node: NodeId | None = None) -> None:
         leaves = list(run.tree.leaves())
         begin = node or next((leaf for leaf in leaves if run.notebook(leaf) is not None), leaves[0])
@@ -209,29 +278,39 @@ class EvidenceView(_View):
             raise UsageError(
                 f"{begin} is combined from those below it; a proof belongs to a leaf: {', '.join(leaves)}"
             )
-        self.chosen = made(
-            ipywidgets.Dropdown,
-            options=[(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves],
-            value=begin,
-        )
+        self.shared = shared_edits(run)
+        self.chosen = choice([(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], "leaf")
+        self.chosen.value = begin
         self.head, self.proof = html(), html()
         super().__init__(run, [self.chosen, self.head, self.proof])
         self.chosen.observe(lambda _change: self._show(), names=["value"])
+        self.observe(lambda _change: self._show(), names=["dark"])
         self._show()
+        self.shared.join(self)
+
+    def edited(self) -> None:
+        """Show the leaf's value as it is edited, beside the grounded one."""
+        leaf, tree = str(self.chosen.value), self.shared.session.tree
+        self.head.value = panels.selected(leaf, tree if leaf in tree else self.run.tree, self.run.tree)
+
+    def selected(self, node: NodeId) -> None:
+        """Go along with the tree where a leaf is selected in it."""
+        if node in self.run.tree and not self.run.tree[node].children:
+            self.chosen.value = node
 
     def _show(self) -> None:
         leaf = str(self.chosen.value)
-        self.head.value = panels.selected(leaf, self.run.tree, self.run.tree)
+        self.edited()
         self.proof.value = proof.frame(self._document(leaf), title=f"proof notebook of {leaf}", style=_FRAME)
 
     def _document(self, leaf: NodeId) -> str:
         path = self.run.notebook(leaf)
         if path is None:
-            return proof.message_document(f"{leaf} has no proof notebook yet.")
+            return proof.message_document(f"{leaf} has no proof notebook yet.", dark=self.dark)
         try:
-            return proof.proof_document(path, trail=proof.trail_of(self.run, leaf))
+            return proof.proof_document(path, trail=proof.trail_of(self.run, leaf), dark=self.dark)
         except UsageError as error:
-            return proof.message_document(str(error))
+            return proof.message_document(str(error), dark=self.dark)
 
     def static_html(self) -> str:
         """Return the head and the framed proof; GitHub drops the frame and keeps the head."""

@@ -4,11 +4,9 @@ None of it is needed for the first screen, so a page makes it once that stands: 
 """
 
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
-from workbench.engine.annotating import add_comment
 from workbench.engine.view import RunView
 from workbench.engine.whatif.edits import parse_override
 from workbench.engine.whatif.remarks import edit_remarks
@@ -16,8 +14,10 @@ from workbench.engine.whatif.saved import SavedScenarios
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
-from workbench.store import Store, utc_now
+from workbench.store import utc_now
 from workbench.widgets import panels, proof
+from workbench.widgets.approving import ApprovalPane
+from workbench.widgets.assuming import AssumptionForm
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.editing import EditingForm
 from workbench.widgets.fields import Fold, action, box, field, html, pane
@@ -26,6 +26,7 @@ from workbench.widgets.notes import NotesForm
 from workbench.widgets.panel import Panel
 from workbench.widgets.refitting import RefittingForm
 from workbench.widgets.regrounding import RegroundingForm
+from workbench.widgets.review import ReviewPane
 from workbench.widgets.scenario_pane import ScenarioPane
 from workbench.widgets.session import WhatIfSession
 from workbench.widgets.taking_out import TakingOut
@@ -53,6 +54,8 @@ class Desk:
         Called when a process has taken the run up.
     reread : callable
         Called when something was put on record about the run; True where that moves the band.
+    look : callable
+        Called when a step that waited was answered: the log has something new.
     """
 
     def __init__(
@@ -67,9 +70,10 @@ class Desk:
         select: Callable[[NodeId], None],
         follow: Callable[[], None],
         reread: Callable[[bool], None],
+        look: Callable[[], object],
     ) -> None:
         self._session, self._scenarios, self._keeper = session, scenarios, keeper
-        self._run, self._reread, self._select = run, reread, select
+        self._run, self._select = run, select
         self._shown: tuple[NodeId, bool] | None = None
         self._node: NodeId = ROOT
         self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z in the tree")
@@ -84,10 +88,15 @@ class Desk:
         self.table, self.detail = Panel(), Panel()
         self.table.on_select = self.detail.on_select = select
         self.proof = html()
+        self.assuming = AssumptionForm(session)
         self.change = Fold("Change this proposition", self._make_form)
         self.regrounding = RegroundingForm(self.by, follow)
         self.refitting = RefittingForm(lambda: reread(True))
         self.notes = NotesForm(self.by, lambda: reread(False))
+        self.review = ReviewPane(self.author, lambda: reread(False), select)
+        self.approving = ApprovalPane(
+            scenarios.home, scenarios.run_id, lambda: str(self.author.value).strip(), look
+        )
         self.spent = Panel(panels.unread_time_and_money())
         self.spent.on_open = self._read_time_and_money
         self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
@@ -99,8 +108,9 @@ class Desk:
             pane("What would it take", [drivers.questions], "wb-asked"),
             pane("Scenarios", [self.book], "wb-scenarios"),
             pane("Notes and tags", [self.notes], "wb-notes"),
+            pane("Review", [self.review], "wb-review"),
         ]
-        evidence = [self.detail, self.change, self.regrounding, self.refitting, self.proof]
+        evidence = [self.detail, self.assuming, self.change, self.regrounding, self.refitting, self.proof]
         self.right = [
             pane("Evidence", evidence, "wb-evidence"),
             pane("Take it with you", [self.taking], "wb-taking"),
@@ -134,7 +144,7 @@ class Desk:
         now, edits = session.now, session.edits
         remarks = [remark.line for remark in edit_remarks(session.base, edits)]
         self.table.value = panels.what_if(
-            self._scenarios.run_id, now, edits, session.tree, scenario=self._keeper.name, remarks=remarks
+            self._scenarios.run_id, now, edits, session.base, scenario=self._keeper.name, remarks=remarks
         )
         self.reset.disabled = not edits
         self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
@@ -152,9 +162,11 @@ class Desk:
         self._node = node
         if self.change.made is not None:
             self.form.show(node)
+        self.assuming.show(node)
         self.regrounding.show(run, node)
         self.refitting.show(run, node)
         self.notes.show(run, node)
+        self.review.show(run, node)
         # Reading, sanitising and framing a notebook is the dear part; it is done for another proposition or theme, not for
         # every message.
         if self._shown != (node, dark):
@@ -169,15 +181,9 @@ class Desk:
             self.spent.value = panels.unread_time_and_money()
 
     def _make_form(self) -> EditingForm:
-        form = EditingForm(self._session, self._select, self._comment)
+        form = EditingForm(self._session, self._select)
         form.show(self._node)
         return form
-
-    def _comment(self, node: NodeId, text: str) -> None:
-        """Pin a comment: it belongs to the run, not to a scenario, and stands in the note and the package."""
-        with closing(Store(self._scenarios.home)) as store:
-            add_comment(store, self._scenarios.run_id, node, text, author=self.author.value.strip())
-        self._reread(False)
 
     def _read_time_and_money(self, _name: str) -> None:
         """Show where time and money went. It reads every journal, so when it is unfolded and not when the page opens."""

@@ -45,17 +45,10 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
     session : WhatIfSession
     select : callable
         Selects a proposition in the tree: the one added, or the parent of the one removed.
-    comment : callable
-        Pins a comment to a proposition of the run.
     """
 
-    def __init__(
-        self,
-        session: WhatIfSession,
-        select: Callable[[NodeId], None],
-        comment: Callable[[NodeId, str], None],
-    ):
-        self._session, self._select, self._comment = session, select, comment
+    def __init__(self, session: WhatIfSession, select: Callable[[NodeId], None]):
+        self._session, self._select = session, select
         self.node: NodeId = ROOT
         self._filled: tuple[NodeId, object, object] | None = None
         self.line = html()
@@ -85,8 +78,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.new_weight = field("weight, such as 0.2")
         self.new_p = field("probability")
         self.add = self._button("Add", self._add)
-        self.remark = field("comment for whoever reads this run", "wb-long")
-        self.pin_comment = self._button("Comment", self._pin_comment)
         self._weight_row = _row(self.weight, self.weigh)
         rows = [
             _row(self.words, self.reword, self.same),
@@ -95,7 +86,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             self._report_row,
             _row(self.hold, self.release, self.remove),
             _row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
-            _row(self.remark, self.pin_comment),
             self.line,
         ]
         super().__init__(rows, layout=look(ipywidgets.Layout))
@@ -130,7 +120,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.release.disabled = not (held or proposition.pinned)
         self.remove.disabled = parent is None
         self.add.disabled = not proposition.children
-        self.pin_comment.disabled = node not in self._session.base
 
     def _reword(self) -> None:
         self._make(
@@ -188,10 +177,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         for entry in (self.new_words, self.new_weight, self.new_p):
             entry.value = ""
         self._select(child)
-
-    def _pin_comment(self) -> None:
-        self._comment(self.node, self.remark.value)
-        self.remark.value = ""
 
     def _make(self, request: EditRequest) -> None:
         with self._session.lock:

@@ -12,6 +12,7 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from workbench.engine import documents
 from workbench.engine.run.detached import plan_elsewhere
+from workbench.engine.run.ownership import owner_of
 from workbench.engine.wording import NO_VALUE
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.listing import KEYS
@@ -24,6 +25,12 @@ from workbench.widgets.fields import action, box, choice, field, html, look, mad
 from workbench.widgets.live import Poller
 
 STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed")
+_APPROVALS = {
+    "asks for nothing": "none",
+    "asks before each cell": "cells",
+    "asks before each data call": "calls",
+    "asks before each page": "pages",
+}
 #: Runs in the list at once; the search reaches the others.
 SHOWN = 100
 
@@ -45,7 +52,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self._home, self._note = home, note
         self._rows: list[dict[str, Any]] = []
         self._seen: tuple[int, ...] = ()
-        self.search = field("search claims and run ids", "wb-search")
+        self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
         self.table = html()
         self.claim = made(
@@ -65,6 +72,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.model.description = "model"
         self.model.add_class("wb-field")
         self.grounder = choice(["usual grounder", *plugin_names(GROUNDERS)], "grounder")
+        self.approve = choice(list(_APPROVALS), "what waits for your word")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
         self.line = html()
@@ -78,7 +86,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             filtering.observe(lambda _change: self._show(), names=["value"])
         options = box(
             ipywidgets.HBox,
-            [self.cutoff, self.model, self.grounder, self.depth, self.budget, self.plan],
+            [self.cutoff, self.model, self.grounder, self.approve, self.depth, self.budget, self.plan],
             "wb-keeping",
         )
         super().__init__(
@@ -149,6 +157,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         for option, text in (("--depth", self.depth.value), ("--budget-usd", self.budget.value)):
             if text.strip():
                 words += [option, text.strip()]
+        if (approve := _APPROVALS[str(self.approve.value)]) != "none":
+            words += ["--approve", approve]
         self.plan.disabled = True
         self.line.value = panels.note("Planning: the claim is broken into its tree. Nothing is grounded yet.")
         try:
@@ -180,6 +190,10 @@ def list_runs(home: Path) -> list[dict[str, Any]]:
     """
     with closing(Store(home)) as store:
         rows = documents.runs(store, texts=True)
+        for row in rows:
+            # The log of a run whose process was killed ends in the middle: only its lock tells.
+            if row.get("state") in ("running", "waiting") and owner_of(store.folder(row["run_id"])) is None:
+                row["state"] = "stopped"
     return [
         {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row
         for row in reversed(rows)

@@ -22,9 +22,14 @@ class InPlace(anywidget.AnyWidget):
 
     child = traitlets.Unicode().tag(sync=True)
     name = traitlets.Unicode().tag(sync=True)
+    #: Whether the page that shows it is dark.
+    dark = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, widget: ipywidgets.Widget):
         super().__init__(child=f"IPY_MODEL_{widget.model_id}", name=f"workbench-in-place-{widget.model_id}")
+        if widget.has_trait("dark"):
+            # A frame inside the widget takes no style of the page around it: the widget has to know.
+            traitlets.dlink((self, "dark"), (widget, "dark"))
 
 
 _places: "WeakKeyDictionary[ipywidgets.Widget, InPlace]" = WeakKeyDictionary()

@@ -40,6 +40,8 @@ class Follower:
         # A copy, since events are applied in place: the log need not be folded a second time.
         self.state: RunState = run.state.copy()
         self.in_work = owner_of(run.folder) is not None
+        #: Whether the last look found work on the run, not only what people said of it.
+        self.worked = False
         self.view = run
 
     def look(self) -> bool:
@@ -55,7 +57,12 @@ class Follower:
                     self.lines.append(line.strip())
                 if isinstance(stored.event, ev.LeafStep):
                     self._count_step(stored.event)
-            changed = bool(events) or in_work != self.in_work
+            # Scenarios are the page's own, and read where they are shown.
+            said = [each for each in events if not isinstance(each.event, ev.ScenarioRecorded)]
+            self.worked = in_work != self.in_work or any(
+                not isinstance(each.event, ev.Annotation) for each in said
+            )
+            changed = self.worked or bool(said)
             self.in_work = in_work
             if changed:
                 self.view = view_of(store, self.state)

@@ -15,12 +15,14 @@ from markupsafe import Markup, escape
 from workbench.engine.keys import signed_line
 from workbench.engine.run.forecast import cost_line
 from workbench.engine.wording import (
+    assumption_change,
     edit_words,
     outcome_words,
     percent,
     point_change,
     rule_remarks,
     sent_tokens,
+    sign_off_line,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
@@ -72,6 +74,7 @@ def _environment() -> "Environment":
         points=_points,
         prose=prose,
         share=_share,
+        sign_off_line=sign_off_line,
         signed=signed,
         short_weight=short_weight,
         two=_two,
@@ -231,21 +234,24 @@ def progress(phase: str, state: "RunState", run: "RunView", lines: Sequence[str]
 
 
 def what_if(
-    run_id: str, now: WhatIf, edits: Sequence[Edit], tree: Tree, *, scenario: str, remarks: Sequence[str] = ()
+    run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scenario: str, remarks: Sequence[str] = ()
 ) -> str:
     """Return the table of edited propositions and moved ancestors, before and after, and the command that prints the same.
 
     ``scenario`` is the name that the edits are kept under; ``remarks`` say what a change of the tree's shape does.
     """
     values = {edit.node: edit.p for edit in edits if isinstance(edit, SetValue)}
-    if len(values) == len(edits):
+    assumed = {
+        change[0]: change[2] for edit in edits if (change := assumption_change(base, edit)) is not None
+    }
+    if all(isinstance(edit, SetValue) or assumption_change(base, edit) is not None for edit in edits):
         # repr, not a rounded figure: the command has to give the same digits as the page.
-        options = [f"--set {node}={p!r}" for node, p in values.items()]
+        options = [f"--set {node}={p!r}" for node, p in {**assumed, **values}.items()]
     else:
         options = [f"--scenario {shlex.quote(scenario)}"]
     return rendered(
         "what_if",
-        edits=[edit_words(tree, edit) for edit in edits if not isinstance(edit, SetValue)],
+        edits=[edit_words(base, edit) for edit in edits if not isinstance(edit, SetValue)],
         values=values,
         rows=now.changed,
         stale=now.stale,

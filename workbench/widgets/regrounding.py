@@ -1,4 +1,4 @@
-"""Below a leaf: ground it again, its price first, or try a failed one again; and what it counted as before."""
+"""Below a leaf: ground it again, or try a failed one again, each at its price and alone; and what it counted as before."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -7,7 +7,7 @@ from pathlib import Path
 import ipywidgets
 
 from workbench.engine.run.detached import resume_detached
-from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
+from workbench.engine.run.regrounding import regrounding_line, reopen_leaf, trying_line
 from workbench.engine.view import RunView
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
@@ -38,9 +38,13 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.confirm = action("Ground it at this price", self._tried(self._reopen))
         self.cancel = action("Not now", lambda: self._offer())
         self.retry = action(
-            "Try again", self._tried(self._resume), tooltip="resumes the run: all leaves without a value"
+            "Try again",
+            self._tried(self._show_price_of_a_try),
+            tooltip="this leaf alone; says the price first",
         )
-        row = box(ipywidgets.HBox, [self.ask, self.retry, self.why, self.confirm, self.cancel], "wb-form-row")
+        self.try_now = action("Try it at this price", self._tried(self._resume))
+        self._all = (self.ask, self.retry, self.why, self.confirm, self.try_now, self.cancel)
+        row = box(ipywidgets.HBox, list(self._all), "wb-form-row")
         super().__init__([self.earlier, row, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-regrounding")
 
@@ -65,13 +69,18 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._show_only(self.retry if status == "failed" else self.ask if status == "grounded" else None)
 
     def _show_only(self, *shown: ipywidgets.Widget | None) -> None:
-        for widget in (self.ask, self.retry, self.why, self.confirm, self.cancel):
+        for widget in self._all:
             show_if(widget in shown, widget)
 
     def _show_price(self) -> None:
         assert self._run is not None
         self.line.value = panels.note(regrounding_line(self._run.state, self.node))
         self._show_only(self.why, self.confirm, self.cancel)
+
+    def _show_price_of_a_try(self) -> None:
+        assert self._run is not None
+        self.line.value = panels.note(trying_line(self._run.state, [self.node]))
+        self._show_only(self.try_now, self.cancel)
 
     def _reopen(self) -> None:
         with closing(Store(self._home())) as store:
@@ -81,13 +90,14 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
 
     def _resume(self) -> None:
         with closing(Store(self._home())) as store:
-            process = resume_detached(store, self._id())
+            process = resume_detached(store, self._id(), leaves=[self.node])
         if process.exit_code:
             raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
         self._show_only(None)
-        self.line.value = panels.note(
-            f"{self.node} is being grounded; the old value stands until the new is in."
-        )
+        assert self._run is not None
+        known = self._run.tree[self.node].belief is not None
+        stands = "; the old value stands until the new is in" if known else ""
+        self.line.value = panels.note(f"{self.node} is being grounded{stands}.")
         self._begun()
 
     def _home(self) -> Path:

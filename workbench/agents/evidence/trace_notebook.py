@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,18 +30,40 @@ def agent_cells(trace: TraceEvidence, proof: ProofContext) -> list[Any]:
         ),
         _markdown("trace-plan", f"## Plan\n\n{_plain(trace.plan)}"),
     ]
-    ran = _journal_cells(trace, proof)
-    for number, step in enumerate(trace.steps, 1):
-        cells.append(_markdown(f"trace-{number:03d}", _step(number, step)))
-        for call in step.calls:
-            cell = f"trace-{number:03d}-{call.number:02d}"
-            if call.cell is not None and call.cell in ran:
-                cells.append(ran[call.cell])
-            else:
-                cells.append(_markdown(cell, _call(call)))
+    cells += _step_cells(trace, _journal_cells(trace, proof))
     cells.append(_figure(trace))
     cells.append(_markdown("trace-sources", _sources(trace)))
     cells.append(_markdown("trace-conclusion", _conclusion(trace, proof)))
+    return cells
+
+
+def look_up_cells(trace: TraceEvidence, proof: ProofContext, notes: Sequence[str], fault: str) -> list[Any]:
+    """Return the cells of the notebook of a synthesizer's look-up: it ends with notes and has no belief of its own."""
+    noted = "\n".join(map(_plain, notes)) or f"Nothing was noted. {_plain(fault)}".rstrip()
+    findings = "\n".join(f"- {_plain(finding)}" for finding in trace.findings)
+    return [
+        _markdown(
+            "trace-claim",
+            f"# {proof.node.id}: {_plain(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}\n\nLooked up before the "
+            "propositions below it were weighed.",
+        ),
+        _markdown("trace-plan", f"## Plan\n\n{_plain(trace.plan)}"),
+        *_step_cells(trace, {}),
+        _markdown("trace-sources", _sources(trace)),
+        _markdown("trace-notes", f"## Notes\n\n{noted}" + (f"\n\n{findings}" if findings else "")),
+    ]
+
+
+def _step_cells(trace: TraceEvidence, ran: Mapping[str, Any]) -> list[Any]:
+    """A cell for each step and each of its calls; ``ran`` are notebook cells by their ids."""
+    cells = []
+    for number, step in enumerate(trace.steps, 1):
+        cells.append(_markdown(f"trace-{number:03d}", _step(number, step)))
+        for call in step.calls:
+            if call.cell is not None and call.cell in ran:
+                cells.append(ran[call.cell])
+            else:
+                cells.append(_markdown(f"trace-{number:03d}-{call.number:02d}", _call(call)))
     return cells
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,14 @@ Fault = tuple[str, str | None, str]
 
 def ledger_faults(trace: TraceEvidence, proof: ProofContext, rows: Sequence[LedgerRow]) -> Iterator[Fault]:
     """Yield what of a trace differs from the ledgers; raises ``StoreCorrupt`` for an altered body."""
+    last = yield from step_faults(trace, proof, rows)
+    yield from _submission_faults(trace, proof, last)
+
+
+def step_faults(
+    trace: TraceEvidence, proof: ProofContext, rows: Sequence[LedgerRow]
+) -> Generator[Fault, None, RecordedReply | None]:
+    """Yield what of a trace's steps differs from the ledgers, and return the reply of the last one."""
     replies = proof.replies()
     for row in rows:
         if row.answer is not None and content_hash(row.answer.data) != row.answer.meta.get("content_hash"):
@@ -60,7 +68,7 @@ def ledger_faults(trace: TraceEvidence, proof: ProofContext, rows: Sequence[Ledg
                 yield "ledger", cell, f"no request shows this answer of {call.tool}"
             else:
                 yield from _data_faults(trace, step, call, by_hash, cell)
-    yield from _submission_faults(trace, proof, last)
+    return last
 
 
 def step_id(number: int) -> str:
@@ -68,9 +76,10 @@ def step_id(number: int) -> str:
     return f"trace-{number:03d}"
 
 
-def _calls_of(recorded: RecordedReply) -> list[tuple[str, dict[str, Any]]]:
+def calls_of_reply(recorded: RecordedReply, *, end: str = SUBMIT) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and arguments of the calls that a recorded reply makes; none where it is no move."""
     try:
-        calls, _ = calls_of(recorded.reply, end=SUBMIT)
+        calls, _ = calls_of(recorded.reply, end=end)
     except MalformedReply:
         return []
     return [(call.name, call.arguments) for call in calls]
@@ -82,7 +91,7 @@ def _reply_of(step: TraceStep, replies: Sequence[RecordedReply]) -> RecordedRepl
     for recorded in reversed(replies):
         if (recorded.stage, recorded.step) != (step.stage, step.reply):
             continue
-        calls = [(name, _without_belief(arguments)) for name, arguments in _calls_of(recorded)]
+        calls = [(name, _without_belief(arguments)) for name, arguments in calls_of_reply(recorded)]
         if not wanted or calls == wanted:
             return recorded
     return None
@@ -96,7 +105,7 @@ def _belief_faults(step: TraceStep, recorded: RecordedReply, cell: str) -> Itera
     if step.belief is None:
         return
     held = step.belief.p if step.stated is None else step.stated
-    stated = [arguments[FIELD] for _, arguments in _calls_of(recorded) if FIELD in arguments]
+    stated = [arguments[FIELD] for _, arguments in calls_of_reply(recorded) if FIELD in arguments]
     value = stated[-1] if stated else None
     try:
         said = (
@@ -172,7 +181,7 @@ def _submission_faults(
     if last is None:
         yield "conclusion", None, "the ledger holds no reply of this trace"
         return
-    submits = [arguments for name, arguments in _calls_of(last) if name == SUBMIT]
+    submits = [arguments for name, arguments in calls_of_reply(last) if name == SUBMIT]
     try:
         if submits:
             again = read_submission(submits[-1], dates=trace.dates, clamp=trace.clamp, stated_belief=None)

@@ -26,6 +26,7 @@ from workbench.agents.grounders.loop_parts import (
 from workbench.agents.grounders.notebook import hints_of, last_day_of
 from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
 from workbench.agents.loop.limits import Spent
+from workbench.agents.loop.notes import HAND_IN, Note, NotesEnding, note_lines
 from workbench.agents.loop.quoting import one_line
 from workbench.agents.loop.submission import Submission
 from workbench.agents.loop.tools import Source, together
@@ -39,16 +40,14 @@ from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_json import read_json
 from workbench.agents.reply_schemas import CONCLUSION
 from workbench.agents.thoughts import without_thoughts
-from workbench.models.base import ModelReply, ModelRequest, ToolSpec
+from workbench.models.base import ModelReply, ModelRequest
 from workbench.prompts import render
 from workbench.propositions.strict_json import STRICT
 
 if TYPE_CHECKING:
     from workbench.agents.loop.agent_loop import LoopOutcome
-    from workbench.agents.loop.belief_state import BeliefState
 
 LEAD = "lead"
-NOTES = "hand_in"
 _PLAN_SHAPE = '```json\n{"plan": "...", "questions": ["..."]}\n```'
 
 
@@ -86,62 +85,6 @@ class ResearchSettings(LoopSettings):
             raise BadSetting("questions are 1 to 10, gap_questions 0 to 10, at_once 1 or more")
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One fact with the ids it rests on."""
-
-    text: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _NotesEnding:
-    """``hand_in`` as the end of a sub-question."""
-
-    spec = ToolSpec(
-        name=NOTES,
-        description="End the work on this question with your notes. Nothing can be looked up after it.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "notes": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "text": {"type": "string"},
-                            "sources": {"type": "array", "items": {"type": "string"}},
-                        },
-                        "required": ["text", "sources"],
-                    },
-                },
-            },
-            "required": ["notes"],
-            "additionalProperties": False,
-        },
-    )
-
-    def read(self, arguments: Mapping[str, Any], belief: BeliefState | None) -> tuple[Note, ...]:
-        """Return the notes; raises `MalformedReply`."""
-        items = arguments.get("notes")
-        if not isinstance(items, list):
-            raise MalformedReply('"notes" must be a list of {"text": "...", "sources": ["S1.1"]}')
-        notes = []
-        for item in items[:40]:
-            if isinstance(item, str):
-                item = {"text": item}
-            if not isinstance(item, Mapping) or not isinstance(item.get("text"), str):
-                raise MalformedReply('each note is {"text": "...", "sources": ["S1.1"]}')
-            sources = item.get("sources")
-            named = tuple(map(str, sources)) if isinstance(sources, list) else ()
-            notes.append(Note(one_line(item["text"], 800), named))
-        return tuple(notes)
-
-    def forced(self, reason: str, belief: BeliefState | None) -> None:
-        """Return None: the model is asked for its notes once more."""
-        return
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
     """One sub-question that was worked on; ``fault`` says why there are no notes."""
@@ -157,13 +100,8 @@ class _Part:
         heading = f"Question {self.track}: {self.question}"
         if self.outcome is None:
             return f"{heading}\n- (no notes: {self.fault})"
-        lines = [heading]
-        for note in self.outcome.result:
-            named = [identity for identity in note.sources if identity in self.sources]
-            dates = [self.sources[identity].published for identity in named]
-            cited = ", ".join(f"{identity} {day}".strip() for identity, day in zip(named, dates, strict=True))
-            lines.append(f"- {note.text} [{cited or 'no source'}]")
-        return "\n".join(lines if len(lines) > 1 else [heading, "- (nothing was found)"])
+        lines = note_lines(self.outcome.result, self.sources)
+        return "\n".join([heading, *(lines or ["- (nothing was found)"])])
 
 
 class DeepResearchGrounder(WebGrounder[ResearchSettings]):
@@ -272,11 +210,11 @@ class _Research:
         own = f"{self.proposition}\n\nYour part of it: {question}"
         plan: LoopPlan[tuple[Note, ...]] = LoopPlan(
             stage=f"sub{track}",
-            system=system_prompt(self.task, "loop_rules_notes", NOTES, data="call_api" in self.own.tools),
-            prompt=first_prompt(self.task, limits, NOTES, proposition=own),
+            system=system_prompt(self.task, "loop_rules_notes", HAND_IN, data="call_api" in self.own.tools),
+            prompt=first_prompt(self.task, limits, HAND_IN, proposition=own),
             proposition=own,
-            reply_format=reply_format(NOTES),
-            ending=_NotesEnding(),
+            reply_format=reply_format(HAND_IN),
+            ending=NotesEnding(),
             limits=limits,
         )
         loop = AgentLoop(plan, self.task, box)

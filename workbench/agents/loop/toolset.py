@@ -71,14 +71,16 @@ def open_leaf_web(task: LeafTask) -> Web:
         raise BadSetting(
             "this installation has no web search: take tools without search and open_page"
         ) from None
-    source = source_of(task.resolves_by)
+    # An inner node has a line for itself and one for each of its children.
+    sources = dict.fromkeys(filter(None, map(source_of, task.resolves_by.splitlines())))
     web: Web = desk.open_web(
         call_api=task.call_api,
         ask=task.ask,
         node=task.node,
         cutoff=task.cutoff,
         # Layer 4: whoever settles the question is neither searched nor read.
-        options=desk.WebOptions(sources=(source,) if source else (), resolution_text=task.resolves_by),
+        options=desk.WebOptions(sources=tuple(sources), resolution_text=task.resolves_by),
+        verdicts=task.verdicts,
     )
     return web
 

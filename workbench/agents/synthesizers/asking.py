@@ -21,6 +21,13 @@ from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.registry import no_options
 from workbench.agents.replies import Conclusion, parse_conclusion, parse_linear, parse_logic, parse_noisy_or
 from workbench.agents.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
+from workbench.agents.synthesizers.child_blocks import (
+    child_block,
+    equation_to_fill,
+    in_brief,
+    probabilities,
+)
+from workbench.agents.synthesizers.looking_up import STAGE, LookUpSettings, look_up
 from workbench.models.base import NodeRef, ReplySchema
 from workbench.prompts import render
 from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, RuleLimits, TreeError
@@ -39,7 +46,8 @@ from workbench.synthesis.rules.normalise import check_normaliser
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker
+    from workbench.agents.base import Asker, LeafTask
+    from workbench.agents.evidence.look_up import LookUp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +76,8 @@ class RuleSynthesizer(ABC):
     ----------
     settings : AgentSettings
         Uses ``abs_intercept_max``, ``stated_p_tolerance``, ``stand_by`` and ``max_exception_retry``.
+    options : mapping
+        Of its look-up (`LookUpSettings`); it has none unless ``tools`` are named.
     """
 
     name: ClassVar[str]
@@ -78,18 +88,34 @@ class RuleSynthesizer(ABC):
     def __init__(
         self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        no_options(f"the {self.name} synthesizer", options)
+        self.looking, rest = LookUpSettings.taken_from(options or {}, of=f"the {self.name} synthesizer")
+        no_options(f"the {self.name} synthesizer", rest)
         self.settings = settings or AgentSettings()
 
     @property
+    def looks_up(self) -> bool:
+        """Whether something is looked up for a node before its children are weighed."""
+        return bool(self.looking.tools)
+
+    async def look_up(self, task: LeafTask, node: Proposition, children: Sequence[Proposition]) -> LookUp:
+        """Return what was found for a node; only model errors and cancellation are raised."""
+        return await look_up(self.looking, task, node, children)
+
+    @property
     def stages(self) -> tuple[str, ...]:
-        """One request per inner node, at the stage of the rule's name."""
-        return (self.name,)
+        """One request per inner node, at the stage of the rule's name; before it those of a look-up where there is one."""
+        return (STAGE, self.name) if self.looks_up else (self.name,)
 
     async def synthesize(
-        self, node: Proposition, children: Sequence[Proposition], *, cutoff: Cutoff, ask: Asker
+        self,
+        node: Proposition,
+        children: Sequence[Proposition],
+        *,
+        cutoff: Cutoff,
+        ask: Asker,
+        looked_up: LookUp | None = None,
     ) -> tuple[Rule, Belief]:
-        """Return the rule and the belief it gives.
+        """Return the rule and the belief it gives; ``looked_up`` is what was looked up for the node.
 
         Raises
         ------
@@ -103,11 +129,12 @@ class RuleSynthesizer(ABC):
         if not children or any(child.p is None for child in children):
             raise ValueError(f"{node.id} cannot be synthesized before all its children have a probability")
         reply_format = self.reply_format(node, children)
+        shown = [text] if looked_up is not None and (text := looked_up.for_prompt()) else []
         prompt = render(
             "synthesize",
             proposition=f"{node.id}: {node.statement}",
             causality=node.causality or "(no note)",
-            children="\n\n".join(child_block(node, child) for child in children),
+            children="\n\n".join([*(child_block(node, child) for child in children), *shown]),
             cutoff=cutoff.text,
             rule=self.instructions(node, children),
             reply_format=reply_format,
@@ -125,7 +152,7 @@ class RuleSynthesizer(ABC):
                 self.name,
                 prompt,
                 lambda text: self.weigh(text, node, children, stand_by=stand_by),
-                propositions=_brief(node, children),
+                propositions=in_brief(node, children),
                 reply_format=reply_format,
                 schema=self.reply_schema(node, children),
                 final=True,
@@ -141,12 +168,15 @@ class RuleSynthesizer(ABC):
                 low=f"{low:.4g}",
                 high=f"{high:.4g}",
                 doubts="\n".join(f"- {doubt}" for doubt in weighed.doubts),
-                propositions=_brief(node, children),
+                propositions=in_brief(node, children),
                 cutoff=cutoff.text,
                 reply_format=reply_format,
             )
             weighed = await exchange(again.text, stand_by=True)
-        return self.settled(weighed, children)
+        rule, belief = self.settled(weighed, children)
+        if looked_up is None:
+            return rule, belief
+        return rule, replace(belief, report=f"{belief.report}\n\n{looked_up.for_report()}")
 
     def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema | None:
         """The answer as a JSON schema, for models that take one; None where the rule has none."""
@@ -238,7 +268,7 @@ class RuleSynthesizer(ABC):
 class LinearSynthesizer(RuleSynthesizer):
     """p = b0 + sum of b_i p_i, with bounds, and signs that follow the polarities (Analytica, eq. 2).
 
-    Options are ``semantics`` (``free``, or ``strict``: the stored rule is the nearest one that is a Bayes net's table) and
+    Options besides those of a look-up are ``semantics`` (``free``, or ``strict``: the stored rule is the nearest one that is a Bayes net's table) and
     ``normalise`` (how strict rules are made: ``scale``, ``softmax`` or ``min-max``).
     """
 
@@ -256,11 +286,7 @@ class LinearSynthesizer(RuleSynthesizer):
             self.normalise = check_normaliser(normalise)
         except RuleError as error:
             raise BadSetting(str(error)) from None
-        if rest:
-            raise BadSetting(
-                f"the linear synthesizer's settings are semantics and normalise, not {', '.join(sorted(rest))}"
-            )
-        super().__init__(settings)
+        super().__init__(settings, rest)
 
     def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
         """Rule and belief to store; with strict semantics, of the strict rule nearest to the stated one.
@@ -378,46 +404,5 @@ class NoisyOrSynthesizer(RuleSynthesizer):
         return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
 
 
-def child_block(node: Proposition, child: Proposition) -> str:
-    """What a synthesizer is shown of a child: id, polarity, statement, p, key factor, and the report in full."""
-    assert child.belief is not None
-    lines = [
-        f"{child.id} ({_polarity(node, child.id)}): {child.statement}",
-        f"p = {child.belief.p!r}",
-        f"Key factor: {child.belief.key_factor or '(none given)'}",
-        f'<report of="{child.id}">',
-        child.belief.report or "(no report)",
-        "</report>",
-    ]
-    return "\n".join(lines)
-
-
-def equation_to_fill(node: Proposition, children: Sequence[Proposition]) -> str:
-    """The linear rule of a node with names for its numbers: ``p(P0) = b0 + w1 × p(P1) + w2 × (1 − p(P2))``."""
-    terms = ["b0"]
-    for number, child in enumerate(children, 1):
-        against = node.polarities.get(child.id) is Polarity.NEGATIVE
-        terms.append(f"w{number} × " + (f"(1 − p({child.id}))" if against else f"p({child.id})"))
-    return f"p({node.id}) = {' + '.join(terms)}"
-
-
-def probabilities(children: Sequence[Proposition]) -> dict[NodeId, float]:
-    """Soft truth values by id."""
-    return {child.id: child.belief.p for child in children if child.belief is not None}
-
-
 def _stated(rule: Rule, conclusion: Conclusion) -> Stated:
     return Stated(rule=rule, p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
-
-
-def _brief(node: Proposition, children: Sequence[Proposition]) -> str:
-    lines = [f"{node.id}: {node.statement}"]
-    for child in children:
-        p = probabilities([child])[child.id]
-        lines.append(f"- {child.id} ({_polarity(node, child.id)}), p = {p!r}: {child.statement}")
-    return "\n".join(lines)
-
-
-def _polarity(node: Proposition, child: NodeId) -> str:
-    polarity = node.polarities.get(child)
-    return "no polarity stated" if polarity is None else str(polarity)

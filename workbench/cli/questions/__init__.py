@@ -3,6 +3,7 @@
 import typer
 
 from workbench.cli.questions.acting import bet, submit
+from workbench.cli.questions.contexts import contexts
 from workbench.cli.questions.resolving import resolve_questions, score_questions
 from workbench.cli.questions.sets import export_questions, fetch, import_questions, list_questions, show
 
@@ -16,6 +17,7 @@ questions.command("show")(show)
 questions.command("resolve")(resolve_questions)
 questions.command("score")(score_questions)
 questions.command("export")(export_questions)
+questions.command("contexts")(contexts)
 questions.command("bet")(bet)
 
 __all__ = ["questions", "submit"]

@@ -9,6 +9,8 @@ import typer
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from workbench.questions.exams import Exam
     from workbench.science.tables import Events, Forecasts
 
@@ -21,6 +23,9 @@ Variant = Annotated[
 Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.")]
+Resamples = Annotated[
+    int, typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.")
+]
 ExamName = Annotated[
     str | None, typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).")
 ]
@@ -53,6 +58,19 @@ def numbers(text: str, *, option: str) -> list[float]:
     if not values:
         raise UsageError(f"{option} wants at least one number")
     return values
+
+
+def with_half_width(value: float | None, interval: "Sequence[float] | None") -> str | float | None:
+    """A number of a table with half the width of its interval, in one word so that a pipe can cut the table up.
+
+    Examples
+    --------
+    >>> with_half_width(0.25, [0.2, 0.3]), with_half_width(0.25, None)
+    ('0.2500±0.0500', 0.25)
+    """
+    if value is None or interval is None:
+        return value
+    return f"{value:.4f}±{(interval[1] - interval[0]) / 2:.4f}"
 
 
 def exams_folder(home: Path | None) -> Path:

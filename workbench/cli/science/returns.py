@@ -15,11 +15,14 @@ from workbench.cli.science.options import (
     Home,
     Methods,
     Pool,
+    Resamples,
+    Seed,
     Variant,
     listed,
     load,
     numbers,
     with_exam,
+    with_half_width,
 )
 from workbench.cli.table import show_table
 
@@ -38,43 +41,85 @@ def returns(
     tie: Annotated[
         str, typer.Option("--tie", help="Bet at level 0 where forecast equals price: no, yes, half, abstain.")
     ] = "no",
+    no_price: Annotated[
+        str, typer.Option("--no-price", help="Column with the price of a No share; one minus Yes without it.")
+    ] = "",
+    fee: Annotated[
+        float | None, typer.Option("--fee", help="Dollars a share; bets are then sized after costs.")
+    ] = None,
+    cap: Annotated[
+        float | None, typer.Option("--cap", help="Most of the dollar on one market; the rest is kept.")
+    ] = None,
+    edge_by: Annotated[
+        str,
+        typer.Option(
+            "--edge-by", help="Column to measure edge by, such as a later price; own forecasts without it."
+        ),
+    ] = "",
     by: Annotated[str, typer.Option("--by", help="Also within each value of this column.")] = "",
     baseline: Annotated[
         str, typer.Option("--baseline", help="Add baselines: 0.5, crowd, outcome (perfect).")
     ] = "",
     log: Annotated[Path | None, typer.Option("--log", help="Write every position to this CSV.")] = None,
+    resamples: Resamples = 2000,
+    seed: Seed = 20261122,
     exam: ExamName = None,
     home: Home = None,
     json: AsJson = False,
 ) -> None:
-    """Average return (1 breaks even) and Sharpe ratio of a dollar on every market event."""
+    """Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck.
+
+    Return = 1 + edge + luck: edge was expected when the bet was made, luck came with the outcome; luck z beyond 2 either way
+    says that the expectations were off. With --fee, --cap or --no-price bets are of one side, sized after costs, the rest kept.
+    Behind each ± stands half a 95 % interval over questions.
+    """
+    from workbench.science.comparing.score_intervals import Resampling
     from workbench.science.documents import (
         POSITION_COLUMNS,
+        BettingRules,
         market_forecasts,
         position_rows,
         returns_document,
     )
+    from workbench.science.scoring.positions import Costs
 
     levels = numbers(risk_aversion, option="--risk-aversion")
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
     values = market_forecasts(
         probabilities, methods=listed(method), variant=variant, how=pool, baselines=listed(baseline)
     )
-    document = returns_document(table, values, price=price, levels=levels, tie=tie, by=by)
+    sized = None if fee is None and cap is None else Costs(fee=fee or 0.0, cap=1.0 if cap is None else cap)
+    rules = BettingRules(
+        price=price, levels=tuple(levels), tie=tie, costs=sized, no_price=no_price, belief=edge_by
+    )
+    document = returns_document(
+        table, values, rules=rules, by=by, resampling=Resampling(resamples=resamples, seed=seed)
+    )
     if log is not None:
-        write_csv(log, POSITION_COLUMNS, position_rows(table, values, price=price, levels=levels, tie=tie))
+        write_csv(log, POSITION_COLUMNS, position_rows(table, values, rules=rules))
     if json:
         emit_json(with_exam(document, chosen))
         return
     keys = [f"{level:g}" for level in levels]
-    returned, ratio = [f"return {key}" for key in keys], [f"sharpe {key}" for key in keys]
+    shown = [(figure, key) for figure in _SHOWN for key in keys]
     show_table(
-        ["method", "n", *returned, *ratio, "brier", "ece", "ties"],
-        [[name, *_line(entry, keys)] for name, entry in document["methods"].items()],
+        ["method", "n", *[f"{_SHOWN[figure]} {key}" for figure, key in shown], "brier", "ece", "ties"],
+        [[name, *_line(entry, shown)] for name, entry in document["methods"].items()],
     )
 
 
-def _line(entry: dict[str, Any], keys: list[str]) -> list[Any]:
-    returned, ratio = entry["average_return"], entry["sharpe"]
-    figures = [*[returned[key] for key in keys], *[ratio[key] for key in keys]]
-    return [entry["n"], *figures, entry["brier"], entry["ece"], entry["ties"]]
+#: Figures of the table by level of risk aversion, with their names there.
+_SHOWN = {
+    "average_return": "return",
+    "sharpe": "sharpe",
+    "edge": "edge",
+    "luck": "luck",
+    "luck_z": "luck z",
+}
+
+
+def _line(entry: dict[str, Any], shown: list[tuple[str, str]]) -> list[Any]:
+    bounds = entry.get("intervals", {})
+    figures = [with_half_width(entry[figure][key], bounds.get(figure, {}).get(key)) for figure, key in shown]
+    scores = [with_half_width(entry[name], bounds.get(name)) for name in ("brier", "ece")]
+    return [entry["n"], *figures, *scores, entry["ties"]]

@@ -12,10 +12,13 @@ from workbench.cli.science.options import (
     ForecastsFile,
     Home,
     Methods,
+    Resamples,
+    Seed,
     Variant,
     listed,
     load,
     with_exam,
+    with_half_width,
 )
 from workbench.cli.table import show_table
 
@@ -31,7 +34,7 @@ def score(
         typer.Option(
             "--pool",
             help="mean, median, logit-mean, first; mean:3 and so on for the mean over all subsets of 3 trials; "
-            "shrink-std, shrink-prior, shrink-alpha.",
+            "shrink-std, shrink-prior, shrink-alpha, shrink-bayes (by the variance of the prior).",
         ),
     ] = "logit-mean",
     prior: Annotated[
@@ -61,6 +64,8 @@ def score(
     dead: Annotated[
         str, typer.Option("--dead", help="Dead trials: drop, or impute (count each as 0.5).")
     ] = "drop",
+    resamples: Resamples = 2000,
+    seed: Seed = 20261122,
     exam: ExamName = None,
     home: Home = None,
     json: AsJson = False,
@@ -68,8 +73,9 @@ def score(
     """Score forecasts by question type and overall.
 
     Overall is the mean of the question types, but ece and log_loss pool all events. ``abi`` takes its question
-    effects from all methods of the forecasts file.
+    effects from all methods of the forecasts file. Behind each ± stands half a 95 % interval: questions are drawn again, all else is held fixed.
     """
+    from workbench.science.comparing.score_intervals import Resampling
     from workbench.science.documents import score_document
     from workbench.science.recipe import Recipe
     from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
@@ -97,6 +103,7 @@ def score(
         baselines=listed(baseline),
         by=by,
         subsets=subsets,
+        resampling=Resampling(resamples=resamples, seed=seed),
     )
     if json:
         emit_json(with_exam(document, chosen))
@@ -110,7 +117,13 @@ def score(
             [
                 name,
                 entry["n"]["overall"],
-                *[entry.get(metric, {}).get(part) for metric in columns for part in parts],
+                *[
+                    with_half_width(
+                        entry.get(metric, {}).get(part), entry.get("intervals", {}).get(metric, {}).get(part)
+                    )
+                    for metric in columns
+                    for part in parts
+                ],
             ]
             for name, entry in entries.items()
         ],

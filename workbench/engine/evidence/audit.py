@@ -13,6 +13,7 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.evidence.combined import combined_faults, rule_faults
+from workbench.engine.evidence.looked_up import look_up_faults, look_up_nodes, node_look_up
 from workbench.engine.evidence.time_and_money import time_and_money
 from workbench.engine.evidence.web_audit import web_verdicts
 from workbench.engine.hindsight import hindsight
@@ -76,6 +77,7 @@ def _checks(store: Store, state: RunState, bodies: Check, web: list[dict[str, An
         _residual(rows),
         _recomputed(state),
         *_pooled(store, state),
+        *_looked_up(store, state),
         *_coherence(state),
         *_web(web, rows),
         _isolation(state),
@@ -236,7 +238,7 @@ def _pooled(store: Store, state: RunState) -> list[Check]:
     """What leaves count as, against their trials; nothing where no leaf was grounded."""
     if not state.trials:
         return []
-    off = [item for item in combined_faults(store, state) if item.check != "rule"]
+    off = [item for item in combined_faults(store, state) if item.check in ("pooled", "root")]
     if off:
         line = "; ".join(f"{item.node}: {item.what}" for item in off[:5])
         return [Check(name="trials pooled", verdict="bad", found=line)]
@@ -247,6 +249,26 @@ def _pooled(store: Store, state: RunState) -> list[Check]:
             found=f"all {len(state.pooled)} leaves count as their trials say",
         )
     ]
+
+
+def _looked_up(store: Store, state: RunState) -> list[Check]:
+    """What synthesizers looked up for inner nodes, against the records; nothing where none did."""
+    nodes = look_up_nodes(store, state)
+    if not nodes:
+        return []
+    faults = look_up_faults(store, state)
+    if faults:
+        line = "; ".join(f"{node}: {what}" for node, what in faults[:5])
+        return [Check(name="looked up by the synthesizer", verdict="bad", found=line)]
+    listed = []
+    for node, record in nodes.items():
+        stored = node_look_up(store, state, node, record)
+        assert stored is not None, "the log names it"
+        searched = sum(len(step.calls) for step in stored.look_up.trace.steps)
+        listed.append(
+            f"{node}: {searched} tool calls, {len(stored.look_up.notes)} notes from {len(stored.look_up.trace.sources)} sources"
+        )
+    return [Check(name="looked up by the synthesizer", verdict="ok", found="; ".join(listed))]
 
 
 def _coherence(state: RunState) -> list[Check]:

@@ -7,6 +7,7 @@ in events of its own: a number changed there would contradict no proof.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from workbench.engine.evidence.looked_up import look_up_faults
 from workbench.engine.run.aggregation import Aggregation
 from workbench.engine.run.state import RunState
 from workbench.propositions import NodeId
@@ -20,7 +21,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combined:
-    """A node whose stored belief does not follow; ``check`` is ``pooled``, ``rule`` or ``root``."""
+    """A node whose stored belief does not follow; ``check`` is ``pooled``, ``rule``, ``look-up`` or ``root``."""
 
     node: NodeId
     check: str
@@ -28,13 +29,18 @@ class Combined:
 
 
 def combined_faults(store: Store, state: RunState) -> list[Combined]:
-    """Return every leaf that is not its trials, every node that is not its rule, and an end that is not the root's."""
+    """Return every leaf that is not its trials, every node that is not its rule or its look-up, and an end that is not the root's.
+
+    Read up to where the state stands, so that who may see a run only as it once stood is told nothing of later.
+    """
+    rows = store.events(state.run_id, until=state.seq)
     return [
-        *_pooled_faults((row.event for row in store.events(state.run_id)), state.settings.aggregation),
+        *_pooled_faults((row.event for row in rows), state.settings.aggregation),
         *(
             Combined(node=node, check="rule", what="the stored p is not what its rule gives")
             for node in rule_faults(state)
         ),
+        *(Combined(node=node, check="look-up", what=what) for node, what in look_up_faults(store, state)),
     ]
 
 

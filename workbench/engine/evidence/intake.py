@@ -21,9 +21,10 @@ from sandbox.record.journal import read_journal, read_lines
 from sandbox.record.passive import active_place
 from workbench.engine.evidence.archive import JOURNAL_NAME, NOTEBOOK_NAME
 from workbench.engine.evidence.combined import combined_faults
+from workbench.engine.evidence.looked_up import look_up_nodes
 from workbench.engine.evidence.verification import compare_trial
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import MAX_NUMBER, RunState, load_state
+from workbench.engine.run.state import MAX_NUMBER, RunState, load_state, notebook_name
 from workbench.engine.view import view
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json
@@ -251,6 +252,7 @@ def _files(store: Store, state: RunState) -> list[Finding]:
     """Check every file of the run's folder: each belongs to a trial of the log, and is what its name says."""
     findings: list[Finding] = []
     folder = store.folder(state.run_id)
+    looked_up = {notebook_name(node, 1) for node in look_up_nodes(store, state)}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         kind = path.parent.name if path.parent != folder else path.name
         if kind == "tree.json":
@@ -260,7 +262,8 @@ def _files(store: Store, state: RunState) -> list[Finding]:
             if not isinstance(packages, dict):
                 raise PackageRefused("the packages in manifest.json are none")
         elif kind == "proofs":
-            _trial_of(NOTEBOOK_NAME, path, state)
+            if path.name not in looked_up:  # an inner node has no trial
+                _trial_of(NOTEBOOK_NAME, path, state)
             _json(path.read_bytes(), path.name)
             nbformat.validate(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
         else:

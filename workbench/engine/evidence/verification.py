@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from proxies.ledger import Address, LedgerRow
 from sandbox import Limits, Sandbox
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at
@@ -18,18 +17,17 @@ from workbench.agents.evidence.base import (
     EvidenceBroken,
     MissingEvidence,
     ProofContext,
-    RecordedReply,
     package_errors,
     read_evidence,
 )
+from workbench.engine.evidence.attempt_records import attempt_context
 from workbench.engine.evidence.combined import Combined, combined_faults
 from workbench.engine.evidence.signature import signature_fault
 from workbench.engine.run.manifest import packages
-from workbench.engine.run.state import RunState, journal_name, load_state, notebook_name
+from workbench.engine.run.state import RunState, journal_name, load_state
 from workbench.errors import UsageError
-from workbench.models.base import ModelReply, NodeRef
 from workbench.propositions import NodeId
-from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
+from workbench.store import Store, StoreCorrupt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,42 +254,14 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
     """Return the records of one concluded trial, for its evidence."""
     concluded = state.trial(node, trial)
     assert concluded.belief is not None, "only a concluded trial has a proof"
-    attempt, folder = concluded.concluded, store.folder(state.run_id)
-
-    def data_calls(stage: str | None = None) -> list[LedgerRow]:
-        return [
-            row
-            for row in ApiLedger(store).rows(state.run_id, node)
-            if (row.address.trial, row.address.attempt) == (trial, attempt)
-            and stage in (None, row.address.stage)
-        ]
-
-    def last_reply(stage: str) -> ModelReply | None:
-        address = Address(
-            run=state.run_id, node=node, trial=trial, attempt=attempt, stage=stage, step=0, retry=0
-        )
-        return ModelLedger(store).last_reply(address)
-
-    def replies() -> list[RecordedReply]:
-        place = Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
-        return [
-            RecordedReply(
-                stage=where.stage, step=where.step, retry=where.retry, messages=messages, reply=reply
-            )
-            for where, messages, reply in ModelLedger(store).dialogue(place)
-        ]
-
-    return ProofContext(
-        node=NodeRef(id=node, statement=state.tree[node].statement),
-        trial=trial,
-        attempt=attempt,
-        cutoff=state.cutoff,
+    return attempt_context(
+        store,
+        state,
+        node,
+        trial,
+        concluded.concluded,
         belief=concluded.belief,
         journal=_journal(store, state, node, trial),
-        notebook=folder / "proofs" / notebook_name(node, trial),
-        data_calls=data_calls,
-        last_reply=last_reply,
-        replies=replies,
     )
 
 

@@ -118,14 +118,7 @@ class ModelGateway:
         """
         model_name = name_for(self.model, request)
         digest = request.canonical_hash(model_name)
-        # The name is a part of the hash. A run that goes on with another model keeps what the first one was paid for.
-        names = dict.fromkeys((model_name, *self.names))
-        for attempt in (address.attempt, *reversed(earlier)):
-            for name in names:
-                recorded = self.ledger.recall(replace(address, attempt=attempt), request.canonical_hash(name))
-                if recorded is not None:
-                    return recorded
-        recorded = self.ledger.recall_otherwise(address, request, names)
+        recorded = self._recall(address, request, model_name, earlier)
         if recorded is not None:
             return recorded
 
@@ -140,6 +133,22 @@ class ModelGateway:
         # A model that answers without waiting would otherwise never let another leaf run. A cancellation may come here.
         await asyncio.sleep(0)
         return reply
+
+    def _recall(
+        self, address: Address, request: ModelRequest, model_name: str, earlier: Sequence[int]
+    ) -> ModelReply | None:
+        """The reply on record to this request, at its place in this attempt or in one that this goes on from."""
+        # The name is a part of the hash. A run that goes on with another model keeps what the first one was paid for.
+        names = dict.fromkeys((model_name, *self.names))
+        places = [address, *(replace(address, attempt=attempt) for attempt in reversed(earlier))]
+        # Asked first: most places are new, and a leaf has a dozen of them.
+        held = [place for place in places if self.ledger.holds(place)]
+        for place in held:
+            for name in names:
+                recorded = self.ledger.recall(place, request.canonical_hash(name))
+                if recorded is not None:
+                    return recorded
+        return self.ledger.recall_otherwise(address, request, names) if address in held else None
 
     async def _send(
         self,

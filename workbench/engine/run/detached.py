@@ -17,6 +17,7 @@ from pathlib import Path
 from proxies.atomic import private_folder
 from workbench.engine.run.ownership import owner_of
 from workbench.errors import UsageError
+from workbench.propositions import NodeId
 from workbench.store import Store
 
 #: Seconds in which a detached process must have taken its run.
@@ -44,9 +45,14 @@ class Detached:
 
 
 def resume_detached(
-    store: Store, run_id: str, *, isolation: str | None = None, workers: str | None = None
+    store: Store,
+    run_id: str,
+    *,
+    isolation: str | None = None,
+    workers: str | None = None,
+    leaves: Sequence[NodeId] = (),
 ) -> Detached:
-    """Start a process that goes on with a run, and return when it has taken the run or ended.
+    """Start a process that goes on with a run, or with these leaves of it, and return when it has taken the run or ended.
 
     It is its own session, so neither a closed terminal nor Ctrl-C here reaches it. What it would print is in ``run.log``.
     """
@@ -57,6 +63,8 @@ def resume_detached(
         words += ["--isolation", isolation]
     if workers is not None:
         words += ["--workers", workers]
+    for leaf in leaves:
+        words += ["--leaf", leaf]
     log = folder / "run.log"
     # Whoever starts it is a person at a terminal or a page, and answers what it asks through the log (`approve`).
     environ = {**os.environ, "WORKBENCH_HOME": str(store.home), **ANSWERED_ELSEWHERE}

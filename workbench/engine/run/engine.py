@@ -7,7 +7,7 @@ its siblings go on. What stops a run for good (no isolation, no model, a used-up
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from typing import Literal
@@ -24,24 +24,36 @@ from workbench.engine.run.asking import require_price, run_gateway
 from workbench.engine.run.grounding import CatalogueGuide, LeafGrounding
 from workbench.engine.run.job import Workers
 from workbench.engine.run.kernel_slots import KernelSlots
+from workbench.engine.run.leak_verdicts import run_verdicts
+from workbench.engine.run.looking_up import NodeLookUps
 from workbench.engine.run.opening import Agents, check_claim
 from workbench.engine.run.outage import ProviderDown, Timing
 from workbench.engine.run.ownership import RunInWork, own_run
 from workbench.engine.run.planning import Planning
 from workbench.engine.run.recorder import Listener, Recorder
+from workbench.engine.run.regrounding import require_due_leaf
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
-from workbench.engine.run.tree_grounding import TreeGrounding
+from workbench.engine.run.tree_grounding import LeavesLeft, TreeGrounding
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
 from workbench.models.roles import model_names
+from workbench.propositions import NodeId
 from workbench.resources import ResourceStop, is_resource_error, resource_line
 from workbench.store import Store, StoreFull
 from workbench.store import events as ev
 from workbench.store.removal import sweep
 
 StopReason = Literal[
-    "interrupt", "budget", "failure", "plan-only", "refused", "outage", "resources", "other-writer"
+    "interrupt",
+    "budget",
+    "failure",
+    "plan-only",
+    "refused",
+    "outage",
+    "resources",
+    "other-writer",
+    "leaves-left",
 ]
 
 
@@ -107,11 +119,15 @@ class Engine:
         for name in model_names(self._model):
             require_price(settings, name)
 
-    async def work(self, run_id: str, *, plan_only: bool = False) -> RunState:
+    async def work(self, run_id: str, *, plan_only: bool = False, only: Collection[NodeId] = ()) -> RunState:
         """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
+
+        ``only`` keeps the sitting to these leaves: the others stay as they are, and so does all above them.
 
         Raises
         ------
+        LeavesLeft
+            The leaves of ``only`` are done, and others still have no value.
         ProviderError
             A leaf, a synthesis or the analyzer failed for good; all else is kept, the run can be resumed.
         BudgetStop
@@ -127,15 +143,22 @@ class Engine:
         """
         with own_run(self._store.folder(run_id)), _objects_at_rest():
             sweep(self._store.folder(run_id))  # a kill in the middle of a write leaves half a file
-            return await self._sitting(run_id, plan_only=plan_only)
+            return await self._sitting(run_id, plan_only=plan_only, only=only)
 
-    async def _sitting(self, run_id: str, *, plan_only: bool) -> RunState:
+    async def _sitting(self, run_id: str, *, plan_only: bool, only: Collection[NodeId]) -> RunState:
         # Read only now: whoever owned the run before has written its last event.
         async with Recorder(self._store, run_id, self._listener) as recorder:
-            return recorder.state if recorder.state.finished else await self._advance(recorder, plan_only)
+            if recorder.state.finished:
+                return recorder.state
+            return await self._advance(recorder, plan_only, only)
 
-    async def _advance(self, recorder: Recorder, plan_only: bool) -> RunState:
+    async def _advance(self, recorder: Recorder, plan_only: bool, only: Collection[NodeId]) -> RunState:
         state = recorder.state
+        for leaf in only:
+            require_due_leaf(state, leaf)
+        if only:  # what a person wants renewed is part of any sitting: the run's end closes it
+            renewed = (leaf for leaf in state.reopened if state.due(leaf))
+            only = tuple(dict.fromkeys((*only, *renewed)))
         state.require_installed()
         state.require_sources()
         state.require_own_server()
@@ -164,7 +187,7 @@ class Engine:
             asks_critic="critic" in state.settings.models,
         )
         if state.stopped is not None or state.seq > state.started_seq:
-            recorder.record(ev.RunResumed())
+            recorder.record(ev.RunResumed(only=tuple(only)))
         async with _stop_on_record(recorder), _time_limit(recorder.state):
             if not recorder.state.planned:
                 await Planning(recorder, agents.analyzer, gateway, brief).plan()
@@ -181,6 +204,9 @@ class Engine:
             if waiting and getattr(agents.grounder, "opens_notebook", False):
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
+            slots = KernelSlots()
+            approvals = None if state.settings.approve == "none" else Approvals(recorder)
+            verdicts = run_verdicts(self._store, state, self._model)
             leaves = LeafGrounding(
                 recorder,
                 grounder=agents.grounder,
@@ -190,12 +216,22 @@ class Engine:
                 sandbox=self._sandbox,
                 level=seal.level,
                 limits=_limits_of(self._limits, recorder.state),
-                slots=KernelSlots(),
+                slots=slots,
                 keyed=keyed,
                 workers=self._workers,
-                approvals=None if state.settings.approve == "none" else Approvals(recorder),
+                approvals=approvals,
+                verdicts=verdicts,
             )
-            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway).ground()
+            look_ups = NodeLookUps(
+                recorder=recorder,
+                broker=self._broker,
+                guide=guide,
+                slots=slots,
+                keyed=keyed,
+                approvals=approvals,
+                verdicts=verdicts,
+            )
+            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups, only=only).ground()
             root = recorder.state.tree.root
             assert root.belief is not None
             recorder.record(ev.RunFinished(p=root.belief.p))
@@ -289,6 +325,8 @@ def _why(error: BaseException) -> StopReason | None:
             return "refused"
         case StoreFull() | ResourceStop():
             return "resources"
+        case LeavesLeft():
+            return "leaves-left"
         case BudgetStop():
             return "budget"
         case ProviderDown():

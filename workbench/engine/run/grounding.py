@@ -41,6 +41,7 @@ from workbench.models.errors import ModelError
 from workbench.plugins import EVIDENCE, GROUNDERS, package_of
 from workbench.propositions import Belief, NodeId
 from workbench.resources import is_resource_error
+from workbench.search.leak_filter import Verdicts
 from workbench.store import ApiLedger, utc_now
 from workbench.store import events as ev
 
@@ -108,6 +109,8 @@ class LeafGrounding:
         Who grounds instead of this process; verification stays in it.
     approvals
         Where steps wait for a person; None where none does.
+    verdicts
+        What the run's filter of web results has judged; shared by all that is grounded in this process.
     """
 
     def __init__(
@@ -125,7 +128,9 @@ class LeafGrounding:
         keyed: tuple[str, ...] = (),
         workers: Workers | None = None,
         approvals: Approvals | None = None,
+        verdicts: Verdicts | None = None,
     ) -> None:
+        self._verdicts = verdicts
         self._recorder = recorder
         self._grounder = grounder
         self._gateway = gateway
@@ -328,6 +333,7 @@ class LeafGrounding:
                     level=self._level,
                     slots=self._slots,
                     folder=self._recorder.store.folder(job.run),
+                    verdicts=self._verdicts,
                 )
         except (
             WorkbenchError,
@@ -482,6 +488,7 @@ async def ground_job(
     folder: Path,
     on_cell: Callable[[], Awaitable[None]] | None = None,
     gate: Gate | None = None,
+    verdicts: Verdicts | None = None,
 ) -> Grounding | GroundingFailure:
     """Do a job in this process and return its outcome; its notebook is closed by then.
 
@@ -493,6 +500,8 @@ async def ground_job(
         Awaited when the journal has grown, before the grounder goes on: a worker sends the new lines to the run's owner.
     gate : callable, optional
         Puts the notebook behind what its cells wait for.
+    verdicts : Verdicts, optional
+        Of the run; a worker has none and lets its own job's results be judged.
     """
     caller = DataCalls(data, job, slots)
     async with AsyncExitStack() as stack:
@@ -519,6 +528,7 @@ async def ground_job(
                 resolves_by=job.resolves_by,
                 reference_class=job.reference_class,
                 gave_up=job.gave_up,
+                verdicts=verdicts,
             )
         )
 

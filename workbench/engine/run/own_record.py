@@ -169,7 +169,7 @@ def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
     or all of one outcome, change nothing.
     """
     from workbench.science.calibrating.platt import fit_platt
-    from workbench.science.pooling.shrinkage import tune_leave_out
+    from workbench.science.pooling.tuning import tune_leave_out
 
     plain = replace(settings.aggregation, floor=1.0, slope=0.0, calibration_slope=1.0, calibration_offset=0.0)
     outcome = np.array([float(leaf.outcome > 0.5) for leaf in leaves])

@@ -50,6 +50,20 @@ def own_run(folder: Path) -> Iterator[None]:
     RunInWork
         Another process, or another engine of this one, holds it.
     """
+    hint = f"; `workbench watch {folder.name}` shows it, `workbench stop {folder.name}` ends it"
+    with own_folder(folder, what=f"run {folder.name}", hint=hint):
+        yield
+
+
+@contextmanager
+def own_folder(folder: Path, *, what: str, hint: str = "") -> Iterator[None]:
+    """Hold a folder for the block, so that one process works on what it stands for; made if there is none.
+
+    Raises
+    ------
+    RunInWork
+        Another process, or another engine of this one, holds it: one line with ``what``, who, since when, and the ``hint``.
+    """
     private_folder(folder)
     # O_CLOEXEC: a child that lived on with the descriptor would hold the run after we are gone.
     descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -57,11 +71,7 @@ def own_run(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            owner = _read(descriptor)
-            raise RunInWork(
-                f"run {folder.name} is in work: {owner.line()}; `workbench watch {folder.name}` shows it,"
-                f" `workbench stop {folder.name}` ends it"
-            ) from None
+            raise RunInWork(f"{what} is in work: {_read(descriptor).line()}{hint}") from None
         facts = {"pid": os.getpid(), "since_utc": utc_now(), "host": socket.gethostname()}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, orjson.dumps(facts), 0)

@@ -1,4 +1,6 @@
-"""Grounding one leaf of a finished run again: what it will cost, and the event that has it done. The old stays on record."""
+"""Grounding one leaf by itself: again in a finished run, or once more where it failed. What it will cost, and who wanted it."""
+
+from collections.abc import Collection
 
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.ownership import own_run
@@ -25,24 +27,49 @@ def regrounding_line(state: RunState, node: NodeId, *, full: bool = False) -> st
     ]
     if not Agents(state.settings).synthesizer.stages:
         synthesized = []
-    forecast = forecast_cost(
-        state.settings.model,
-        leaves=1,
-        inner=len(synthesized),
-        trials=state.settings.trials,
-        prices=state.settings.prices,
-    )
     follow = (
         f"{', '.join(synthesized)} asked of the synthesizer again"
         if synthesized
         else f"{', '.join(above) or 'nothing above'} recomputed by the stored rules"
+    )
+    return f"grounding {node} again: {_price(state, leaves=1, inner=len(synthesized))}; {follow}"
+
+
+def trying_line(state: RunState, leaves: Collection[NodeId]) -> str:
+    """Return what grounding some leaves that have no value will take, as one line: calls, dollars, what follows, what is left.
+
+    Raises ``UsageError`` for what is no such leaf.
+    """
+    for leaf in leaves:
+        require_due_leaf(state, leaf)
+    without = [leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None]
+    left = [leaf for leaf in without if leaf not in leaves]
+    ready = [
+        node
+        for node in state.tree.inner()
+        if state.tree[node].belief is None and not any(node in state.tree.ancestors(leaf) for leaf in left)
+    ]
+    synthesized = ready if Agents(state.settings).synthesizer.stages else []
+    follow = f"then {', '.join(ready)} synthesized" if ready else "nothing above can follow yet"
+    rest = f"; {', '.join(left)} left as they are" if left else ""
+    price = _price(state, leaves=len(leaves), inner=len(synthesized))
+    return f"trying {', '.join(state.tree.in_order(leaves))}: {price}; {follow}{rest}"
+
+
+def _price(state: RunState, *, leaves: int, inner: int) -> str:
+    forecast = forecast_cost(
+        state.settings.model,
+        leaves=leaves,
+        inner=inner,
+        trials=state.settings.trials,
+        prices=state.settings.prices,
     )
     few, many = forecast.range_of(forecast.model_calls)
     calls = f"about {forecast.model_calls} calls" + (
         f" ({few:.0f} to {many:.0f})" if forecast.spread > 1 else ""
     )
     price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.2f}"
-    return f"grounding {node} again: {calls} to {state.settings.model}, {price}; {follow}"
+    return f"{calls} to {state.settings.model}, {price}"
 
 
 def reopen_leaf(
@@ -91,6 +118,14 @@ def _require_leaf(state: RunState, node: NodeId) -> None:
         raise UsageError(f"{node} has propositions below it; only a leaf is grounded: one of {leaves:.200}")
     if proposition.belief is None:
         raise UsageError(f"{node} has no value yet: `workbench resume {state.run_id}` grounds it")
+
+
+def require_due_leaf(state: RunState, node: NodeId) -> None:
+    """Raise ``UsageError`` unless a node is a leaf that the next sitting would ground."""
+    if state.tree[node].children:  # raises for an unknown one
+        raise UsageError(f"{node} has propositions below it; only a leaf is grounded by itself")
+    if not state.due(node):
+        raise UsageError(f"{node} has its value: `workbench reground {state.run_id} {node}` grounds it again")
 
 
 def _line(text: str) -> str:

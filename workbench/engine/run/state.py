@@ -5,7 +5,7 @@ function, so that no two of them can disagree.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -171,18 +171,20 @@ class RunState:
 
     def copy(self) -> "RunState":
         """Return a copy: applying an event to it leaves this one as it was. What they have in common is shared."""
-        return replace(
-            self,
-            trials=self.trials.copy(),
-            pooled=self.pooled.copy(),
-            failures={node: list(reasons) for node, reasons in self.failures.items()},
-            waiting=dict(self.waiting),
-            undecided=dict(self.undecided),
-            decided=dict(self.decided),
-            reopened=dict(self.reopened),
-            refits=dict(self.refits),
-            earlier={node: list(rows) for node, rows in self.earlier.items()},
+        # Made at every event, so field by field: `replace` goes through all the checks of a constructor.
+        state = RunState.__new__(RunState)
+        for name in _FIELDS:
+            setattr(state, name, getattr(self, name))
+        state.trials, state.pooled = self.trials.copy(), self.pooled.copy()
+        state.failures = {node: list(reasons) for node, reasons in self.failures.items()}
+        state.waiting, state.undecided, state.decided = (
+            dict(self.waiting),
+            dict(self.undecided),
+            dict(self.decided),
         )
+        state.reopened, state.refits = dict(self.reopened), dict(self.refits)
+        state.earlier = {node: list(rows) for node, rows in self.earlier.items()}
+        return state
 
     def require_own_server(self) -> None:
         """Raise ``UsageError`` if work on this run would send requests, and a key, where a stranger's package says."""
@@ -333,6 +335,7 @@ class RunState:
 
 
 _NOT_BEGUN = TrialState()
+_FIELDS = tuple(item.name for item in fields(RunState))
 
 
 def approval_key(event: ev.ApprovalAsked | ev.ApprovalGiven) -> ApprovalKey:
@@ -410,10 +413,16 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             state.waiting.clear()
             state.undecided.clear()
             for key, trial in list(state.trials.items()):
-                if trial.open:  # after a kill its time ends with the last event; now all of them go on
-                    state.trials[key] = replace(
-                        trial, failure=None, seconds=trial.until(before), since=stored.at_utc
-                    )
+                if not trial.open:
+                    continue
+                # After a kill its time ends with the last event; now all go on, or those that the sitting is kept to.
+                goes_on = not event.only or key[0] in event.only
+                state.trials[key] = replace(
+                    trial,
+                    failure=None if goes_on else trial.failure or "left for a later sitting",
+                    seconds=trial.until(before),
+                    since=stored.at_utc if goes_on else None,
+                )
         case ev.RunSealed():
             state.isolation = event.isolation
         case ev.TreeExpanded():
@@ -551,7 +560,9 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
 
 
 def _trials(state: RunState, node: NodeId) -> list[tuple[tuple[NodeId, int], TrialState]]:
-    return [(key, trial) for key, trial in state.trials.items() if key[0] == node]
+    # Looked up, not searched for: among ten thousand leaves a search at each would cost more than their grounding.
+    keys = ((node, number) for number in range(1, state.settings.trials + 1))
+    return [(key, state.trials[key]) for key in keys if key in state.trials]
 
 
 def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> None:

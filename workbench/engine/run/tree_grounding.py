@@ -1,12 +1,15 @@
 """All leaves side by side, and each inner node the moment its last child is ready."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from proxies.errors import ProxyError
 from workbench.agents.base import Synthesizer
 from workbench.agents.errors import AgentGaveUp
+from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.grounding import LeafGrounding
+from workbench.engine.run.looking_up import LooksUp, NodeLookUps, look_up_record
 from workbench.engine.run.recorder import Recorder
 from workbench.errors import ProviderError, WorkbenchError
 from workbench.models.errors import ModelError
@@ -16,16 +19,31 @@ from workbench.store import events as ev
 from workbench.synthesis import RuleError, evaluate
 
 
+class LeavesLeft(WorkbenchError):
+    """A sitting that was kept to some leaves has done them, and the claim still waits for others: resumable."""
+
+    exit_code = 3
+
+
 class TreeGrounding:
-    """Grounds and combines the planned tree of one run."""
+    """Grounds and combines the planned tree of one run; with ``only`` no other leaf than these."""
 
     def __init__(
-        self, recorder: Recorder, leaves: LeafGrounding, synthesizer: Synthesizer, gateway: ModelGateway
+        self,
+        recorder: Recorder,
+        leaves: LeafGrounding,
+        synthesizer: Synthesizer,
+        gateway: ModelGateway,
+        look_ups: NodeLookUps,
+        *,
+        only: Collection[NodeId] = (),
     ) -> None:
+        self._only = frozenset(only)
         self._recorder = recorder
         self._leaves = leaves
         self._synthesizer = synthesizer
         self._gateway = gateway
+        self._look_ups = look_ups
 
     async def ground(self) -> None:
         """Ground every leaf and combine every inner node that has no belief yet; returns when the root has one.
@@ -34,6 +52,8 @@ class TreeGrounding:
         ------
         ProviderError
             Some node failed for good; the others are kept.
+        LeavesLeft
+            None did, but this sitting was kept to some leaves and others have no value.
         """
         tasks: dict[NodeId, asyncio.Task[bool]] = {}
         try:
@@ -44,6 +64,8 @@ class TreeGrounding:
         except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
             raise first_error(group) from None
         if not tasks["P0"].result():
+            if self._only and (line := self._left_line()) is not None:
+                raise LeavesLeft(line)
             raise ProviderError(self._failure_line())
 
     async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
@@ -51,6 +73,8 @@ class TreeGrounding:
         state = self._recorder.state
         proposition = state.tree[node]
         if not proposition.children:
+            if self._only and node not in self._only:
+                return proposition.belief is not None
             return await self._leaves.leaf(node) if state.due(node) else True
         renewed = [leaf for leaf in state.reopened if node in state.tree.ancestors(leaf)]
         if proposition.belief is not None and not renewed:
@@ -90,28 +114,31 @@ class TreeGrounding:
     async def _synthesize(self, node: NodeId) -> bool:
         state = self._recorder.state
         # Each failure moves the attempt on, so a resumed run asks anew instead of replaying replies that were no use.
-        ask = self._gateway.asker(
-            run=state.run_id,
-            node=node,
-            trial=0,
-            attempt=1 + len(state.failures.get(node, ())),
-            role="synthesizer",
-        )
+        attempt = 1 + len(state.failures.get(node, ()))
+        ask = self._gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer")
+        looked_up: LookUp | None = None
         try:
+            if isinstance(self._synthesizer, LooksUp) and self._synthesizer.looks_up:
+                looked_up = await self._look_ups.look_up(self._synthesizer, node, attempt, ask)
             rule, belief = await self._synthesizer.synthesize(
                 state.tree[node],
                 [state.tree[child] for child in state.tree[node].children],
                 cutoff=state.parsed_cutoff(),
                 ask=ask,
+                **({} if looked_up is None else {"looked_up": looked_up}),
             )
         except AgentGaveUp as error:
             self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
             return False
-        except ModelError as error:
+        except (ModelError, ProxyError) as error:
             # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
             self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
             return False
         data = rule.to_json()
+        if (
+            looked_up is not None
+        ):  # before the event that vouches for it: a kill between them leaves a file that is written again
+            await asyncio.to_thread(self._look_ups.write, looked_up, node, attempt)
         try:
             self._recorder.record(
                 lambda put: ev.NodeSynthesized(
@@ -121,6 +148,7 @@ class TreeGrounding:
                     p=belief.p,
                     key_factor=belief.key_factor,
                     report=put(belief.report),
+                    looked_up=None if looked_up is None else look_up_record(looked_up, attempt, put),
                 )
             )
         except RuleError as error:
@@ -129,6 +157,19 @@ class TreeGrounding:
             self._recorder.record(ev.NodeFailed(node=node, reason=reason))
             return False
         return True
+
+    def _left_line(self) -> str | None:
+        """Return which leaves were left out of this sitting; None where one of its own, or a node above, failed."""
+        state = self._recorder.state
+        failed = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
+        if failed or any(state.tree[leaf].belief is None for leaf in self._only):
+            return None
+        left = [leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None]
+        verb = "has its value" if len(self._only) == 1 else "have their values"
+        return (
+            f"{', '.join(state.tree.in_order(self._only))} {verb}; {', '.join(left)} still without:"
+            f" `workbench resume {state.run_id}` grounds the rest"
+        )
 
     def _failure_line(self) -> str:
         state = self._recorder.state

@@ -5,6 +5,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.errors import AgentGaveUp
+from workbench.engine.evidence.looked_up import node_look_up
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.state import RunState
@@ -91,6 +92,9 @@ async def refit_run(
         known = {child.id: child.p for child in children if child.p is not None}
         if len(known) != len(children):
             raise UsageError(f"{node} has a child without a value: `workbench resume {state.run_id}` first")
+        # Nothing is looked up again: the spread is that of the weights at the same material.
+        stored = node_look_up(store, state, node)
+        material = {} if stored is None else {"looked_up": stored.look_up}
         rules: list[Rule] = []
         values: list[float] = []
         failed = 0
@@ -98,7 +102,7 @@ async def refit_run(
             ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer")
             try:
                 rule, belief = await synthesizer.synthesize(
-                    state.tree[node], children, cutoff=cutoff, ask=ask
+                    state.tree[node], children, cutoff=cutoff, ask=ask, **material
                 )
             except AgentGaveUp:
                 failed += 1

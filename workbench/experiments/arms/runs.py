@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names, open_grounder
 from workbench.engine.run.settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
@@ -30,6 +31,19 @@ RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "search": ("search", {}),
     "deep-research": ("deep_research", {}),
     "belief": ("belief", {}),
+    # Paper B's ablations of the agent: without a belief state, all look-ups at once, without the web, without any tool (J.4), and
+    # with a cutoff that hides nothing, which is an upper bound.
+    "belief-nobel": ("belief", {"belief": False}),
+    "belief-batch": ("belief", {"mode": "batch"}),
+    "belief-no-search": ("belief", {"tools": [name for name in ALL_TOOLS if name not in WEB_TOOLS]}),
+    "belief-no-tools": ("belief", {"mode": "zero-shot"}),
+    "belief-clairvoyant": ("belief", {"clairvoyant": True}),
+    # Paper P, D.3: several ways of asking; paper B, C.8: a model that reads several answers.
+    "prompt-ensemble": ("zero-shot", {"elicit": "ensemble"}),
+    "both-directions": ("zero-shot", {"elicit": "both-directions"}),
+    "self-consistency": ("zero-shot", {"elicit": "votes"}),
+    "weighted-self-consistency": ("zero-shot", {"elicit": "weighted-votes"}),
+    "llm-aggregation": ("zero-shot", {"elicit": "aggregate"}),
     "statistical": ("statistical", {}),
 }
 #: Letter of paper A -> rule.
@@ -45,11 +59,28 @@ class EngineArm:
     base: RunSettings
     crowd: bool
     read_context: bool = True
+    prior: str | None = None
+    """Column of an empirical prior that the belief agent is shown (paper B, C.7)."""
 
     @property
     def draws(self) -> bool:
         """Models draw; the offline analyst gives the same each time."""
         return not self.base.model.startswith("offline/") or self.base.rule == "random"
+
+    @property
+    def clairvoyant(self) -> bool:
+        """Whether its runs have no cutoff: an upper bound and no forecast."""
+        return bool(self._options.get("clairvoyant"))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the exam that it shows to its model."""
+        return ("crowd",) * self.crowd + (() if self.prior is None else (self.prior,))
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        options: Mapping[str, Any] = self.base.options.get("grounder", {})
+        return options
 
     def price(self) -> Price:
         """Calls and dollars of one run, by the averages of `workbench.models.cost`."""
@@ -94,14 +125,18 @@ class EngineArm:
 
         import numpy as np
 
-        background = exam.contexts.get(cell.event, "") if self.read_context else ""
-        crowd = None
-        if self.crowd:
+        def shown(column: str) -> float | None:
             row = exam.events.event_id.tolist().index(cell.event)
-            value = float(exam.events.probability("crowd")[row])
-            crowd = value if np.isfinite(value) else None
+            value = float(exam.events.probability(column)[row])
+            return value if np.isfinite(value) else None
+
+        background = exam.contexts.get(cell.event, "") if self.read_context else ""
+        crowd = shown("crowd") if self.crowd else None
+        prior = None if self.prior is None else shown(self.prior)
+        options = {} if prior is None else {"grounder": {**self._options, "prior": prior}}
         return replace(
             self.base,
+            options={**self.base.options, **options},
             context=replace(self.base.context, background=background, crowd=crowd),
             agent=replace(self.base.agent, rule_seed=cell.seed * 1000 + cell.trial),
         )
@@ -111,7 +146,8 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     """An arm of `RUN_KINDS`, or ``arm: grounder`` with ``grounder``.
 
     Settings: ``model``, ``preset``, ``analytica`` (V, S or L), ``depth``, ``max_leaves``, ``options`` (of the grounder), ``crowd``
-    (whether the market's probability is shown), ``read_context`` (whether the study's context is), and any field of `RunSettings` or `AgentSettings`.
+    (whether the market's probability is shown), ``prior`` (the column of an empirical prior that a belief agent is shown),
+    ``read_context`` (whether the study's context is), and any field of `RunSettings` or `AgentSettings`.
 
     Raises
     ------
@@ -136,6 +172,9 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     if preset not in PRESETS:
         raise ArmError(f"arm {spec.name!r}: unknown preset {preset!r}: one of {', '.join(PRESETS)}")
     crowd, read_context = settings.pop("crowd", False), settings.pop("read_context", True)
+    prior = settings.pop("prior", None)
+    if prior is not None and (grounder != "belief" or not isinstance(prior, str)):
+        raise ArmError(f"arm {spec.name!r}: prior names the column of a prior, for belief agents")
     tree: dict[str, Any] = (
         {"analyzer": "rounds", "rule": ANALYTICA[letter]} if letter else {"analyzer": "single"}
     )
@@ -152,7 +191,9 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
         raise ArmError(f"arm {spec.name!r}: {' '.join(str(error).split())}") from None
     except TypeError as error:
         raise ArmError(f"arm {spec.name!r}: {str(error).rpartition('() ')[2]}") from None
-    return EngineArm(name=spec.name, base=base, crowd=bool(crowd), read_context=bool(read_context))
+    return EngineArm(
+        name=spec.name, base=base, crowd=bool(crowd), read_context=bool(read_context), prior=prior
+    )
 
 
 def _check_agents(settings: RunSettings) -> None:

@@ -1,1 +1,1 @@
-"""Whether one method is better than another: paired bootstrap, McNemar, mixed model, power."""
+"""Whether one method is better than another, and how sure a score is: bootstrap, intervals, McNemar, mixed model, power."""

@@ -13,6 +13,7 @@ from workbench.science.documents.forecasts import Document, method_names, pooled
 from workbench.science.documents.paper_tables import paper_tables_document
 from workbench.science.documents.returns import (
     POSITION_COLUMNS,
+    BettingRules,
     market_forecasts,
     position_rows,
     returns_document,
@@ -21,6 +22,7 @@ from workbench.science.documents.score import score_document
 
 __all__ = [
     "POSITION_COLUMNS",
+    "BettingRules",
     "Document",
     "calibrated_document",
     "calibration_document",

@@ -6,12 +6,14 @@ import numpy as np
 
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.comparing.score_intervals import PLAIN, Resampling, card_of, interval_card
 from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts, raw_forecasts
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.scoring.scorecard import (
     DEFAULT_METRICS,
     Difficulty,
+    SubsetScores,
     check_metrics,
     difficulty_of,
     scorecard,
@@ -31,6 +33,7 @@ def score_document(
     baselines: Sequence[str] = (),
     by: str = "",
     subsets: int | None = None,
+    resampling: Resampling = PLAIN,
 ) -> Document:
     """Scores of every method by question type and overall: what `score` prints.
 
@@ -50,6 +53,8 @@ def score_document(
         A column: also score within each of its values.
     subsets : int, optional
         Average the scores over all subsets of so many trials.
+    resampling : Resampling
+        Behind ``intervals``, one of each score; none with 0 resamples.
 
     Raises
     ------
@@ -77,14 +82,22 @@ def score_document(
     for name in method_names(forecasts, methods):
         raw = raw_forecasts(forecasts, name, variant)
         entries[name] = _score_entry(
-            name, raw, events, recipe, metrics, difficulty, by=by, subsets=subsets if raw.ndim == 2 else None
+            name,
+            raw,
+            events,
+            recipe,
+            metrics,
+            difficulty,
+            resampling,
+            by=by,
+            subsets=subsets if raw.ndim == 2 else None,
         )
     for spec in baselines:
         # A baseline is the yardstick and stays as it is: never pooled, shrunk or calibrated.
         plain = Recipe(clip=recipe.clip)
         forecast = baseline_forecast(events, spec)
-        entries[spec] = _score_entry(spec, forecast, events, plain, metrics, difficulty, by=by)
-    return {"methods": entries}
+        entries[spec] = _score_entry(spec, forecast, events, plain, metrics, difficulty, resampling, by=by)
+    return {"methods": entries} | resampling.note()
 
 
 def _score_entry(
@@ -94,33 +107,55 @@ def _score_entry(
     recipe: Recipe,
     metrics: Sequence[str],
     difficulty: Difficulty | None,
+    resampling: Resampling,
     *,
     by: str = "",
     subsets: int | None = None,
 ) -> Document:
+    def card(p: FloatArray, rows: IntArray, own: FloatArray) -> Document:
+        scores = scorecard(p, rows, events, metrics, difficulty)
+        entry: Document = {**scores, "n": _counts(rows, events, own)}
+        if resampling.resamples:
+            entry["intervals"] = interval_card(p, rows, events, metrics, scores, difficulty, resampling)
+        return entry
+
     try:
         if subsets is not None:
-            averaged, of_average, rows = subset_scorecard(raw, events, subsets, recipe.pool, metrics)
-            return {
-                **averaged,
-                "n": _counts(rows, events, raw),
-                "fitted": {},
-                "forecast_averaged": of_average,
-            }
+            return _subset_entry(
+                raw, events, subset_scorecard(raw, events, subsets, recipe.pool, metrics), resampling
+            )
         ready = prepare(raw, events, recipe)
-        entry: Document = dict(scorecard(ready.p, ready.rows, events, metrics, difficulty))
+        entry = card(ready.p, ready.rows, raw)
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from error
-    entry["n"] = _counts(ready.rows, events, raw)
     entry["fitted"] = ready.fitted
     if by:
         labels = events.text(by)[ready.rows]
-        entry["by"] = {}
-        for label in np.unique(labels):
-            inside = labels == label
-            rows = ready.rows[inside]
-            card = scorecard(ready.p[inside], rows, events, metrics, difficulty)
-            entry["by"][str(label)] = {**card, "n": _counts(rows, events, raw[rows])}
+        entry["by"] = {
+            str(label): card(ready.p[inside], ready.rows[inside], raw[ready.rows[inside]])
+            for label in np.unique(labels)
+            for inside in [labels == label]
+        }
+    return entry
+
+
+def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampling: Resampling) -> Document:
+    rows = scores.rows
+    entry: Document = {
+        **scores.averaged,
+        "n": _counts(rows, events, raw),
+        "fitted": {},
+        "forecast_averaged": scores.of_average,
+    }
+    if resampling.resamples:
+        entry["intervals"] = card_of(
+            lambda inside, names: {name: scores.per_event[name][inside] for name in names},
+            events.kind[rows],
+            events.question[rows],
+            scores.averaged,
+            {},
+            resampling,
+        )
     return entry
 
 

@@ -4,7 +4,6 @@ Wealth is 1 before the bet; what is not staked is kept. With a price of No that 
 P's allocation (App. C.3, eq. 6): a share on Yes and the rest on No is the same position as a smaller stake and cash.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -185,46 +184,14 @@ def size_options(
     return np.asarray(stakes if total <= cap else stakes * (cap / total))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeAndLuck:
-    """A settled bet's gain, split: what was expected of it, and what chance added."""
+def pays(bet: SizedBet) -> tuple[float, float]:
+    """What a dollar of wealth comes back as if Yes and if No: what is not staked is kept, a share pays 1.
 
-    gain: float
-    edge: float
-    luck: float
-
-
-def edge_and_luck(
-    chance: float, price: float, stake: float, *, won: bool, reference: float | None = None
-) -> EdgeAndLuck:
-    """Split the gain of a settled bet into edge and luck.
-
-    Parameters
-    ----------
-    chance : float
-        Own probability of the side that was bought.
-    price : float
-        Per share, costs included.
-    stake : float
-    won : bool
-    reference : float, optional
-        Probability by which the edge is measured instead of one's own, such as the closing price: the own belief flatters itself.
-
-    Examples
-    --------
-    >>> split = edge_and_luck(0.7, 0.5, 0.4, won=True)
-    >>> round(split.gain, 6), round(split.edge, 6), round(split.luck, 6)
-    (0.4, 0.16, 0.24)
+    >>> yes, no = pays(size_bet(0.7, 0.5, risk_aversion=1.0))
+    >>> round(yes, 6), round(no, 6)
+    (1.4, 0.6)
     """
-    gain = stake / price - stake if won else -stake
-    edge = stake * ((chance if reference is None else reference) / price - 1)
-    return EdgeAndLuck(gain=gain, edge=edge, luck=gain - edge)
-
-
-def total_edge_and_luck(splits: Sequence[EdgeAndLuck]) -> EdgeAndLuck:
-    """Sum of several bets' splits; luck is near 0 in the long run, whatever the edge."""
-    return EdgeAndLuck(
-        gain=sum(each.gain for each in splits),
-        edge=sum(each.edge for each in splits),
-        luck=sum(each.luck for each in splits),
-    )
+    if bet.side == "none":
+        return 1.0, 1.0
+    won, lost = 1.0 - bet.stake + bet.stake / bet.price, 1.0 - bet.stake
+    return (won, lost) if bet.side == "yes" else (lost, won)

@@ -1,6 +1,5 @@
 """Forecasts against market prices: implied probability, edge, bets under constant relative risk aversion, returns."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -210,7 +209,19 @@ def market_returns(
     >>> market_returns([0.7, 0.2], [0.5, 0.5], [1, 0], 0.0).average_return
     2.0
     """
-    r = payoffs(crra_allocation(forecast, price, risk_aversion, tie=tie), price, outcome)
+    paid = payoffs(crra_allocation(forecast, price, risk_aversion, tie=tie), price, outcome)
+    return returns_of(paid, risk_aversion)
+
+
+def returns_of(payoff: ArrayLike, risk_aversion: float) -> Returns:
+    """Average, Sharpe ratio and extremes of what dollars came back as.
+
+    Examples
+    --------
+    >>> returns_of([2.0, 0.0], 0.0).lost
+    1
+    """
+    r = np.asarray(payoff, dtype=np.float64)
     return Returns(
         risk_aversion=risk_aversion,
         average_return=float(r.mean()),
@@ -221,68 +232,3 @@ def market_returns(
         lost=int((r == 0.0).sum()),
         deviation=float(r.std(ddof=1)) if len(r) > 1 else float("nan"),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """One line of the position log."""
-
-    event: str
-    forecast: float
-    price: float
-    edge: float
-    side: Literal["yes", "no", "both", "none"]
-    on_yes: float | None
-    payoff: float
-    running_total: float
-    """Profit so far: payoffs minus dollars staked."""
-
-
-def position_log(
-    events: Sequence[str],
-    forecast: ArrayLike,
-    price: ArrayLike,
-    outcome: ArrayLike,
-    risk_aversion: float,
-    *,
-    tie: Tie = "no",
-) -> list[Position]:
-    """Every bet in order: side, stake, payoff, and the profit so far.
-
-    Parameters
-    ----------
-    events : sequence of str, length n
-        Ids for the log.
-    forecast, price, outcome, risk_aversion, tie
-        As for `market_returns`.
-
-    Examples
-    --------
-    >>> [(p.side, p.payoff, p.running_total) for p in position_log(["a", "b"], [0.7, 0.7], [0.5, 0.5], [1, 0], 0.0)]
-    [('yes', 2.0, 1.0), ('yes', 0.0, 0.0)]
-    """
-    share = crra_allocation(forecast, price, risk_aversion, tie=tie)
-    p, q = _prices(forecast, price)
-    paid = payoffs(share, price, outcome)
-    if len(events) != len(p):
-        raise DomainError(f"there are {len(events)} event ids for {len(p)} forecasts")
-    log, profit = [], 0.0
-    for i, event in enumerate(events):
-        staked = not np.isnan(share[i])
-        profit += float(paid[i]) - 1.0
-        side: Literal["yes", "no", "both", "none"] = "none"
-        if staked:
-            side = "yes" if share[i] == 1.0 else "no" if share[i] == 0.0 else "both"
-        log.append(
-            Position(
-                event=str(event),
-                forecast=float(p[i]),
-                price=float(q[i]),
-                edge=float(p[i] - q[i]),
-                side=side,
-                on_yes=float(share[i]) if staked else None,
-                payoff=float(paid[i]),
-                running_total=profit,
-            )
-        )
-    return log

@@ -209,13 +209,33 @@ def scorecard(
     return card
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubsetScores:
+    """Scores over all subsets of so many trials.
+
+    Parameters
+    ----------
+    averaged, of_average : dict
+        As `scorecard`. The second scores the averaged forecasts, which is what the authors' code stores; it makes every size look alike.
+    rows : ndarray of int
+        The events scored.
+    per_event : dict
+        Metric -> what ``averaged`` is a mean of, shape (rows,).
+    """
+
+    averaged: dict[str, Part]
+    of_average: dict[str, Part]
+    rows: IntArray
+    per_event: dict[str, FloatArray]
+
+
 #: Metrics that are means over events, so that they can be averaged over subsets of trials.
 SUBSET_METRICS = ("brier", "brier_index", "metaculus_baseline", "log_loss", "accuracy")
 
 
 def subset_scorecard(
     trials: FloatArray, events: Events, size: int, how: str, metrics: Sequence[str]
-) -> tuple[dict[str, Part], dict[str, Part], IntArray]:
+) -> SubsetScores:
     """Scores averaged over all subsets of ``size`` trials, and the score of the averaged forecasts.
 
     Source: BLF, App. D.4 (Figure 9).
@@ -234,15 +254,12 @@ def subset_scorecard(
 
     Returns
     -------
-    averaged, of_average : dict
-        As `scorecard`. The second is what the authors' code stores; it makes every size look alike.
-    rows : ndarray of int
-        The events scored.
+    SubsetScores
 
     Examples
     --------
-    >>> averaged, of_average, _ = subset_scorecard(np.array([[0.0, 1.0]]), Events.of([1]), 1, "mean", ["brier"])
-    >>> averaged["brier"]["overall"], of_average["brier"]["overall"]
+    >>> scores = subset_scorecard(np.array([[0.0, 1.0]]), Events.of([1]), 1, "mean", ["brier"])
+    >>> scores.averaged["brier"]["overall"], scores.of_average["brier"]["overall"]
     (0.5, 0.25)
     """
     usable = [metric for metric in metrics if metric in SUBSET_METRICS]
@@ -272,4 +289,10 @@ def subset_scorecard(
             scores[part] = _number(index_of(value) if metric == "brier_index" and inside.any() else value)
         scores["overall"] = float(base.mean()) if metric in POOLED else _overall(scores)
         card[metric] = scores
-    return card, scorecard(pooled.mean(axis=1), rows, events, usable), rows
+    per_event["brier_index"] = per_event["brier"]
+    return SubsetScores(
+        averaged=card,
+        of_average=scorecard(pooled.mean(axis=1), rows, events, usable),
+        rows=rows,
+        per_event={metric: per_event[metric] for metric in usable},
+    )

@@ -39,21 +39,26 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
     for node_id in tree.inner():
         node = tree[node_id]
         rule = node.rule
-        if not isinstance(rule, LogicRule) or rule.assumption is None or not follows_children(node):
+        p = assumption_of(tree, node_id)
+        if (
+            not isinstance(rule, LogicRule)
+            or rule.assumption is None
+            or p is None
+            or not follows_children(node)
+        ):
             continue
         below = {child: evaluation.values[child] for child in node.children}
-        if ASSUMPTION not in rule.parsed.variables or None in below.values():
+        if None in below.values():
             continue
         held: list[float] = []
         ends: list[float] = []
-        for p in (0.0, 1.0):
-            assumed = replace(rule, assumption=replace(rule.assumption, probability=p))
+        for end in (0.0, 1.0):
+            assumed = replace(rule, assumption=replace(rule.assumption, probability=end))
             held.append(clamp(assumed.evaluate(below)))  # type: ignore[arg-type]
             root = root_if(tree, node_id, held[-1], evaluation)
             ends += [] if root is None else [root]
         above = weights[node_id]
         weight = None if above is None else above * (held[1] - held[0])
-        p = rule.assumption.probability
         rows.append(
             TornadoRow(
                 id=assumption_id(node_id),
@@ -65,6 +70,14 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
             )
         )
     return rows
+
+
+def assumption_of(tree: Tree, node: NodeId) -> float | None:
+    """Return the probability of what a node's logic rule assumes, None where it assumes nothing that its value follows from."""
+    rule = tree[node].rule
+    if not isinstance(rule, LogicRule) or rule.assumption is None or ASSUMPTION not in rule.parsed.variables:
+        return None
+    return rule.assumption.probability
 
 
 def assumption_detail(tree: Tree, name: str) -> str:

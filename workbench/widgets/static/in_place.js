@@ -46,7 +46,16 @@ export default {
       }
     }
 
+    // Of the front end's theme; a page without one says nothing and is light.
+    function tellTheme() {
+      model.set("dark", document.body.dataset.jpThemeLight === "false");
+      model.save_changes();
+    }
+
     let due = false;
+    const themes = new MutationObserver(tellTheme);
+    themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+    tellTheme();
     const observer = new MutationObserver(() => {
       if (due) return;
       due = true;
@@ -59,6 +68,7 @@ export default {
     look();
     return () => {
       observer.disconnect();
+      themes.disconnect();
       for (const [place, view] of views) if (view) detach(place, view);
     };
   },

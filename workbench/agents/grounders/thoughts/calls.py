@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.agents.base import Grounding, LeafTask
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LONGEST_THOUGHT = 2000  # characters of one thought that later calls read again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """A yes or no, how sure the model is of it in [0, 1], and what decides it."""
+
+    yes: bool
+    confidence: float
+    key_factor: str
 
 
 class ThoughtCalls:
@@ -93,9 +103,52 @@ class ThoughtCalls:
         if prompt == "thought_conclude":
             inputs["path"] = _path(path)
         text = render(prompt, **inputs).text
-        conclusion = await self._ask("answer", text, parse_conclusion, reply_format, schema=CONCLUSION)
+        return await self._conclusion("answer", "Conclude", text, reply_format)
+
+    async def conclude_by(self, manner: str, *, stage: str) -> Conclusion:
+        """Return the probability that the model states when it is asked in this manner: one call."""
+        reply_format = render("conclusion_reply").text
+        prompt = render(
+            "zero_shot_manner",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            manner=manner,
+            reply_format=reply_format,
+        )
+        return await self._conclusion(stage, f"Conclude ({stage})", prompt.text, reply_format)
+
+    async def conclude_from(self, answers: Sequence[str]) -> Conclusion:
+        """Return the probability of a forecaster that reads these answers: one call."""
+        reply_format = render("conclusion_reply").text
+        prompt = render(
+            "zero_shot_aggregate",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            answers=_path([answer[:_LONGEST_THOUGHT] for answer in answers]),
+            reply_format=reply_format,
+        )
+        return await self._conclusion("aggregate", "Decide", prompt.text, reply_format)
+
+    async def vote(self) -> Vote:
+        """Return a yes or no with its confidence: one call."""
+        reply_format = render("vote_reply").text
+        prompt = render(
+            "zero_shot_vote",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            reply_format=reply_format,
+        )
+        vote = await self._ask("vote", prompt.text, _vote, reply_format)
+        said = f"{'yes' if vote.yes else 'no'}, confidence {vote.confidence:g}: {vote.key_factor}"
+        self.steps.append(TraceStep(title="Vote", text=said))
+        return vote
+
+    async def _conclusion(self, stage: str, title: str, prompt: str, reply_format: str) -> Conclusion:
+        conclusion = await self._ask(stage, prompt, parse_conclusion, reply_format, schema=CONCLUSION)
         self.steps.append(
-            TraceStep(title="Conclude", text=conclusion.report or conclusion.key_factor, p=conclusion.p)
+            TraceStep(title=title, text=conclusion.report or conclusion.key_factor, p=conclusion.p)
         )
         return conclusion
 
@@ -162,6 +215,26 @@ def _value(text: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10:
             raise MalformedReply(f'"value" must be a number from 0 to 10, not {first_line(str(value), 40)}')
         return float(value)
+
+    return read_json(text, read, what="a `json` block")[0]
+
+
+def _vote(text: str) -> Vote:
+    def read(data: Any) -> Vote:
+        entry = data if isinstance(data, dict) else {}
+        said, confidence = entry.get("vote"), entry.get("confidence")
+        if not isinstance(said, str) or said.strip().lower() not in ("yes", "no"):
+            raise MalformedReply(f'"vote" must be "yes" or "no", not {first_line(str(said), 40)}')
+        if (
+            isinstance(confidence, bool)
+            or not isinstance(confidence, int | float)
+            or not 0 <= confidence <= 1
+        ):
+            raise MalformedReply(
+                f'"confidence" must be a number from 0 to 1, not {first_line(str(confidence), 40)}'
+            )
+        factor = str(entry.get("key_factor") or "").strip()[:_LONGEST_THOUGHT]
+        return Vote(yes=said.strip().lower() == "yes", confidence=float(confidence), key_factor=factor)
 
     return read_json(text, read, what="a `json` block")[0]
 

@@ -24,6 +24,7 @@ from typing import Any
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.grounders.thoughts.calls import ThoughtCalls, whole_numbers
+from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
 from workbench.agents.replies import Conclusion
 
 #: Two trees of a forest agree within this.
@@ -56,22 +57,34 @@ def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
 
 
 class ZeroShotGrounder(_Thinker):
-    """One call. ``form``: ``plain``, ``brief`` (paper P's task), ``recall`` (does the model know the outcome, paper P, D.8)."""
+    """One call. ``form``: ``plain``, ``brief`` (paper P's task), ``recall`` (does the model know the outcome, paper P, D.8).
+
+    ``elicit`` asks in several ways instead (`elicited`), ``count`` how often where that is free.
+    """
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        form = dict(options).pop("form", "plain")
-        if set(options) - {"form"}:
-            raise BadSetting(f"zero-shot has no setting {sorted(set(options) - {'form'})[0]!r}; it has: form")
+        unknown = sorted(set(options) - {"form", "elicit", "count"})
+        if unknown:
+            raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: form, elicit, count")
+        form = options.get("form", "plain")
         if form not in _FORMS:
             raise BadSetting(f"form of zero-shot is one of {', '.join(_FORMS)}, not {form!r:.40}")
         self.prompt = _FORMS[form]
+        self.way = options.get("elicit")
+        if self.way is None and "count" in options:
+            raise BadSetting("count of zero-shot goes with elicit")
+        if self.way is not None and form != "plain":
+            raise BadSetting(f"elicit of zero-shot has prompts of its own: leave out form={form}")
+        self.count = 1 if self.way is None else count_of(str(self.way), options)
 
     @property
     def expected_calls(self) -> int:
-        """One."""
-        return 1
+        """One, or what the way of asking takes."""
+        return 1 if self.way is None else calls_of(self.way, self.count)
 
     async def _think(self, calls: ThoughtCalls) -> Grounding:
+        if self.way is not None:
+            return await elicit(calls, self.way, self.count)
         return _grounding(calls, await calls.conclude((), prompt=self.prompt))
 
 

@@ -1,4 +1,4 @@
-// Cards in JupyterLab's launcher: state a claim, open the newest run, the tutorial.
+// Cards in JupyterLab's launcher: state a claim, open the newest run, compare its scenarios, the tutorial.
 //
 // Written as JupyterLab's loader wants it (a container of module federation), so that it needs no bundler: `init` gets the
 // modules that JupyterLab shares, `get` gives back the plugin.
@@ -18,10 +18,18 @@
     ["code", "analysis.explorer()"],
     ["code", "%whatif P1=30%"],
     ["code", "%proof P1"],
+    ["code", "analysis.export_view()"],
   ];
   const NEWEST = [
     ["markdown", "# The newest run\n\n`wb.runs()` lists all; `wb.open_run(\"ID\")` opens any of them."],
     ["code", "import workbench as wb\n\nanalysis = wb.open_run(\"last\")\nanalysis.dashboard()"],
+  ];
+  const SCENARIOS = [
+    ["markdown", "# Scenarios of the newest run\n\nEdit in the tree, name the edits below it, weigh and compare them. `wb.open_run(\"ID\")` opens another run."],
+    ["code", "import workbench as wb\n\nanalysis = wb.open_run(\"last\")\nanalysis.explorer()"],
+    ["code", "analysis.scenario_view()"],
+    ["code", "analysis.driver_view()"],
+    ["code", "analysis.export_view()"],
   ];
   let shared = {};
 
@@ -65,6 +73,7 @@
         const cards = [
           ["analyst-workbench:claim", "State a claim", "A new notebook with a claim, its tree and its proofs", ({ cwd }) => create(CLAIM, cwd)],
           ["analyst-workbench:newest", "Newest run", "A new notebook with the desk of the newest run", ({ cwd }) => create(NEWEST, cwd)],
+          ["analyst-workbench:scenarios", "Scenarios", "A new notebook with the newest run's tree, scenarios, drivers and note", ({ cwd }) => create(SCENARIOS, cwd)],
           ["analyst-workbench:tutorial", "Tutorial", "A claim, taken apart", () => app.commands.execute("docmanager:open", { path: TUTORIAL })],
         ];
         cards.forEach(([command, label, caption, execute], rank) => {

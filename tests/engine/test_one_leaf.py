@@ -1,0 +1,131 @@
+"""A sitting that is kept to some leaves: a failed one tried again by itself, its price first, the others as they were."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.asking_run import AskingGrounder, Provider, open_run, work
+from workbench.agents.base import Grounding, GroundingFailure, LeafTask
+from workbench.engine.run.regrounding import trying_line
+from workbench.engine.run.state import load_state
+from workbench.engine.run.tree_grounding import LeavesLeft
+from workbench.errors import ProviderError, UsageError
+from workbench.store import Store
+from workbench.store import events as ev
+
+LEAVES = 6
+
+
+class Choosy(AskingGrounder):
+    """Fails for good at some leaves; counts what it was asked to ground."""
+
+    def __init__(self, *failing: str) -> None:
+        super().__init__(1)
+        self.failing = failing
+        self.grounded: list[str] = []
+
+    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
+        self.grounded.append(task.node.id)
+        if task.node.id in self.failing:
+            return GroundingFailure(reason="no proof could be read", retryable=False)
+        return await super().ground(task)
+
+
+def sitting(store: Store, run_id: str, grounder: Choosy, only: tuple[str, ...] = ()) -> Provider:
+    provider = Provider()
+    asyncio.run(work(store, run_id, provider, leaves=LEAVES, grounder=grounder, only=only))
+    return provider
+
+
+def failed_at(home: Path, count: int) -> tuple[Store, str, list[str]]:
+    """A run at whose first ``count`` leaves the grounder gave up."""
+    store = Store(home)
+    run_id = open_run(store)
+    with pytest.raises(ProviderError):
+        sitting(store, run_id, Choosy(*[f"P{number}" for number in range(1, count + 1)]))
+    state = load_state(store, run_id)
+    failed = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "failed"]
+    assert state.phase == "failed" and len(failed) == count
+    return store, run_id, failed
+
+
+def test_only_the_leaf_is_worked_on_and_the_others_stay_as_they_are(tmp_path: Path) -> None:
+    store, run_id, failed = failed_at(tmp_path, 3)
+    for before, leaf in zip(range(3), failed, strict=True):
+        attempts = {key: trial.attempt for key, trial in load_state(store, run_id).trials.items()}
+        again = Choosy()
+        last = before == 2
+        if last:
+            provider = sitting(store, run_id, again, (leaf,))
+        else:
+            with pytest.raises(LeavesLeft, match=f"{leaf} has its value"):
+                sitting(store, run_id, again, (leaf,))
+            provider = None
+        state = load_state(store, run_id)
+        assert again.grounded == [leaf] and state.node_status(leaf) == "grounded"
+        assert {key for key, trial in state.trials.items() if trial.attempt != attempts[key]} == {(leaf, 1)}
+        assert [each for each in failed if state.node_status(each) == "failed"] == failed[before + 1 :]
+        assert state.phase == ("done" if last else "stopped")
+        assert last is (provider is not None)
+    assert state.finished and state.tree.root.p is not None
+    store.close()
+
+
+def test_the_answer_is_that_of_a_run_in_one_go(tmp_path: Path) -> None:
+    whole = Store(tmp_path / "whole")
+    expected = open_run(whole)
+    sitting(whole, expected, Choosy())
+    store, run_id, failed = failed_at(tmp_path / "parts", 2)
+    with pytest.raises(LeavesLeft):
+        sitting(store, run_id, Choosy(), (failed[1],))
+    sitting(store, run_id, Choosy())
+    assert load_state(store, run_id).tree.root.p == load_state(whole, expected).tree.root.p
+    store.close(), whole.close()
+
+
+def test_a_leaf_that_fails_once_more_leaves_the_run_failed(tmp_path: Path) -> None:
+    store, run_id, failed = failed_at(tmp_path, 2)
+    with pytest.raises(ProviderError, match="failed for good"):
+        sitting(store, run_id, Choosy(failed[0]), (failed[0],))
+    assert load_state(store, run_id).phase == "failed"
+    store.close()
+
+
+def test_the_price_names_what_follows_and_what_is_left(tmp_path: Path) -> None:
+    store, run_id, failed = failed_at(tmp_path, 2)
+    state = load_state(store, run_id)
+    one = trying_line(state, failed[:1])
+    assert one.startswith(f"trying {failed[0]}: about ") and "nothing above can follow yet" in one
+    assert one.endswith(f"; {failed[1]} left as they are")
+    both = trying_line(state, failed)
+    assert "then " in both and "P0" in both and "left as they are" not in both
+    store.close()
+
+
+def test_what_is_no_leaf_without_a_value_is_refused_and_nothing_is_asked(tmp_path: Path) -> None:
+    store, run_id, failed = failed_at(tmp_path, 1)
+    state = load_state(store, run_id)
+    known = next(leaf for leaf in state.tree.leaves() if leaf not in failed)
+    for place, line in ((known, "has its value"), ("P0", "only a leaf")):
+        with pytest.raises(UsageError, match=line):
+            trying_line(state, [place])
+        with pytest.raises(UsageError, match=line):
+            sitting(store, run_id, Choosy(), (place,))
+    kinds = [stored.event.kind for stored in store.events(run_id)]
+    assert kinds.count("run.resumed") == 0
+    store.close()
+
+
+def test_a_leaf_that_a_kill_left_open_is_no_leaf_in_work_of_such_a_sitting(tmp_path: Path) -> None:
+    store, run_id, failed = failed_at(tmp_path, 2)
+    store.append(run_id, ev.RunResumed())
+    store.append(run_id, ev.LeafStarted(node=failed[1], trial=1, attempt=2))  # and the process is gone
+    store.append(run_id, ev.RunResumed(only=(failed[0],)))
+    state = load_state(store, run_id)
+    assert state.node_status(failed[1]) == "failed" and state.trial(failed[1], 1).since is None
+    assert state.trial(failed[1], 1).failure == "left for a later sitting"
+    store.append(run_id, ev.RunResumed())
+    state = load_state(store, run_id)
+    assert state.node_status(failed[1]) == "grounding" and state.trial(failed[1], 1).attempt == 2
+    store.close()

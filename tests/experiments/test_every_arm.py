@@ -1,0 +1,140 @@
+"""Every arm that runs the engine, on a scripted server: its calls are those of its definition, and all read the same context."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.loop_run import ExaOnLoopback
+from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.experiments.arms.registry import KINDS
+from workbench.experiments.arms.runs import RUN_KINDS
+from workbench.experiments.audit import audit_study
+from workbench.experiments.plan import plan_study
+from workbench.experiments.runner import StudyRunner
+from workbench.experiments.study import study_of
+from workbench.store import ModelLedger, Store
+
+PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
+ENGINES = ("EXA", "BRAVE", "WIKIPEDIA", "GDELT", "SEC", "WAYBACK", "SERPER", "TAVILY", "SEARXNG")
+CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+CONTEXT = "1. Minutes – 3 July (2018-07-03): “no hurry”, 2 of 9 dissent."
+
+#: Model calls of one forecast of each kind, by what the server was asked. A search has one more for the filter of layer 2, which
+#: reads what it found; a clairvoyant one has no cutoff to filter by.
+CALLS: dict[str, dict[str, int]] = {
+    "zero-shot": {"conclude": 1},
+    "prophet": {"conclude": 1},
+    "recall": {"conclude": 1},
+    "prompt-ensemble": {"conclude": 4},
+    "both-directions": {"conclude": 2},
+    "self-consistency": {"vote": 10},
+    "weighted-self-consistency": {"vote": 10},
+    "llm-aggregation": {"conclude": 6},
+    "tot": {"thoughts": 3, "value": 9, "conclude": 1},
+    "got": {"thoughts": 5, "value": 3, "conclude": 1},
+    "fot": {"thoughts": 6, "value": 18, "conclude": 2},  # the first two trees agree
+    "search": {"act": 2, "leak-filter": 1},
+    "deep-research": {"plan": 2, "act": 2, "leak-filter": 1, "conclude": 1},
+    "belief": {"act": 2, "leak-filter": 1},
+    "belief-nobel": {"act": 2, "leak-filter": 1},
+    "belief-batch": {"act": 2, "leak-filter": 1},
+    "belief-no-search": {"act": 1},
+    "belief-no-tools": {"act": 1},
+    "belief-clairvoyant": {"act": 2},
+    "statistical": {},
+    "notebook": {"step": 3, "conclude": 1},
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "home")
+    yield opened
+    opened.close()
+
+
+def test_no_arm_is_forgotten_here() -> None:
+    assert set(CALLS) == set(RUN_KINDS)
+    tables = {
+        "random",
+        "column",
+        "market",
+        "crowd+prior",
+        "always-half",
+        "price-move",
+        "published",
+        "simulated",
+        "series",
+    }
+    assert set(KINDS) == set(RUN_KINDS) | tables | {"grounder"}
+
+
+def exam_file(folder: Path) -> None:
+    head = "event_id,question_key,source,question_type,outcome,crowd,prior_temporal,forecast_due_date,resolution_date,question\n"
+    (folder / "e.csv").write_text(head + f"a,a,embedded,market,0,0.43,0.58,2018-06-30,2018-12-31,{CLAIM}\n")
+    (folder / "c.json").write_text(json.dumps({"contexts": {"a": CONTEXT}}))
+
+
+def run_study(store: Store, folder: Path, server: OpenAIServer, arms: list[Any]) -> tuple[Any, Any]:
+    exam_file(folder)
+    model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
+    document = {"name": "s", "exam": {"events": "e.csv"}, "contexts": "c.json", "concurrency": 1}
+    plan = plan_study(store, study_of({**document, "arms": [{**model, **each} for each in arms]}, folder))
+    with ExaOnLoopback() as web:
+        environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
+        environ |= {f"WORKBENCH_UPSTREAM_{name}": web.url for name in ENGINES}
+        state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
+    return plan, state
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.soak] * (kind == "notebook")) for kind in CALLS]
+)
+def test_an_arm_asks_what_its_definition_says(kind: str, store: Store, tmp_path: Path) -> None:
+    with OpenAIServer(Policy(plan=PLAN)) as server:
+        plan, state = run_study(store, tmp_path, server, [{"arm": kind}])
+    assert not state.missing, (list(state.missing.values()), server.unread)
+    (made,) = state.forecasts.values()
+    assert Counter(asked.stage for asked in server.asked) == CALLS[kind] and not server.unread
+    usd, tokens, count = ModelLedger(store).spent(made.run)
+    assert made.calls == count == len(server.asked) and made.tokens == tokens
+    assert made.cost_usd == pytest.approx(usd) and (usd > 0) == bool(count)
+    assert (
+        not server.asked or CONTEXT in server.asked[0].everything
+    )  # byte for byte, whatever the arm does with it
+    findings = audit_study(store, plan, state).audited
+    assert findings is not None
+    assert any("clairvoyant" in line for line in findings.findings) == (kind == "belief-clairvoyant")
+
+
+@pytest.mark.parametrize(
+    ("kind", "letter"), [("got", "V"), ("got", "S"), ("got", "L"), ("belief", "L"), ("llm-aggregation", "L")]
+)
+def test_an_arm_below_a_tree_asks_for_every_leaf(
+    kind: str, letter: str, store: Store, tmp_path: Path
+) -> None:
+    arm = {"arm": kind, "analytica": letter, "critic": False}
+    with OpenAIServer(Policy(plan=PLAN)) as server:
+        _, state = run_study(store, tmp_path, server, [arm])
+    assert not state.missing
+    asked = Counter(each.stage for each in server.asked)
+    rule = {"V": "vanilla", "S": "logic", "L": "linear"}[letter]
+    assert asked == Counter({"analyze": 2, rule: 1}) + Counter({k: 2 * n for k, n in CALLS[kind].items()})
+
+
+def test_the_crowd_and_a_prior_are_shown_where_the_arm_says_so(store: Store, tmp_path: Path) -> None:
+    """Paper B, C.7: crowd x prior, one belief agent each."""
+    arms = [
+        {"arm": "belief-no-tools", "name": f"{crowd} {prior}", "crowd": crowd, **({"prior": "prior_temporal"} if prior else {})}
+        for crowd in (False, True)
+        for prior in (False, True)
+    ]  # fmt: skip
+    with OpenAIServer(Policy(plan=PLAN)) as server:
+        run_study(store, tmp_path, server, arms)
+    shown = [("0.43" in asked.everything, "0.58" in asked.everything) for asked in server.asked]
+    assert shown == [(False, False), (False, True), (True, False), (True, True)]

@@ -1,0 +1,323 @@
+"""For each family of providers: the reply read from a stream is the plain one, and a bad line is told from slow work."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.loopback import serving_json
+from tests.fakes.provider_shapes import FAMILIES, KEY, SCHEMA, request
+from tests.fakes.streamed_shapes import SHAPES, Said
+from tests.models.test_streaming import head, server
+from workbench.models.base import ModelReply, Usage
+from workbench.models.errors import ModelUnavailable
+from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.registry import RetrySettings
+from workbench.models.streaming import families
+from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, send_patiently
+from workbench.models.usage import ESTIMATED, Price, with_sound_usage
+
+REPLIES = {
+    "text": Said("The last value is above — ja 🎯"),
+    "thoughts": Said("hi", thoughts="First I look.\nThen I think."),
+    "call": Said(calls=(("look_up", {"q": "y", "n": [1, {"ü": None}]}),)),
+    "calls": Said("I look twice.", calls=(("look_up", {"q": "a"}), ("look_up", {"q": "b"}))),
+    "cut": Said("The last va", cut=True),
+    "schema": Said('{"p_true": 0.62}'),
+}
+
+
+class Streams:
+    """A server that answers with what it is given, in pieces or whole."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, Any, dict[str, str]]] = []
+        self.bodies: list[tuple[str, dict[str, Any]]] = []
+        self.url = ""
+
+    def answer(
+        self, path: str, body: dict[str, Any], headers: dict[str, str]
+    ) -> tuple[int, Any, dict[str, str]]:
+        self.bodies.append((path, body))
+        return self.answers.pop(0)
+
+
+@pytest.fixture
+def streams() -> Iterator[Streams]:
+    fake = Streams()
+    with serving_json(fake.answer) as fake.url:
+        yield fake
+
+
+def client(name: str, url: str, **options: float) -> LiteLLMModel:
+    family = FAMILIES[name]
+    settings = {"timeout": 20, "total": 30, **options}
+    retries = RetrySettings(attempts=1, **settings)  # type: ignore[arg-type]
+    return LiteLLMModel(family.model, api_base=url + family.base, api_key=KEY, retries=retries)
+
+
+def asks_to_stream(path: str, body: dict[str, Any]) -> bool:
+    return bool(body.get("stream")) or ":streamGenerateContent" in path
+
+
+def comparable(reply: ModelReply, name: str) -> ModelReply:
+    """The reply without what differs from call to call: its time, and the ids that LiteLLM draws where a family has none."""
+    calls = reply.tool_calls
+    if name in ("gemini", "ollama"):
+        calls = tuple(replace(call, id="") for call in calls)
+    return replace(reply, seconds=0.0, tool_calls=calls)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+async def test_the_reply_read_from_a_stream_is_the_plain_one(name: str, streams: Streams) -> None:
+    shape, model = SHAPES[name], client(name, streams.url)
+    for said in REPLIES.values():
+        whole = shape.whole(said)
+        ask = request(reply_schema=SCHEMA) if said is REPLIES["schema"] else request()
+        streams.answers = [
+            (200, whole, {}),
+            (200, b"".join(shape.wire(whole, [3, 1, 5])), {"Content-Type": shape.kind}),
+        ]
+        plain, streamed = await model.complete(ask), await model.complete(ask)
+        assert comparable(streamed, name) == comparable(plain, name)
+        assert (plain.text, len(plain.tool_calls)) == (said.text, len(said.calls))
+        assert (plain.usage.input_tokens, plain.usage.output_tokens) == (1000, 5)
+        assert (plain.finish == "truncated") == said.cut
+    assert all(asks_to_stream(path, body) for path, body in streams.bodies)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
+)
+_SAID = st.builds(
+    Said,
+    text=st.text(max_size=40),
+    thoughts=st.text(max_size=20),
+    calls=st.lists(
+        st.tuples(st.text(min_size=1, max_size=5), st.dictionaries(st.text(max_size=4), _JSON, max_size=3)),
+        max_size=3,
+    ).map(tuple),
+    cut=st.booleans(),
+).filter(lambda said: bool(said.text or said.thoughts or said.calls))
+
+
+@pytest.mark.parametrize("name", ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"])
+@given(said=_SAID, sizes=st.lists(st.integers(1, 7), min_size=1, max_size=5))
+@settings(max_examples=60)
+def test_any_cut_into_pieces_is_put_together_again(name: str, said: Said, sizes: list[int]) -> None:
+    shape, family = SHAPES[name], FAMILIES[name]
+    path = family.path.removesuffix("?alt=sse").replace(":stream", ":").replace(":G", ":g")
+    (assembly,) = [one.assembly() for one in families.FAMILIES if path.endswith(one.path)]
+    whole = shape.whole(said)
+    lines = b"".join(shape.wire(whole, sizes)).decode().split("\n")
+    for line in lines:
+        assembly.add_line(line)
+    assert assembly.complete and assembly.status == 200
+    assert assembly.whole() == whole
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+async def test_a_plain_reply_to_a_streamed_request_is_one(name: str, streams: Streams) -> None:
+    whole = SHAPES[name].whole(Said("plain"))
+    streams.answers = [(200, whole, {})]
+    assert (await client(name, streams.url).complete(request())).text == "plain"
+    assert [asks_to_stream(*asked) for asked in streams.bodies] == [True]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+async def test_a_provider_that_refuses_stream_is_asked_without_from_then_on(
+    name: str, streams: Streams
+) -> None:
+    refusal = {"error": {"message": "your organization must be verified to stream", "param": "stream"}}
+    whole = SHAPES[name].whole(Said("whole"))
+    streams.answers = [(400, refusal, {}), (200, whole, {}), (200, whole, {})]
+    model = client(name, streams.url)
+    assert [(await model.complete(request())).text for _ in range(2)] == ["whole", "whole"]
+    assert [asks_to_stream(*asked) for asked in streams.bodies] == [True, False, False]
+
+
+async def test_counts_that_are_refused_cost_no_streaming_and_are_estimated(streams: Streams) -> None:
+    refusal = {"message": "Extra inputs are not permitted", "loc": ["body", "stream_options"]}
+    shape = SHAPES["mistral"]
+    whole = shape.whole(Said("counted by nobody"))
+    pieces = shape.wire(whole, [4])
+    uncounted = b"".join(pieces[:-2] + pieces[-1:])
+    sse = {"Content-Type": shape.kind}
+    streams.answers = [(422, refusal, {}), (200, uncounted, sse), (200, uncounted, sse)]
+    model = client("mistral", streams.url)
+    replies = [await model.complete(request()) for _ in range(2)]
+    assert [reply.text for reply in replies] == ["counted by nobody"] * 2
+    bodies = [body for _, body in streams.bodies]
+    assert [body.get("stream") for body in bodies] == [True, True, True]
+    assert ["stream_options" in body for body in bodies] == [True, False, False]
+    assert replies[0].usage == Usage()
+    charged = with_sound_usage(replies[0], request(), Price(1e-6, 1e-6))
+    assert ESTIMATED in charged.notes and charged.usage.input_tokens and charged.cost_usd
+
+
+async def test_a_fault_that_quotes_the_request_is_no_refusal_to_stream(streams: Streams) -> None:
+    fault = {"error": {"message": 'bad turn in {"stream": true, "stream_options": {}}'}}
+    whole = SHAPES["deepseek"].whole(Said("hi"))
+    streams.answers = [*[(400, fault, {})] * 3, (200, whole, {})]
+    model = client("deepseek", streams.url)
+    with pytest.raises(Exception, match="bad turn"):
+        await model.complete(request())
+    await model.complete(request())
+    assert asks_to_stream(*streams.bodies[-1]) and "stream_options" in streams.bodies[-1][1]
+
+
+SILENT = Said("a reply of some length, of which the end never comes")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+async def test_silence_in_the_middle_is_transient_and_billed_once(name: str) -> None:
+    shape = SHAPES[name]
+    first, second, *_ = shape.wire(shape.whole(SILENT), [4])
+
+    async def silent(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head(shape.kind) + first + second)
+        await writer.drain()
+        await asyncio.sleep(60)
+
+    async with server(silent) as (url, bodies):
+        with pytest.raises(ModelUnavailable) as stopped:
+            await client(name, url.removesuffix("/v1"), timeout=0.3).complete(request())
+    assert stopped.value.billed and stopped.value.heard and len(bodies) == 1
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+async def test_a_reply_that_breaks_off_is_transient_and_not_asked_again_behind_our_back(name: str) -> None:
+    shape = SHAPES[name]
+    pieces = shape.wire(shape.whole(SILENT), [4])
+
+    async def half(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head(shape.kind) + b"".join(pieces[: len(pieces) // 2]))
+
+    async with server(half) as (url, bodies):
+        with pytest.raises(ModelUnavailable) as stopped:
+            await client(name, url.removesuffix("/v1")).complete(request())
+    assert stopped.value.billed and len(bodies) == 1
+
+
+@pytest.mark.parametrize("kind", ["stream", "plain"])
+@pytest.mark.parametrize("name", ["anthropic", "gemini", "openai-responses", "mistral", "ollama"])
+async def test_a_drip_of_bytes_ends_at_the_total(name: str, kind: str) -> None:
+    shape = SHAPES[name]
+
+    async def drip(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head(shape.kind if kind == "stream" else "application/json"))
+        while True:
+            writer.write(b": still here\n\n" if kind == "stream" else b" ")
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    async with server(drip) as (url, bodies):
+        with pytest.raises(ModelUnavailable) as stopped:
+            await client(name, url.removesuffix("/v1"), timeout=5, total=0.4).complete(request())
+    assert stopped.value.billed and len(bodies) == 1
+
+
+OVERLOADED = {
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}},
+    "gemini": {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}},
+    "openai-responses": {
+        "type": "response.failed",
+        "response": {"error": {"code": "server_error", "message": "overloaded"}},
+    },
+    "deepseek": {"error": {"message": "overloaded", "code": 503}},
+    "ollama": {"error": "overloaded"},
+}
+
+
+@pytest.mark.parametrize("name", OVERLOADED)
+async def test_an_error_in_the_middle_of_a_stream_is_the_providers(name: str, streams: Streams) -> None:
+    shape = SHAPES[name]
+    first, *_ = shape.wire(shape.whole(SILENT), [4])
+    error = json.dumps(OVERLOADED[name]).encode()
+    line = error + b"\n" if shape.kind != "text/event-stream" else b"data: " + error + b"\n\n"
+    streams.answers = [(200, first + line, {"Content-Type": shape.kind})]
+    with pytest.raises(ModelUnavailable, match="overloaded"):
+        await client(name, streams.url).complete(request())
+
+
+async def test_thoughts_that_come_as_parts_are_put_together() -> None:
+    """Mistral's reasoning models send thoughts as a list of parts, then the answer as a text."""
+    (assembly,) = [one.assembly() for one in families.FAMILIES if one.path == "/chat/completions"]
+    for content in (
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "I "}]}],
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "think."}]}],
+        "The ",
+        "answer",
+    ):
+        assembly.add({"choices": [{"index": 0, "delta": {"content": content}}]})
+    (choice,) = assembly.body()["choices"]
+    assert choice["message"]["content"] == [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "I think."}]},
+        {"type": "text", "text": "The answer"},
+    ]
+
+
+class Line(httpx.AsyncByteStream):
+    """Pieces of a body, each after a pause."""
+
+    def __init__(self, *pieces: tuple[float, bytes]) -> None:
+        self.pieces = pieces
+
+    async def __aiter__(self) -> Any:
+        for pause, piece in self.pieces:
+            await asyncio.sleep(pause)
+            yield piece
+
+
+async def through(line: Line, *, path: str = "/v1/chat/completions", **patience: Any) -> httpx.Response:
+    async def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=line)
+
+    asked = httpx.Request("POST", f"https://x.test{path}", json={"messages": []})
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as sender:
+        with patience_of(Patience(memory=StreamMemory(), **patience)):
+            return await send_patiently(sender.send, asked)
+
+
+async def test_a_model_that_reasons_may_be_silent_before_its_first_word_and_not_after() -> None:
+    start, *rest = SHAPES["openai-chat"].wire(chat_says("hi"), [1])
+    thinks = Line((0, start), (0.3, b"".join(rest)))
+    assert (await through(thinks, silence=0.1, total=5, reasons=True)).status_code == 200
+    with pytest.raises(httpx.ReadTimeout, match="silent"):
+        await through(Line(*thinks.pieces), silence=0.1, total=5)
+    stops = Line((0, start), (0, rest[0]), (0.3, b"".join(rest[1:])))
+    with pytest.raises(httpx.ReadTimeout, match="silent"):
+        await through(stops, silence=0.1, total=5, reasons=True)
+
+
+async def test_a_line_that_is_held_after_the_end_of_a_reply_is_no_silence() -> None:
+    *said, done = SHAPES["openai-chat"].wire(chat_says("hi"), [1])
+    assert done == b"data: [DONE]\n\n"
+    reply = await through(Line((0, b"".join(said)), (30, b"")), silence=0.1, total=5)
+    assert reply.json()["choices"][0]["message"]["content"] == "hi"
+
+
+async def test_requests_of_others_through_the_same_client_go_as_they_are(streams: Streams) -> None:
+    import litellm
+
+    streams.answers = [(200, SHAPES["anthropic"].whole(Said("theirs")), {})]
+    client("anthropic", streams.url)  # prepares LiteLLM
+    await litellm.acompletion(
+        model="anthropic/claude-sonnet-4-5",
+        messages=[{"role": "user", "content": "hello"}],
+        api_base=streams.url,
+        api_key=KEY,
+    )
+    assert not asks_to_stream(*streams.bodies[0])
+
+
+def chat_says(text: str) -> dict[str, Any]:
+    return SHAPES["openai-chat"].whole(Said(text))

@@ -1,0 +1,116 @@
+"""Laws of the intervals behind `score` and `returns`: about the score, as wide as the questions are uncertain, the same every time."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli_science.runner import run, run_json, write
+from workbench.science.comparing import score_intervals as intervals
+from workbench.science.comparing.score_intervals import Resampling, interval_card
+from workbench.science.scoring.scorecard import METRICS, difficulty_of, scorecard
+from workbench.science.tables import Events
+
+ALL = tuple(METRICS)
+
+
+def example(seed: int, n: int = 60) -> tuple[np.ndarray, Events]:
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n)
+    kind = np.where(np.arange(n) % 3 == 0, "market", "dataset")
+    question = np.array([f"q{i // 2}" for i in range(n)])
+    crowd = np.clip(truth + rng.normal(0, 0.1, n), 0.01, 0.99)
+    events = Events.of((rng.random(n) < truth).astype(float), kind=kind, question=question, crowd=crowd)
+    return np.clip(truth + rng.normal(0, 0.2, n), 0, 1), events
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_question_drawn_once_is_the_score_itself(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The resampled formula is the scorecard's, for every metric and part: then each interval has no width."""
+    monkeypatch.setattr(
+        intervals, "resample_counts", lambda units, resamples, rng: np.ones((resamples, units))
+    )
+    p, events = example(seed)
+    rows = np.arange(len(p))[3:]
+    difficulty = difficulty_of(events, {"m": p, "half": np.full(len(p), 0.5)})
+    scores = scorecard(p[rows], rows, events, ALL, difficulty)
+    card = interval_card(p[rows], rows, events, ALL, scores, difficulty, Resampling(resamples=2))
+    assert set(card) == set(ALL)
+    for metric, parts in scores.items():
+        assert set(card[metric]) == set(parts)
+        for part, score in parts.items():
+            assert card[metric][part] == pytest.approx([score, score], abs=1e-9), (metric, part)
+
+
+@given(st.integers(0, 10**6))
+def test_an_interval_lies_about_its_score(seed: int) -> None:
+    p, events = example(seed % 50)
+    rows = np.arange(len(p))
+    scores = scorecard(p, rows, events, ["brier", "ece"])
+    card = interval_card(p, rows, events, ["brier", "ece"], scores, None, Resampling(resamples=50, seed=seed))
+    for metric, parts in card.items():
+        for part, bounds in parts.items():
+            assert bounds is not None
+            low, high = bounds
+            assert low <= high and (low + high) / 2 == pytest.approx(scores[metric][part])
+
+
+def test_a_mean_s_half_width_is_1_96_standard_errors() -> None:
+    rng = np.random.default_rng(1)
+    n = 2000
+    p, outcome = rng.random(n), (rng.random(n) < 0.5).astype(float)
+    events = Events.of(outcome, kind="market")
+    scores = scorecard(p, np.arange(n), events, ["brier"])
+    low, high = interval_card(p, np.arange(n), events, ["brier"], scores)["brier"]["market"] or [0, 0]
+    wanted = 1.96 * ((p - outcome) ** 2).std(ddof=1) / np.sqrt(n)
+    assert (high - low) / 2 == pytest.approx(wanted, rel=0.06)
+
+
+def test_dates_of_one_question_add_no_certainty() -> None:
+    p, events = example(4, n=30)
+    twice = np.repeat(np.arange(30), 8)
+    many = Events.of(events.outcome[twice], kind="market", question=twice.astype(str))
+    apart = Events.of(events.outcome[twice], kind="market")
+
+    def width(table: Events) -> float:
+        scores = scorecard(p[twice], np.arange(240), table, ["brier"])
+        low, high = interval_card(p[twice], np.arange(240), table, ["brier"], scores)["brier"]["overall"] or [
+            0,
+            0,
+        ]
+        return high - low
+
+    assert width(many) == pytest.approx(width(apart) * np.sqrt(8), rel=0.15)
+
+
+def test_one_question_has_no_interval() -> None:
+    events = Events.of([1, 0, 1], kind=["market", "dataset", "dataset"], question=["a", "b", "c"])
+    p, rows = np.array([0.6, 0.2, 0.9]), np.arange(3)
+    card = interval_card(p, rows, events, ["brier"], scorecard(p, rows, events, ["brier"]))["brier"]
+    assert card["market"] is None and card["overall"] is None and card["dataset"] is not None
+
+
+def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:
+    p, events = example(2)
+    lines = ["event_id,question_key,source,question_type,outcome,crowd"]
+    trials = ["method,event_id,trial,p"]
+    for i in range(len(p)):
+        lines.append(f"e{i},{events.question[i]},s,{events.kind[i]},{events.outcome[i]:g},0.5")
+        trials += [f"m,e{i},{k},{p[i]:.4f}" for k in (1, 2)]
+    words = ("score", "--events", write(tmp_path / "e.csv", "\n".join(lines)), "--forecasts")
+    words = (*words, write(tmp_path / "f.csv", "\n".join(trials)))
+    plain = run_json(*words, "--by", "source", "--metrics", ",".join(ALL))
+    entry = plain["methods"]["m"]
+    for scores, bounds in ((entry, entry["intervals"]), (entry["by"]["s"], entry["by"]["s"]["intervals"])):
+        for metric in ALL:
+            for part, score in scores[metric].items():
+                assert bounds[metric][part][0] <= score <= bounds[metric][part][1], (metric, part)
+    assert plain["interval"]["resamples"] == 2000 and plain["interval"]["unit"] == "question"
+    subset = run_json(*words, "--subsets", 1)["methods"]["m"]
+    assert subset["intervals"]["accuracy"]["overall"][0] < subset["accuracy"]["overall"]
+    assert "±" in run(*words).stdout and "±" not in run(*words, "--resamples", 0).stdout
+    assert "intervals" not in run_json(*words, "--resamples", 0)["methods"]["m"]
+    assert run_json(*words, "--seed", 1) == run_json(*words, "--seed", 1) != run_json(*words, "--seed", 2)
+    assert run(*words, "--resamples", -1).exit_code == 2

@@ -1,0 +1,180 @@
+"""Bets behind `returns`: paper P's and those with costs, and a result's split into edge and luck."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tests.cli_science.runner import refused, run, run_json, write
+from workbench.science.errors import DomainError
+from workbench.science.scoring.betting import size_bet
+from workbench.science.scoring.luck import edge_and_luck
+from workbench.science.scoring.market import market_returns, payoffs
+from workbench.science.scoring.positions import Costs, position_log, whole_dollar, with_costs
+
+INSIDE = st.floats(0.02, 0.98)
+SOME = hnp.arrays(float, 6, elements=INSIDE)
+OUTCOMES = hnp.arrays(np.int8, 6, elements=st.integers(0, 1))
+
+
+@given(SOME, SOME, OUTCOMES, st.sampled_from([0.0, 0.25, 1.0, 3.0]), SOME)
+def test_a_gain_is_edge_plus_luck(
+    p: np.ndarray, q: np.ndarray, o: np.ndarray, g: float, belief: np.ndarray
+) -> None:
+    bets = whole_dollar(p, q, g)
+    split = bets.split(o, belief)
+    assert np.allclose(split.gain, split.edge + split.luck, atol=1e-9)
+    assert np.allclose(split.gain + 1, payoffs(bets.on_yes, q, o), atol=1e-12)
+
+
+@given(SOME, SOME, st.sampled_from([0.25, 1.0]), SOME)
+def test_luck_is_nothing_on_average_and_has_its_deviation(
+    p: np.ndarray, q: np.ndarray, g: float, belief: np.ndarray
+) -> None:
+    bets = whole_dollar(p, q, g)
+    yes, no = bets.split(np.ones(6), belief), bets.split(np.zeros(6), belief)
+    assert np.allclose(belief * yes.luck + (1 - belief) * no.luck, 0, atol=1e-9)
+    variance = belief * yes.luck**2 + (1 - belief) * no.luck**2
+    assert np.allclose(np.sqrt(variance), yes.deviation, atol=1e-9)
+    assert (yes.edge == no.edge).all()  # known before the outcome
+
+
+@given(SOME, SOME)
+def test_the_own_edge_is_never_below_nothing_and_the_price_itself_has_none(
+    p: np.ndarray, q: np.ndarray
+) -> None:
+    """Paper P's C.3: who bets by their own belief expects at least to break even; by the price nobody gains."""
+    for g in (0.0, 0.5, 1.0):
+        bets = whole_dollar(p, q, g)
+        assert (bets.split(np.ones(6), p).edge >= -1e-9).all()
+        assert np.allclose(bets.split(np.ones(6), q).edge, 0, atol=1e-9)
+
+
+def test_the_split_by_hand() -> None:
+    """The module's worked numbers: 0.7 against 0.5 at log utility."""
+    bets = whole_dollar(np.array([0.7, 0.7]), np.array([0.5, 0.5]), 1.0)
+    split = bets.split(np.array([1.0, 0.0]), np.array([0.7, 0.7]))
+    assert split.gain.tolist() == pytest.approx([0.4, -0.4])
+    assert split.edge.tolist() == pytest.approx([0.16, 0.16])
+    assert split.luck.tolist() == pytest.approx([0.24, -0.56])
+    # sqrt(0.7 x 0.3) x 0.8 each; the two lucks sum to -0.32
+    assert split.luck_z == pytest.approx(-0.32 / (np.sqrt(0.21) * 0.8 * np.sqrt(2)))
+    assert edge_and_luck([1.0], [1.0], [1], [0.5]).luck_z is None
+
+
+def test_luck_z_is_standard_normal_where_the_belief_is_true() -> None:
+    rng = np.random.default_rng(0)
+    z = []
+    for _ in range(400):
+        p, q = rng.uniform(0.1, 0.9, 80), rng.uniform(0.1, 0.9, 80)
+        z.append(whole_dollar(p, q, 1.0).split((rng.random(80) < p).astype(float), p).luck_z)
+    assert abs(np.mean(z)) < 0.2 and np.std(z) == pytest.approx(1.0, abs=0.12)
+
+
+@given(SOME, SOME, OUTCOMES)
+def test_without_costs_one_side_and_cash_are_paper_p_s_dollar(
+    p: np.ndarray, q: np.ndarray, o: np.ndarray
+) -> None:
+    """`equivalent_allocation`: a share on Yes and the rest on No is a smaller stake and cash."""
+    plain, sized = whole_dollar(p, q, 1.0), with_costs(p, q, None, 1.0, Costs())
+    differ = np.abs(p - q) > 1e-6
+    assert np.allclose(sized.pays_yes[differ], plain.pays_yes[differ], atol=1e-6)
+    assert np.allclose(sized.pays_no[differ], plain.pays_no[differ], atol=1e-6)
+
+
+@given(SOME, SOME, st.floats(0, 0.1), st.floats(0, 1))
+def test_costs_and_caps_bound_every_bet(p: np.ndarray, q: np.ndarray, fee: float, cap: float) -> None:
+    no_ask = np.minimum(0.99, 1 - q + 0.03)
+    bets = with_costs(p, q, no_ask, 0.5, Costs(fee=fee, cap=cap))
+    assert (bets.stake <= cap).all()
+    assert (np.minimum(bets.pays_yes, bets.pays_no) >= 1 - cap - 1e-12).all()  # no more is lost than staked
+    for i, side in enumerate(bets.side):
+        worth = {"yes": p[i] > q[i] + fee, "no": 1 - p[i] > no_ask[i] + fee, "none": True}[side]
+        assert worth and (side != "none" or (p[i] <= q[i] + fee and 1 - p[i] <= no_ask[i] + fee) or cap == 0)
+    dearer = with_costs(p, q, no_ask, 0.5, Costs(fee=fee + 0.01, cap=cap))
+    expected = bets.split(np.ones(6), p).edge, dearer.split(np.ones(6), p).edge
+    assert (expected[1] <= expected[0] + 1e-9).all()
+
+
+def test_a_bet_with_costs_by_hand() -> None:
+    """Kelly after a fee of 0.02: (0.7 - 0.52) / (1 - 0.52) = 0.375 of the dollar, 0.375 / 0.52 shares."""
+    assert size_bet(0.7, 0.5, risk_aversion=1.0, fee=0.02).stake == pytest.approx(0.375)
+    bets = with_costs(np.array([0.7]), np.array([0.5]), None, 1.0, Costs(fee=0.02))
+    assert bets.pays_yes[0] == pytest.approx(1 - 0.375 + 0.375 / 0.52) and bets.pays_no[0] == pytest.approx(
+        0.625
+    )
+    with pytest.raises(DomainError):
+        Costs(fee=-0.1)
+
+
+def test_the_position_log_adds_up() -> None:
+    rng = np.random.default_rng(4)
+    p, q = rng.uniform(0.1, 0.9, 30), rng.uniform(0.1, 0.9, 30)
+    o = rng.integers(0, 2, 30).astype(float)
+    p[3] = q[3]
+    log = position_log([f"e{i}" for i in range(30)], p, q, o, whole_dollar(p, q, 0.0, tie="abstain"), p)
+    assert log[-1].running_total == pytest.approx(market_returns(p, q, o, 0.0, tie="abstain").total - 30)
+    assert log[3].side == "none" and log[3].on_yes is None and log[3].payoff == 1 and log[3].stake == 0
+    assert all(line.payoff - 1 == pytest.approx(line.expected + line.luck) for line in log)
+    assert {
+        line.side for line in position_log(["a"], p[:1], q[:1], o[:1], whole_dollar(p[:1], q[:1], 0.5), p[:1])
+    } == {"both"}
+    with pytest.raises(DomainError):
+        position_log(["a"], p, q, o, whole_dollar(p, q, 0.5), p)
+
+
+def test_returns_prints_edge_luck_and_an_interval_with_every_figure(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    lines, rows = (
+        ["event_id,question_key,source,question_type,outcome,crowd,no,late"],
+        ["method,event_id,variant,p"],
+    )
+    for i in range(80):
+        truth = rng.uniform(0.1, 0.9)
+        lines.append(
+            f"e{i},q{i // 2},s,market,{int(rng.random() < truth)},{rng.uniform(0.1, 0.9):.3f},0.9,{truth:.3f}"
+        )
+        rows.append(f"m,e{i},forecast,{truth:.4f}")
+    words = ("returns", "--events", write(tmp_path / "e.csv", "\n".join(lines)), "--forecasts")
+    words = (*words, write(tmp_path / "f.csv", "\n".join(rows)))
+    document = run_json(*words)
+    entry = document["methods"]["m"]
+    for level in ("0", "0.25", "0.5", "0.75", "1"):
+        assert entry["average_return"][level] == pytest.approx(
+            1 + entry["edge"][level] + entry["luck"][level]
+        )
+        assert abs(entry["luck_z"][level]) < 4  # the forecasts are the truth
+        for figure in (
+            "average_return",
+            "sharpe",
+            "sharpe_ddof0",
+            "total_payoff",
+            "payoff_sd",
+            "edge",
+            "luck",
+        ):
+            low, high = entry["intervals"][figure][level]
+            assert low <= entry[figure][level] <= high, figure
+    for figure in ("brier", "ece", "ece_right_closed"):
+        assert entry["intervals"][figure][0] <= entry[figure] <= entry["intervals"][figure][1]
+    sized = run_json(*words, "--fee", 0.01, "--cap", 0.2, "--no-price", "no", "--edge-by", "late")["methods"][
+        "m"
+    ]
+    assert sized["staked"]["0"] <= 0.2 and sized["average_return"]["1"] < entry["average_return"]["1"]
+    log = tmp_path / "log.csv"
+    text = run(*words, "--log", log).stdout
+    assert "luck z" in text and "±" in text
+    assert log.read_text().splitlines()[0].endswith("running_total,stake,expected,luck")
+    assert "strictly between" in refused(*words, "--no-price", "outcome")
+    assert "--tie" in refused(*words, "--tie", "perhaps")
+    assert "a cap in [0, 1]" in refused(*words, "--cap", 2)
+    assert "intervals" not in run_json(*words, "--resamples", 0)["methods"]["m"]
+
+
+@pytest.mark.parametrize("bad", [([1.4], [0.6], [1], [1.2]), ([1.4], [0.6, 1], [1], [0.5]), ([], [], [], [])])
+def test_what_cannot_be_split_is_refused(bad: tuple[list[float], ...]) -> None:
+    with pytest.raises(DomainError):
+        edge_and_luck(*bad)

@@ -1,0 +1,143 @@
+"""The verdicts of the leak filter are those of a run: the same result is judged once, by whichever trial comes first, also after a kill."""
+
+import asyncio
+import contextlib
+import itertools
+import re
+from collections import Counter
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxies.asof.clock import Cutoff
+from tests.fakes.loop_run import ExaOnLoopback, Killed, ScriptedModel, calls, open_run, work
+from workbench.agents.grounders.search import SearchGrounder
+from workbench.engine.run.leak_verdicts import run_verdicts
+from workbench.engine.run.state import load_state
+from workbench.models.base import ModelReply, ModelRequest, NodeRef
+from workbench.models.errors import ModelUnavailable
+from workbench.search.engines import Hit
+from workbench.search.leak_filter import LeakFilter, Verdicts, recorded_texts
+from workbench.store import Store
+
+CUTOFF = Cutoff.parse("2018-06-30")
+QUESTION = NodeRef(id="P1", statement="The committee waits")
+SUBMIT = {"probability": 0.62, "reasoning": "It waits.", "key_factor": "it waits"}
+
+
+def hit(number: int) -> Hit:
+    return Hit(url=f"https://x.org/{number}", title=f"T{number}", published="", text=f"text {number}", engines=("exa",))  # fmt: skip
+
+
+def drops_odd(request: ModelRequest) -> str:
+    numbers = [
+        int(re.findall(r"text (\d+)", text)[0]) for text in recorded_texts(request.messages[-1].content)
+    ]
+    return "\n".join(
+        f"{place}: {'DROP' if number % 2 else 'KEEP'} - x" for place, number in enumerate(numbers, 1)
+    )
+
+
+class Judge:
+    """Keeps even results, and lets others run before it answers; every ``fails``-th ask is an outage."""
+
+    def __init__(self, fails: int = 0) -> None:
+        self.asked: Counter[str] = Counter()
+        self.fails = fails
+        self.calls = 0
+
+    async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        self.calls += 1
+        number = self.calls
+        await asyncio.sleep(0)
+        if self.fails and number % self.fails == 0:
+            raise ModelUnavailable("away")
+        self.asked.update(recorded_texts(request.messages[-1].content))
+        return ModelReply(text=drops_odd(request), model="m")
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=25), min_size=1, max_size=6), st.integers(0, 4)
+)
+def test_side_by_side_each_result_is_judged_once_and_all_agree(searches: list[list[int]], fails: int) -> None:
+    async def run() -> None:
+        judge, verdicts = Judge(fails if fails > 1 else 0), Verdicts()
+
+        async def one(numbers: list[int]) -> None:
+            reader = LeakFilter(judge, node=QUESTION, cutoff=CUTOFF, verdicts=verdicts)
+            with contextlib.suppress(ModelUnavailable):  # the others go on, and judge what this one left open
+                found = await reader.judge([hit(number) for number in numbers], step=0, retry=0)
+                assert [verdict.keep for verdict in found] == [number % 2 == 0 for number in numbers]
+
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(one(numbers) for numbers in searches))
+        assert not judge.asked or max(judge.asked.values()) == 1
+
+    asyncio.run(run())
+
+
+async def test_what_no_readable_reply_judged_is_judged_by_the_next() -> None:
+    replies = iter(["I cannot say.", "I cannot say.", "1: KEEP - x"])
+
+    async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        await asyncio.sleep(0)
+        return ModelReply(text=next(replies), model="m")
+
+    verdicts = Verdicts()
+    readers = [LeakFilter(ask, node=QUESTION, cutoff=CUTOFF, verdicts=verdicts) for _ in range(2)]
+    judged = await asyncio.gather(*(reader.judge([hit(2)], step=0, retry=0) for reader in readers))
+    assert [row[0].keep for row in judged] == [False, True]
+
+
+def judged_texts(model: ScriptedModel) -> list[str]:
+    requests = [request for request in model.requests if request.stage == "filter"]
+    return [text for request in requests for text in recorded_texts(request.messages[-1].content)]
+
+
+async def test_trials_and_their_resume_have_nothing_judged_twice(tmp_path: Path) -> None:
+    keeps = ModelReply(text="1: KEEP - of June\n2: DROP - of later", model="x")
+    script = {
+        "act": [calls(("search", {"words": "rates"})), calls(("submit", SUBMIT))],
+        "filter": [keeps],
+    }
+    for died in itertools.count():
+        with ExaOnLoopback() as web:
+            store = Store(tmp_path / f"{died}", durable=False)
+            run_id = open_run(store, trials=3)
+            first, second = ScriptedModel(script, dies_at=died), ScriptedModel(script)
+            try:
+                await work(store, run_id, first, SearchGrounder(), web)
+            except BaseException as error:
+                assert isinstance(error, Killed) or error.subgroup(Killed) is not None  # type: ignore[attr-defined]
+                await work(store, run_id, second, SearchGrounder(), web)
+        judged = [*judged_texts(first), *judged_texts(second)]
+        assert len(judged) == len(set(judged)) == 2, f"killed at {died}"
+        state = load_state(store, run_id)
+        assert [trial.belief.p for trial in state.trials.values() if trial.belief] == [0.62] * 3
+        acts = [request.canonical_hash("x") for request in first.requests if request.stage == "act"]
+        again = [request.canonical_hash("x") for request in second.requests if request.stage == "act"]
+        assert len(acts) + len(again) == 6  # two moves a trial, none of them asked for twice
+        kept = [verdict.keep for verdict in run_verdicts(store, state, second)._known.values()]
+        assert sorted(kept) == [False, True]
+        store.close()
+        if not second.requests:
+            break
+    assert died == 7
+
+
+async def test_another_model_judges_for_itself(tmp_path: Path) -> None:
+    keeps = ModelReply(text="1: KEEP - of June\n2: KEEP - of June", model="x")
+    script = {
+        "act": [calls(("search", {"words": "rates"})), calls(("submit", SUBMIT))],
+        "filter": [keeps],
+    }
+    store = Store(tmp_path, durable=False)
+    run_id = open_run(store)
+    model = ScriptedModel(script)
+    with ExaOnLoopback() as web:
+        await work(store, run_id, model, SearchGrounder(), web)
+    state = load_state(store, run_id)
+    assert len(run_verdicts(store, state, model)._known) == 2
+    model.name = "openai/y"
+    assert run_verdicts(store, state, model)._known == {}

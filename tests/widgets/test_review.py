@@ -1,0 +1,140 @@
+"""W6 on the page of a run: comments pinned, the checklist, the sign-off; as the command line has them, on every page and in the package."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.screens import RUN, make_run
+from workbench.engine import load_run
+from workbench.engine.annotating import CHECKLIST
+from workbench.engine.evidence.package import export_run
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.widgets.board import Dashboard
+
+
+@pytest.fixture
+def command_home(tmp_path: Path) -> Path:
+    make_run(tmp_path / "home")
+    return tmp_path
+
+
+def opened(command_home: Path) -> Dashboard:
+    return Dashboard(load_run(command_home / "home", RUN))
+
+
+def signed(command_home: Path) -> list[Any]:
+    with closing(Store(command_home / "home")) as store:
+        return [stored.event for stored in store.events(RUN, kinds=("review.signed",))]
+
+
+def tick(page: Dashboard, *keys: str) -> None:
+    for key in keys or CHECKLIST:
+        page.desk.review.points[key].value = True
+
+
+def test_a_review_from_comment_to_hash_is_that_of_the_command_line(command_home: Path) -> None:
+    page = opened(command_home)
+    page.tree.selected = "P2.1"
+    page.desk.review.name.value = "Bo"
+    assert page.desk.author.value == "Bo"  # a name is typed once
+    page.desk.review.remark.value = "Why <b>200</b> days?"
+    page.desk.review.comment.click()
+    tick(page)
+    page.desk.review.sign.click()
+    (event,) = signed(command_home)
+    assert (event.author, event.verdict, all(event.checklist.values())) == ("Bo", "accept", True)
+    assert event.attested in page.desk.review.standing.value and event.attested in page.desk.review.line.value
+    assert "Why &lt;b&gt;200&lt;/b&gt; days?" in page.desk.review.standing.value
+    assert 'data-select="P2.1"' in page.desk.review.standing.value
+    (row,) = json.loads(run_cli(command_home, "sign-off", RUN, "--json").stdout)["sign_offs"]
+    assert (row["attested"], row["fault"], row["later"]) == (event.attested, None, [])
+    assert f"ACCEPTED by Bo on {row['at_utc'][:10]}" in run_cli(command_home, "show", RUN).stdout
+    with closing(Store(command_home / "home")) as store:
+        for form in ("html", "md"):
+            assert "ACCEPTED by Bo" in export_run(store, RUN, form)[0].decode()
+
+
+def test_the_same_review_on_the_page_and_at_the_terminal_has_the_same_hash(tmp_path: Path) -> None:
+    hashes = []
+    for place in ("page", "terminal"):
+        make_run(tmp_path / place / "home")
+        if place == "page":
+            page = opened(tmp_path / place)
+            page.desk.review.name.value = "Bo"
+            tick(page)
+            page.desk.review.sign.click()
+        else:
+            assert (
+                run_cli(tmp_path / place, "sign-off", RUN, "--author", "Bo", "--done", "all").returncode == 0
+            )
+        (event,) = signed(tmp_path / place)
+        # The head covers the times of the log before it; the rest is the same to the byte.
+        hashes.append((event.tree, event.comments, event.checklist, event.verdict, event.author))
+    assert hashes[0] == hashes[1]
+
+
+def test_an_acceptance_with_an_open_point_or_without_a_name_is_refused(command_home: Path) -> None:
+    page = opened(command_home)
+    tick(page)
+    page.desk.review.sign.click()
+    assert "type your name first" in page.desk.review.line.value
+    page.desk.review.name.value = "Bo"
+    page.desk.review.points["leaks"].value = False
+    page.desk.review.sign.click()
+    assert "the audit was read" in page.desk.review.line.value and signed(command_home) == []
+    page.desk.review.verdict.value = "return it"
+    page.desk.review.sign.click()
+    (event,) = signed(command_home)
+    assert event.verdict == "return" and not event.checklist["leaks"] and event.checklist["rules"]
+    assert "open: leaks" in page.desk.review.standing.value
+    assert not any(point.value for point in page.desk.review.points.values())
+
+
+def test_what_is_said_after_a_sign_off_is_shown_as_not_covered_on_another_page_too(
+    command_home: Path,
+) -> None:
+    page, other = opened(command_home), opened(command_home)
+    page.desk.review.name.value = "Bo"
+    tick(page)
+    page.desk.review.sign.click()
+    assert "Nobody has signed" in other.review.standing.value
+    rows = other.session.rows
+    other.look()
+    assert (
+        "ACCEPTED by Bo" in other.review.standing.value and "added since" not in other.review.standing.value
+    )
+    assert other.session.rows is rows  # what people say moves no number
+    other.review.remark.value = "late"
+    other.review.comment.click()
+    for each in (page, other):
+        each.look()
+        assert "added since, not covered: comment" in each.desk.review.standing.value
+
+
+def test_what_contradicts_a_sign_off_is_shown_loud(command_home: Path) -> None:
+    page = opened(command_home)
+    page.desk.review.name.value = "Bo"
+    tick(page)
+    page.desk.review.sign.click()
+    (event,) = signed(command_home)
+    forged = event.model_dump(exclude={"kind"}) | {"author": "Eve"}
+    with closing(Store(command_home / "home")) as store:
+        store.append(RUN, ev.ReviewSigned.model_validate(forged))
+    page.look()
+    assert "DOES NOT HOLD: its hash does not fit" in page.desk.review.standing.value
+
+
+def test_a_run_without_a_probability_cannot_be_signed(tmp_path: Path) -> None:
+    make_run(tmp_path / "home")
+    other = "20180630-140000-abcd"
+    with closing(Store(tmp_path / "home")) as store:
+        first = store.events(RUN)[0].event
+        store.append(other, first)
+    page = Dashboard(load_run(tmp_path / "home", other))
+    assert page.desk.review.sign.disabled
+    page.poller.stop()

@@ -1,0 +1,128 @@
+"""What a shared context is made of by a model: searches worth making, then the sources that bear on the question, each summed up.
+
+It forecasts nothing. Without a model rules do both: the question's own words are searched for, and results keep their rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from workbench.agents.base import AgentSettings
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import MalformedReply
+from workbench.agents.replies import ReplyShape, read_reply
+from workbench.agents.reply_json import first_line
+from workbench.prompts import render
+from workbench.search.quoting import quoted
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from workbench.agents.base import Asker
+    from workbench.models.base import ModelReply, ModelRequest, NodeRef
+    from workbench.search.base import FoundPage
+
+#: Sources that one request about rank and summary holds, and characters of each.
+MOST_READ, TEXT_LENGTH = 30, 1200
+_LONGEST_QUERY, _LONGEST_SUMMARY = 200, 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedSource:
+    """A source that was chosen, and what it says in a few sentences."""
+
+    page: FoundPage
+    summary: str
+
+
+class _QueriesShape(ReplyShape):
+    queries: list[str]
+
+
+class _SourceShape(ReplyShape):
+    number: int
+    summary: str
+
+
+class _SourcesShape(ReplyShape):
+    sources: list[_SourceShape]
+
+
+class ContextMaker:
+    """The model's part of one context.
+
+    Parameters
+    ----------
+    node : NodeRef
+        The question, as the model reads it.
+    cutoff : Cutoff
+    ask : Asker
+    """
+
+    def __init__(self, node: NodeRef, cutoff: Cutoff, ask: Asker) -> None:
+        self._node = node
+        self._cutoff = cutoff
+        self._ask = ask
+
+    async def queries(self, count: int) -> list[str]:
+        """Return at most ``count`` searches; raises ``AgentGaveUp`` where no reply could be read."""
+
+        def parse(text: str) -> list[str]:
+            queries = [first_line(query, _LONGEST_QUERY) for query in read_reply(_QueriesShape, text).queries]
+            queries = list(dict.fromkeys(query for query in queries if query.strip()))
+            if not queries:
+                raise MalformedReply('"queries" is empty: at least one search is needed')
+            return queries[:count]
+
+        prompt = render(
+            "context_queries", question=self._node.statement, cutoff=self._cutoff.text, count=count
+        )
+        return await self._dialogue().exchange(
+            "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", final=True
+        )
+
+    async def rank(self, pages: Sequence[FoundPage], count: int) -> list[RankedSource]:
+        """Return at most ``count`` of the pages, best first, each summed up; raises ``AgentGaveUp``."""
+        read = list(pages[:MOST_READ])
+
+        def parse(text: str) -> list[RankedSource]:
+            chosen: dict[int, RankedSource] = {}
+            for source in read_reply(_SourcesShape, text).sources:
+                if not 1 <= source.number <= len(read):
+                    raise MalformedReply(
+                        f"there is no source {source.number}: they are numbered 1 to {len(read)}"
+                    )
+                summary = " ".join(source.summary.split())[:_LONGEST_SUMMARY]
+                if not summary:
+                    raise MalformedReply(f"source {source.number} has no summary")
+                chosen.setdefault(source.number, RankedSource(page=read[source.number - 1], summary=summary))
+            return list(chosen.values())[:count]
+
+        shown = "\n\n".join(
+            quoted(f"{page.title}\n{page.published[:10]}\n{page.text[:TEXT_LENGTH]}", f"source {number}")
+            for number, page in enumerate(read, 1)
+        )
+        prompt = render(
+            "context_rank",
+            question=self._node.statement,
+            cutoff=self._cutoff.text,
+            sources=shown,
+            count=count,
+        )
+        return await self._dialogue().exchange(
+            "rank", prompt.text, parse, propositions=self._node.statement, reply_format="", final=True
+        )
+
+    def _dialogue(self) -> Dialogue:
+        return Dialogue(
+            system=render("context_system").text,
+            nodes=[self._node],
+            cutoff=self._cutoff,
+            ask=self._read,
+            # The same bytes for all arms, so as little chance in them as can be.
+            settings=replace(AgentSettings(), temperature=0.0),
+        )
+
+    async def _read(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        return await self._ask(replace(request, role="reader"), stage=stage, step=step, retry=retry)

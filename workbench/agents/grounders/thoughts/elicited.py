@@ -1,0 +1,128 @@
+"""Several ways of asking one model for one probability, and what they come to (paper P, App. D.3; paper B, App. C.8).
+
+==================  ============================================================================  ================
+``elicit``          what is asked                                                                 calls by default
+==================  ============================================================================  ================
+``ensemble``        the probability by four prompts; the mean                                      4
+``both-directions`` the probability that it comes true, and that it does not; (p + 1 - q) / 2      2
+``votes``           yes or no, ``count`` times; the share of yes                                   10
+``weighted-votes``  the same, each vote weighing what its confidence says                          10
+``aggregate``       ``count`` answers, and one call that reads all of them and decides             5 + 1
+==================  ============================================================================  ================
+
+Every call is a dialogue of its own: no answer has seen another, but for the call that decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.agents.errors import BadSetting
+from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
+
+if TYPE_CHECKING:
+    from workbench.agents.base import Grounding
+    from workbench.agents.grounders.thoughts.calls import ThoughtCalls
+
+#: What the prompts of an ensemble ask beside the plain one; the paper's three are not printed, these are ours.
+MANNERS: tuple[str, ...] = (
+    "Begin with how often comparable cases came true, and name the cases. Only then say what is particular about this one, and move"
+    " from the first number as far as that carries.",
+    "Make the strongest case that it turns out true, then the strongest case that it does not, each in a paragraph. Then judge"
+    " between them.",
+    "Imagine that the day has come and it turned out as you least expect. Say how that came about, and how likely that story is."
+    " Then give your probability.",
+)
+_OPPOSITE = (
+    "The question here is the opposite one: how likely is it that the proposition does NOT turn out true? Give the probability of"
+    ' that as "p_true", with the reasons for it.'
+)
+_COUNTS = {
+    "ensemble": 1 + len(MANNERS),
+    "both-directions": 2,
+    "votes": 10,
+    "weighted-votes": 10,
+    "aggregate": 5,
+}
+_COUNTED = ("votes", "weighted-votes", "aggregate")
+WAYS = tuple(_COUNTS)
+_MOST = 50
+
+
+def count_of(way: str, options: Mapping[str, Any]) -> int:
+    """How many answers a way asks for, from the settings; raises `BadSetting`."""
+    if way not in WAYS:
+        raise BadSetting(f"elicit of zero-shot is one of {', '.join(WAYS)}, not {way!r:.40}")
+    count = options.get("count", _COUNTS[way])
+    if way not in _COUNTED:
+        if "count" in options:
+            raise BadSetting(f"count goes with {', '.join(_COUNTED)}; {way} always asks {_COUNTS[way]} times")
+        return _COUNTS[way]
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST:
+        raise BadSetting(f"count of zero-shot must be a whole number from 1 to {_MOST}, not {count!r:.40}")
+    return count
+
+
+def calls_of(way: str, count: int) -> int:
+    """Calls of one grounding where every reply can be read."""
+    return count + (way == "aggregate")
+
+
+async def elicit(calls: ThoughtCalls, way: str, count: int) -> Grounding:
+    """Ask in this way and return the one probability that the answers come to."""
+    return await _ASKS[way](calls, count)
+
+
+async def _ensemble(calls: ThoughtCalls, count: int) -> Grounding:
+    conclusions = [await calls.conclude(())]
+    conclusions += [await calls.conclude_by(manner, stage="variant") for manner in MANNERS]
+    p = [each.p for each in conclusions]
+    return _combined(
+        calls, float(prompt_ensemble([p])[0]), "Mean of four prompts", p, conclusions[0].key_factor
+    )
+
+
+async def _both(calls: ThoughtCalls, count: int) -> Grounding:
+    yes = await calls.conclude(())
+    no = await calls.conclude_by(_OPPOSITE, stage="opposite")
+    p = float(both_directions([yes.p], [no.p])[0])
+    return _combined(calls, p, "Half from yes, half from one minus no", [yes.p, no.p], yes.key_factor)
+
+
+async def _votes(calls: ThoughtCalls, count: int, *, weighted: bool = False) -> Grounding:
+    votes = [await calls.vote() for _ in range(count)]
+    said = [[1.0 if vote.yes else 0.0 for vote in votes]]
+    weights = [[vote.confidence for vote in votes]] if weighted else None
+    share = float(self_consistency(said, weights)[0])
+    # Votes that all weigh nothing say nothing: their plain share stands, as if none had named a confidence.
+    p = share if np.isfinite(share) else float(self_consistency(said)[0])
+    what = "Share of yes, weighed by confidence" if weighted else "Share of yes"
+    return _combined(calls, p, what, said[0], votes[0].key_factor)
+
+
+async def _weighted(calls: ThoughtCalls, count: int) -> Grounding:
+    return await _votes(calls, count, weighted=True)
+
+
+async def _aggregate(calls: ThoughtCalls, count: int) -> Grounding:
+    conclusions = [await calls.conclude(()) for _ in range(count)]
+    answers = [f"It gave {each.p:g}. {each.report or each.key_factor}" for each in conclusions]
+    final = await calls.conclude_from(answers)
+    return calls.grounding(final.p, final.key_factor, final.report)
+
+
+def _combined(calls: ThoughtCalls, p: float, what: str, parts: list[float], key_factor: str) -> Grounding:
+    listing = ", ".join(f"{part:g}" for part in parts)
+    return calls.grounding(p, key_factor, f"{what}: {p:g}, of {listing}.")
+
+
+_ASKS: Mapping[str, Callable[[ThoughtCalls, int], Awaitable[Grounding]]] = {
+    "ensemble": _ensemble,
+    "both-directions": _both,
+    "votes": _votes,
+    "weighted-votes": _weighted,
+    "aggregate": _aggregate,
+}

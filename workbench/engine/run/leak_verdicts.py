@@ -1,0 +1,30 @@
+"""What the filter of web results judged in a run so far, read back from its ledger, so that a resumed run judges nothing again."""
+
+from workbench.engine.run.state import RunState
+from workbench.models.base import Model, NodeRef
+from workbench.models.roles import name_for
+from workbench.search.leak_filter import STAGE, Verdicts, filter_request, read_verdicts, recorded_texts
+from workbench.store import ModelLedger, Store
+
+
+def run_verdicts(store: Store, state: RunState, model: Model) -> Verdicts:
+    """Return the verdicts that all leaves and trials of a run share, with those that its ledger holds.
+
+    A recorded request is taken only if the same results would be asked about in the very same words today, of the same model: so the
+    question, the cutoff and the version of the prompts are compared without being stored apart. Raises ``StoreCorrupt``.
+    """
+    cutoff = state.parsed_cutoff()
+    verdicts = Verdicts()
+    for digest, recorded, reply in ModelLedger(store).requests(state.run_id, STAGE):
+        texts = recorded_texts(recorded["messages"][-1]["content"])
+        nodes = [NodeRef(id=node["id"], statement=node["statement"]) for node in recorded["nodes"]]
+        judged = read_verdicts(reply.text, len(texts), model=reply.model)
+        if judged is None or reply.finish != "complete" or len(nodes) != 1:
+            continue
+        request = filter_request(texts, node=nodes[0], cutoff=cutoff)
+        name = name_for(model, request)
+        if request.canonical_hash(name) != digest:
+            continue
+        for text, verdict in zip(texts, judged, strict=True):
+            verdicts.keep(verdicts.key(text, nodes[0].statement, cutoff), verdict)
+    return verdicts

@@ -1,0 +1,350 @@
+"""How much to shrink, fitted on resolved events: a grid of cells, and the cell that scores best.
+
+Two readings of "tuned by leave-one-out" exist. The authors' code picks (f, c) on the very events it then scores:
+`tune_in_sample`. Here the honest one is the default: `tune_leave_out` picks the cell for each fold without that fold.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import (
+    FloatArray,
+    IntArray,
+    as_outcomes,
+    as_probabilities,
+    codes_of,
+    logit,
+    sigmoid,
+)
+from workbench.science.errors import DomainError
+from workbench.science.pooling.shrinkage import TrialLogits, bayes_weight
+
+_CHUNK = 1 << 14  # events per block: the block of all cells stays in cache
+
+
+#: The grid of BLF, App. C.9: floors f (outer loop of the scan) and slopes c (inner loop).
+FLOORS: tuple[float, ...] = tuple(round(0.1 * i, 10) for i in range(11))
+SLOPES: tuple[float, ...] = tuple(round(0.2 * i, 10) for i in range(11))
+#: Variances of the true logit about the prior's: a prior known to 0.1 logits up to one that says nothing, in factors of 2.
+VARIANCES: tuple[float, ...] = tuple(2.0**k for k in range(-7, 9))
+
+Cell = tuple[float, ...]
+Weights = Callable[[FloatArray, IntArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShrinkGrid:
+    """Which weights of the trials' mean are tried: every combination of the parameters' values.
+
+    ``weights`` takes the spreads and numbers of the events' trials, shape (n, 1), and the cells, shape (m, parameters); it gives
+    the weights, shape (n, m).
+    """
+
+    parameters: tuple[str, ...]
+    axes: tuple[tuple[float, ...], ...]
+    weights: Weights
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All combinations, the last parameter running fastest."""
+        return list(product(*self.axes))
+
+    def forecasts(self, logits: TrialLogits, prior: FloatArray, cell: Cell) -> FloatArray:
+        """Forecasts under one cell: between the trials' mean logit and that of the prior, shape (n,)."""
+        weight = self.weights(logits.spread[:, None], logits.count[:, None], np.array([cell]))[:, 0]
+        return sigmoid(weight * logits.mean + (1.0 - weight) * logit(prior))
+
+
+#: ``max(f, 1 - c * spread)`` (BLF, App. C.9, eq. 11).
+FLOOR_GRID = ShrinkGrid(
+    parameters=("f", "c"),
+    axes=(FLOORS, SLOPES),
+    weights=lambda spread, count, cells: np.maximum(cells[:, 0], 1.0 - cells[:, 1] * spread),
+)
+#: ``K tau2 / (K tau2 + spread ** 2)`` (BLF, App. C.9, eq. 9).
+VARIANCE_GRID = ShrinkGrid(
+    parameters=("tau2",),
+    axes=(VARIANCES,),
+    weights=lambda spread, count, cells: bayes_weight(count, spread**2, cells[:, 0]),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShrinkFit:
+    """A grid fit: forecasts, the cell that won, and the grid's mean Brier scores."""
+
+    p: FloatArray
+    cell: Cell
+    grid: FloatArray
+    """Mean Brier score per cell, an axis per parameter; lower is better."""
+    chosen: tuple[Cell, ...]
+    """Distinct cells over the folds, each with the number of events for which it was chosen behind it."""
+
+    @property
+    def floor(self) -> float:
+        """F of the cell, on the grid of floors and slopes."""
+        return self.cell[0]
+
+    @property
+    def slope(self) -> float:
+        """C of the cell, on the grid of floors and slopes."""
+        return self.cell[1]
+
+    @property
+    def tied_cells(self) -> int:
+        """Cells whose score is within 1e-12 of the best (c = 0 and f = 1 all mean no shrinkage)."""
+        return int((self.grid <= self.grid.min() + 1e-12).sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Problem:
+    mean: FloatArray
+    spread: FloatArray
+    count: IntArray
+    prior: FloatArray
+    outcome: FloatArray
+
+
+def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Problem:
+    n = len(logits.mean)
+    y = as_outcomes(outcome, size=n)
+    prior_array = np.broadcast_to(as_probabilities(prior, name="prior"), (n,))
+    if np.isnan(logits.mean).any():
+        where = int(np.flatnonzero(np.isnan(logits.mean))[0])
+        raise DomainError(f"event at position {where} has no trial; leave such events out before tuning")
+    return _Problem(
+        mean=logits.mean, spread=logits.spread, count=logits.count, prior=logit(prior_array), outcome=y
+    )
+
+
+def _weights(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
+    return grid.weights(problem.spread[:, None], problem.count[:, None], np.array(cells))
+
+
+def _cell_briers(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
+    """Brier scores, shape (n, cells); only for few cells or few events."""
+    weight = _weights(problem, grid, cells)
+    p = sigmoid(weight * problem.mean[:, None] + (1.0 - weight) * problem.prior[:, None])
+    return (p - problem.outcome[:, None]) ** 2
+
+
+def _part(problem: _Problem, rows: slice) -> _Problem:
+    return _Problem(
+        mean=problem.mean[rows],
+        spread=problem.spread[rows],
+        count=problem.count[rows],
+        prior=problem.prior[rows],
+        outcome=problem.outcome[rows],
+    )
+
+
+def _grid_totals(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
+    """Summed Brier score of every cell, block by block so that memory does not grow with the events.
+
+    Events are added one after the other (axis 0), the plain order of summation: cells that tie exactly are told apart
+    by rounding alone, and so the same one wins here as in any straightforward loop.
+    """
+    totals = np.zeros(len(cells))
+    for start in range(0, len(problem.mean), _CHUNK):
+        totals += _cell_briers(_part(problem, slice(start, start + _CHUNK)), grid, cells).sum(axis=0)
+    return totals
+
+
+def tune_in_sample(
+    logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike, *, grid: ShrinkGrid = FLOOR_GRID
+) -> ShrinkFit:
+    """Shrinkage with the cell that scores best on these very events: the published, optimistic reading.
+
+    Source: BLF, App. C.9; the released code tunes in-sample too.
+
+    Parameters
+    ----------
+    logits : TrialLogits
+        From `trial_logits`; every event needs a trial.
+    prior : array_like, shape (n,) or scalar
+        Prior probability per event.
+    grid : ShrinkGrid
+
+    Returns
+    -------
+    ShrinkFit
+        The first best cell in scan order (floors outside, slopes inside).
+
+    Raises
+    ------
+    DomainError
+        An event without trials, or shapes that do not match.
+
+    Examples
+    --------
+    >>> from workbench.science.pooling.shrinkage import trial_logits
+    >>> fit = tune_in_sample(trial_logits([[0.9, 0.2], [0.6, 0.1]]), 0.5, [0, 0])
+    >>> (fit.floor, fit.slope)
+    (0.0, 0.2)
+    """
+    problem = _problem(logits, prior, outcome)
+    cells = grid.cells
+    totals = _grid_totals(problem, grid, cells)
+    best = cells[int(np.argmin(totals))]
+    weight = _weights(problem, grid, [best])[:, 0]
+    n = len(problem.mean)
+    return ShrinkFit(
+        p=sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior),
+        cell=best,
+        grid=(totals / n).reshape([len(axis) for axis in grid.axes]),
+        chosen=((*best, n),),
+    )
+
+
+def choose_leave_out(
+    logits: TrialLogits,
+    prior: ArrayLike,
+    outcome: ArrayLike,
+    folds: ArrayLike | None = None,
+    *,
+    grid: ShrinkGrid = FLOOR_GRID,
+) -> tuple[IntArray, list[Cell], FloatArray]:
+    """For every fold, the cell of the grid that scores best on the other folds.
+
+    Only cells whose total lies within one fold's size of the best can ever win, so the second pass looks at those.
+
+    Parameters
+    ----------
+    logits, prior, outcome, grid
+        As for `tune_in_sample`.
+    folds : array_like, shape (n,), optional
+        Events with the same label are left out together; each event alone when not given.
+
+    Returns
+    -------
+    choice : ndarray of int, shape (n,)
+        Index into ``cells`` for every event.
+    cells : list of tuple
+        Of the grid.
+    totals : ndarray
+        Summed Brier score of every cell over all events.
+
+    Examples
+    --------
+    >>> from workbench.science.pooling.shrinkage import trial_logits
+    >>> choice, cells, _ = choose_leave_out(trial_logits([[0.9, 0.2], [0.6, 0.1]]), 0.5, [0, 0])
+    >>> [cells[i] for i in choice]
+    [(0.0, 0.0), (0.0, 0.4)]
+    """
+    problem = _problem(logits, prior, outcome)
+    n = len(problem.mean)
+    cells = grid.cells
+    totals = _grid_totals(problem, grid, cells)
+    codes = np.arange(n) if folds is None else codes_of(folds)[0]
+    if len(codes) != n:
+        raise DomainError(f"there are {len(codes)} fold labels for {n} events")
+    count = int(codes.max()) + 1
+    largest = int(np.bincount(codes, minlength=count).max())
+    # A Brier score lies in [0, 1], so leaving a fold out lowers a total by at most the size of the fold.
+    rivals = np.flatnonzero(totals <= totals.min() + largest)
+    held_out = np.zeros((len(rivals), count))
+    rival_cells = [cells[i] for i in rivals]
+    for start in range(0, n, _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        briers = _cell_briers(_part(problem, rows), grid, rival_cells).T
+        if folds is None:
+            held_out[:, rows] = briers
+        else:
+            for row, values in enumerate(briers):
+                held_out[row] += np.bincount(codes[rows], weights=values, minlength=count)
+    best = np.argmin(totals[rivals][:, None] - held_out, axis=0)
+    return np.asarray(rivals[best][codes], dtype=np.int64), cells, totals
+
+
+def tune_leave_out(
+    logits: TrialLogits,
+    prior: ArrayLike,
+    outcome: ArrayLike,
+    folds: ArrayLike | None = None,
+    *,
+    grid: ShrinkGrid = FLOOR_GRID,
+) -> ShrinkFit:
+    """Shrinkage with the cell chosen, for every fold, on the other folds only.
+
+    Source: what BLF's App. C.9 describes; by question because dates of one question are not independent.
+
+    Parameters
+    ----------
+    logits, prior, outcome, grid
+        As for `tune_in_sample`.
+    folds : array_like, shape (n,), optional
+        Label of the fold of each event, such as its question: dates of one question share a label and are left out
+        together. Without labels each event is a fold of its own.
+
+    Returns
+    -------
+    ShrinkFit
+        ``cell`` is that of all events (to use from now on); ``chosen`` counts the events per cell.
+
+    Raises
+    ------
+    DomainError
+        An event without trials, or shapes that do not match.
+
+    Examples
+    --------
+    >>> from workbench.science.pooling.shrinkage import trial_logits
+    >>> logits = trial_logits([[0.9, 0.2], [0.6, 0.1], [0.7, 0.8]])
+    >>> tune_leave_out(logits, 0.5, [0, 0, 1], ["q1", "q1", "q2"]).p.round(3).tolist()
+    [0.6, 0.29, 0.737]
+    """
+    problem = _problem(logits, prior, outcome)
+    choice, cells, totals = choose_leave_out(logits, prior, outcome, folds, grid=grid)
+    counts = Counter(choice.tolist())
+    p = np.empty(len(problem.mean))
+    # Few cells ever win, so each is worked out once for all events.
+    for index in counts:
+        weight = _weights(problem, grid, [cells[index]])[:, 0]
+        under = sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior)
+        p[choice == index] = under[choice == index]
+    return ShrinkFit(
+        p=p,
+        cell=cells[int(np.argmin(totals))],
+        grid=(totals / len(problem.mean)).reshape([len(axis) for axis in grid.axes]),
+        chosen=tuple((*cells[index], counts[index]) for index in sorted(counts)),
+    )
+
+
+def tune_constant(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> tuple[float, FloatArray]:
+    """One weight for all events, on a grid of 0, 0.05, ... 1, in-sample: the one-parameter variant.
+
+    Source: the `shrink-alpha` of the authors' code (BLF, App. C.9).
+
+    Parameters
+    ----------
+    logits, prior, outcome
+        As for `tune_in_sample`.
+
+    Returns
+    -------
+    weight : float
+        The weight with the least mean Brier score.
+    p : ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> from workbench.science.pooling.shrinkage import trial_logits
+    >>> weight, p = tune_constant(trial_logits([[0.9], [0.8]]), 0.5, [0, 1])
+    >>> round(weight, 2)
+    0.0
+    """
+    problem = _problem(logits, prior, outcome)
+    weights = np.round(0.05 * np.arange(21), 10)
+    totals = np.array(
+        [
+            float(((sigmoid(w * problem.mean + (1.0 - w) * problem.prior) - problem.outcome) ** 2).sum())
+            for w in weights
+        ]
+    )
+    weight = float(weights[int(np.argmin(totals))])
+    return weight, sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior)

@@ -1,0 +1,161 @@
+"""Positions behind `returns`: what a dollar on every market pays either way, as paper P bets it or sized with costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError
+from workbench.science.scoring.betting import pays, size_bet
+from workbench.science.scoring.luck import EdgeAndLuck, edge_and_luck
+from workbench.science.scoring.market import Tie, crra_allocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What stands between a price and a bet.
+
+    Parameters
+    ----------
+    fee : float
+        Dollars a share on top of the price.
+    cap : float
+        Most of the dollar that is staked on one market.
+    """
+
+    fee: float = 0.0
+    cap: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.fee < 0 or not 0 <= self.cap <= 1:
+            raise DomainError(f"a fee is at least 0 and a cap in [0, 1], not {self.fee:g} and {self.cap:g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Positions:
+    """One bet per market, arrays of shape (n,)."""
+
+    pays_yes: FloatArray
+    pays_no: FloatArray
+    on_yes: FloatArray
+    """Share of the dollar on Yes; ``nan`` for no bet."""
+    stake: FloatArray
+    """Share of the dollar that is at risk on either side."""
+    side: tuple[str, ...]
+    """yes, no, both or none."""
+
+    def split(self, outcome: FloatArray, belief: FloatArray) -> EdgeAndLuck:
+        """What the bets brought, as edge by a belief and luck."""
+        return edge_and_luck(self.pays_yes, self.pays_no, outcome, belief)
+
+
+def whole_dollar(p: FloatArray, price: FloatArray, risk_aversion: float, *, tie: Tie = "no") -> Positions:
+    """Paper P's bets (App. C.3): the whole dollar, part on Yes, the rest on No at one minus the price.
+
+    Examples
+    --------
+    >>> bets = whole_dollar(np.array([0.7]), np.array([0.5]), 1.0)
+    >>> bets.pays_yes.round(9).tolist(), bets.pays_no.round(9).tolist(), bets.side
+    ([1.4], [0.6], ('both',))
+    """
+    share = crra_allocation(p, price, risk_aversion, tie=tie)
+    none = np.isnan(share)
+    side = np.select([none, share == 1.0, share == 0.0], ["none", "yes", "no"], "both")
+    return Positions(
+        pays_yes=np.where(none, 1.0, share / price),
+        pays_no=np.where(none, 1.0, (1.0 - share) / (1.0 - price)),
+        on_yes=share,
+        stake=np.where(none, 0.0, 1.0),
+        side=tuple(side.tolist()),
+    )
+
+
+def with_costs(
+    p: FloatArray,
+    yes_ask: FloatArray,
+    no_ask: FloatArray | None,
+    risk_aversion: float,
+    costs: Costs,
+) -> Positions:
+    """Bets of one side each, sized after spread and fee, and kept in cash where neither side is worth its price.
+
+    Examples
+    --------
+    >>> bets = with_costs(np.array([0.7, 0.5]), np.array([0.5, 0.5]), None, 1.0, Costs(fee=0.02, cap=0.1))
+    >>> bets.side, bets.stake.tolist()
+    (('yes', 'none'), [0.1, 0.0])
+    """
+    others: Sequence[float | None] = [None] * len(p) if no_ask is None else no_ask.tolist()
+    bets = [
+        size_bet(own, yes, no, risk_aversion=risk_aversion, fee=costs.fee, cap=costs.cap)
+        for own, yes, no in zip(p.tolist(), yes_ask.tolist(), others, strict=True)
+    ]
+    paid = np.array([pays(bet) for bet in bets])
+    return Positions(
+        pays_yes=paid[:, 0],
+        pays_no=paid[:, 1],
+        on_yes=np.array([{"yes": bet.stake, "no": 0.0, "none": np.nan}[bet.side] for bet in bets]),
+        stake=np.array([bet.stake for bet in bets]),
+        side=tuple(bet.side for bet in bets),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """One line of the position log."""
+
+    event: str
+    forecast: float
+    price: float
+    edge: float
+    """Forecast minus price."""
+    side: str
+    on_yes: float | None
+    payoff: float
+    running_total: float
+    """Profit so far: payoffs minus dollars."""
+    stake: float
+    expected: float
+    """Gain expected by the belief: the result's edge."""
+    luck: float
+
+
+def position_log(
+    events: Sequence[str],
+    forecast: FloatArray,
+    price: FloatArray,
+    outcome: FloatArray,
+    positions: Positions,
+    belief: FloatArray,
+) -> list[LogLine]:
+    """Every bet in order: side, stake, payoff, the profit so far, and what of it was edge and what luck.
+
+    Examples
+    --------
+    >>> p, q, o = np.array([0.7, 0.7]), np.array([0.5, 0.5]), np.array([1.0, 0.0])
+    >>> [(line.side, line.payoff, line.running_total) for line in position_log(["a", "b"], p, q, o, whole_dollar(p, q, 0.0), p)]
+    [('yes', 2.0, 1.0), ('yes', 0.0, 0.0)]
+    """
+    if not len(events) == len(forecast) == len(positions.side):
+        raise DomainError(
+            f"{len(events)} event ids, {len(forecast)} forecasts and {len(positions.side)} bets do not fit"
+        )
+    split = positions.split(outcome, belief)
+    running = np.cumsum(split.gain)
+    return [
+        LogLine(
+            event=str(event),
+            forecast=float(forecast[i]),
+            price=float(price[i]),
+            edge=float(forecast[i] - price[i]),
+            side=positions.side[i],
+            on_yes=None if np.isnan(positions.on_yes[i]) else float(positions.on_yes[i]),
+            payoff=float(split.gain[i] + 1.0),
+            running_total=float(running[i]),
+            stake=float(positions.stake[i]),
+            expected=float(split.edge[i]),
+            luck=float(split.luck[i]),
+        )
+        for i, event in enumerate(events)
+    ]

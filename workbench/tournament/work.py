@@ -1,0 +1,337 @@
+"""Doing a night: triage, contexts, the quick pass, trees for what is worth it, the page. Every step goes on where it was left."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from proxies.asof.clock import Cutoff
+from workbench.engine.run.ownership import own_folder
+from workbench.errors import UsageError
+from workbench.experiments.contexts.book import context_before, stored_contexts
+from workbench.experiments.contexts.gathering import (
+    GatherOptions,
+    Wanted,
+    missing_contexts,
+    open_gatherer,
+)
+from workbench.experiments.runner import StudyRunner
+from workbench.questions.book import load_set
+from workbench.questions.formats.base import LeftOut
+from workbench.questions.schedule import HalvingSchedule, due_since
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.tournament.night import (
+    QUICK,
+    SORT,
+    TREE,
+    Night,
+    NightPlan,
+    NightRules,
+    arms_of,
+    load_night,
+    night_facts,
+    night_name,
+    nights_of,
+    step_plan,
+)
+from workbench.tournament.results import forecast_times, night_results
+from workbench.tournament.triage import TriageRow, triage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from workbench.models.base import Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """What one sitting at a night needs of its surroundings.
+
+    Parameters
+    ----------
+    environ : mapping
+        Keys for models and sources.
+    isolation, workers : str, optional
+        As of `open_engine`.
+    say : callable
+        Called with lines of progress.
+    model : Model, optional
+        Instead of the one that the night names; for tests.
+    """
+
+    environ: Mapping[str, str]
+    isolation: str | None = None
+    workers: str | None = None
+    say: Callable[[str], None] = lambda line: None
+    model: "Model | None" = None
+
+
+@contextmanager
+def own_set(store: Store, set_name: str) -> "Iterator[None]":
+    """Hold a set's nights for the block: two nights at once would buy the same forecasts twice.
+
+    Raises
+    ------
+    RunInWork
+        Another process is at it; one line with its id and since when.
+    """
+    with own_folder(store.home / "nights" / f"{set_name}.lock", what=f"a night of set {set_name}"):
+        yield
+
+
+def night_folder(store: Store, name: str) -> Path:
+    """Where the page and the files of a night lie."""
+    return store.home / "nights" / name
+
+
+def plan_night(
+    store: Store,
+    set_name: str,
+    rules: NightRules,
+    cutoff: Cutoff,
+    *,
+    only: Sequence[str] | None = None,
+) -> tuple[list[TriageRow], list[LeftOut]]:
+    """The triage grid of a set at a time; asks nobody. Raises ``UsageError`` for rules that a run refuses."""
+    price = arms_of(rules)[QUICK].price()
+    questions = load_set(store, set_name).questions
+    unknown = [name for name in only or () if name not in questions]
+    if unknown:
+        load_set(store, set_name)[unknown[0]]  # raises with the names that come near
+    usd = None if price.usd is None else price.usd * rules.trials
+    return triage(questions, cutoff.instant, usd_per_event=usd, skill=rules.skill, size=rules.size, only=only)
+
+
+def unfinished_night(store: Store, set_name: str) -> Night | None:
+    """The newest night of a set, if something is left to do in it."""
+    names = nights_of(store, set_name)
+    if not names:
+        return None
+    night = load_night(store, names[-1])
+    chosen = any(each.by == "rule" for each in night.promoted.values())
+    to_choose = bool(night.rules.promote and night.study.forecasts) and not chosen
+    return night if to_choose or _to_come(store, night) else None
+
+
+def _to_come(store: Store, night: Night) -> list[str]:
+    """Names of the steps of a night in which forecasts are missing that can still be made."""
+    steps = []
+    for step, events in ((QUICK, None), (TREE, list(night.promoted))):
+        plan = plan_of(store, night, step, events)
+        if any(not night.study.ended(cell) for cell in plan.cells()):
+            steps.append(step)
+    return steps
+
+
+def plan_of(store: Store, night: Night, step: str, events: Sequence[str] | None = None) -> NightPlan:
+    """The plan of one step of a night on record."""
+    return step_plan(
+        store,
+        night.name,
+        night.study.manifest,
+        step,
+        events,
+        budget_usd=night.budget_usd,
+        concurrency=night.concurrency,
+    )
+
+
+async def open_night(
+    store: Store,
+    set_name: str,
+    rules: NightRules,
+    cutoff: Cutoff,
+    sitting: Sitting,
+    *,
+    only: Sequence[str] | None = None,
+    budget_usd: float | None = None,
+    concurrency: int = 4,
+) -> Night:
+    """Choose the questions, gather contexts where that is wanted, and put the night on record.
+
+    Raises
+    ------
+    UsageError
+        No question is left.
+    """
+    rows, left_out = plan_night(store, set_name, rules, cutoff, only=only)
+    if not rows:
+        reasons = "; ".join(f"{each.id}: {each.reason}" for each in left_out[:3])
+        raise UsageError(f"set {set_name} has no question to forecast ({reasons or 'it is empty'})")
+    chosen = [row.question for row in rows]
+    if rules.contexts == "gather":
+        await _gather(store, set_name, chosen, rules, cutoff, sitting)
+    contexts = {} if rules.contexts == "none" else _contexts(store, set_name, chosen, cutoff)
+    if rules.contexts == "gather" and len(contexts) < len(chosen):
+        sitting.say(f"{len(chosen) - len(contexts)} questions go without a context")
+    name = night_name(store, set_name)
+    facts = night_facts(
+        set_name=set_name,
+        cutoff=cutoff,
+        rules=rules,
+        questions=chosen,
+        left_out=left_out,
+        contexts=contexts,
+    )
+    plan = step_plan(store, name, facts, QUICK, budget_usd=budget_usd, concurrency=concurrency)
+    StudyRunner(store, plan, environ=sitting.environ, sort=SORT).open()
+    return load_night(store, name)
+
+
+async def _gather(
+    store: Store,
+    set_name: str,
+    questions: Sequence[str],
+    rules: NightRules,
+    cutoff: Cutoff,
+    sitting: Sitting,
+) -> None:
+    entries = load_set(store, set_name).questions
+    wanted = missing_contexts(store, set_name, [Wanted(entries[name], cutoff) for name in questions])
+    offline = rules.model.startswith("offline/")
+    options = GatherOptions(
+        model=None if offline else rules.model,
+        api_base=rules.settings.get("api_base"),
+        prices=rules.settings.get("prices", {}),
+    )
+    if wanted:
+        async with open_gatherer(store, set_name, environ=sitting.environ, options=options) as gatherer:
+            await gatherer.gather_all(wanted, say=sitting.say)
+
+
+def _contexts(store: Store, set_name: str, questions: Sequence[str], cutoff: Cutoff) -> dict[str, str]:
+    rows = stored_contexts(store, set_name)
+    texts = {}
+    for name in questions:
+        row = context_before(rows, name, cutoff)
+        if row is not None:
+            texts[name] = row.text
+    return texts
+
+
+async def quick_pass(store: Store, night: Night, sitting: Sitting) -> Night:
+    """Make the quick forecasts that are not on record; raises ``BudgetStop`` and ``ProviderError``, resumable."""
+    return await _work(store, night, QUICK, None, sitting)
+
+
+def promote(store: Store, night: Night, events: Sequence[str] = ()) -> Night:
+    """Put on record which events get a tree: those named, or by the night's rule those with the most to gain.
+
+    The rule decides once, when the quick pass is done; named events come on top of it.
+
+    Raises
+    ------
+    UsageError
+        No such event in the night.
+    """
+    rows = night_results(store, night).rows
+    known = {row.event: row for row in rows}
+    unknown = [event for event in events if event not in known]
+    if unknown:
+        raise UsageError(
+            f"night {night.name} has no event {unknown[0]!r:.80}: `tournament show {night.name}`"
+        )
+    chosen: list[ev.ForecastPromoted] = [
+        ev.ForecastPromoted(node=event, by="person") for event in events if event not in night.promoted
+    ]
+    if not events and not any(each.by == "rule" for each in night.promoted.values()):
+        best = [row for row in rows if row.gain is not None and row.event not in night.promoted]
+        chosen = [
+            ev.ForecastPromoted(node=row.event, by="rule", reason=f"a closer look may gain {row.gain:.4f}")
+            for row in best[: night.rules.promote]
+        ]
+    with store.transaction():
+        for each in chosen:
+            store.append(f"{SORT}:{night.name}", each)
+    return load_night(store, night.name)
+
+
+async def tree_pass(store: Store, night: Night, sitting: Sitting) -> Night:
+    """Analyze the promoted events that have no tree yet; raises as `quick_pass`."""
+    return await _work(store, night, TREE, list(night.promoted), sitting)
+
+
+async def _work(
+    store: Store, night: Night, step: str, events: Sequence[str] | None, sitting: Sitting
+) -> Night:
+    plan = plan_of(store, night, step, events)
+    if any(not night.study.ended(cell) for cell in plan.cells()):
+        runner = StudyRunner(
+            store,
+            plan,
+            environ=sitting.environ,
+            isolation=sitting.isolation,
+            workers=sitting.workers,
+            say=sitting.say,
+            model=sitting.model,
+            sort=SORT,
+        )
+        await runner.work()
+    return load_night(store, night.name)
+
+
+async def finish_night(store: Store, night: Night, sitting: Sitting) -> Night:
+    """Do all of a night that is left: the quick pass, the choice, the trees."""
+    night = await quick_pass(store, night, sitting)
+    if night.rules.promote:
+        night = promote(store, night)
+    return await tree_pass(store, night, sitting)
+
+
+def with_budget(store: Store, night: Night, budget_usd: float | None, concurrency: int | None) -> Night:
+    """The night with what may change when it goes on: its budget and how many runs are in work at once."""
+    if budget_usd in (None, night.budget_usd) and concurrency in (None, night.concurrency):
+        return night
+    plan = step_plan(
+        store,
+        night.name,
+        night.study.manifest,
+        QUICK,
+        budget_usd=night.budget_usd if budget_usd is None else budget_usd,
+        concurrency=concurrency or night.concurrency,
+    )
+    StudyRunner(store, plan, environ={}, sort=SORT).open()
+    return load_night(store, night.name)
+
+
+def cost_lines(store: Store, set_name: str, rules: NightRules, rows: Sequence[TriageRow]) -> list[str]:
+    """The cost forecast of a night, a line per step and the sum, before anybody is asked."""
+    arms = arms_of(rules)
+    events = sum(row.events for row in rows)
+    trials = rules.trials if arms[QUICK].draws else 1
+    steps: list[tuple[str, int, Any]] = [
+        (f"quick pass ({rules.quick})", events * trials, arms[QUICK].price()),
+        ("trees", min(rules.promote, events), arms[TREE].price()),
+    ]
+    lines = []
+    total: float | None = 0.0
+    for name, count, price in steps:
+        usd = None if price.usd is None else price.usd * count
+        total = None if usd is None or total is None else total + usd
+        shown = "whose price is unknown" if usd is None else f"about ${usd:.2f}"
+        lines.append(
+            f"{name}: {count} runs, about {round(price.calls * count)} calls to {rules.model}, {shown}"
+        )
+    lines.append("together: " + ("price unknown" if total is None else f"about ${total:.2f}"))
+    return lines
+
+
+def due_questions(
+    store: Store, set_name: str, now: datetime | None = None, schedule: HalvingSchedule | None = None
+) -> dict[str, datetime]:
+    """Questions of a set whose next review is due, and since when; those never forecast are due from the start."""
+    moment = now or datetime.now(UTC)
+    questions = load_set(store, set_name).questions
+    times = forecast_times(store, set_name, questions.values())
+    halving = schedule or HalvingSchedule(least_gap=timedelta(hours=1))
+    due = {}
+    for question in questions.values():
+        if question.outcomes:
+            continue
+        since = due_since(question, times.get(question.id, []), halving, moment)
+        if since is not None:
+            due[question.id] = since
+    return due
