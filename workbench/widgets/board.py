@@ -79,10 +79,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             [pane("What drives it", [self.drivers.chart], "wb-sensitivity")],
             "wb-column-right",
         )
-        self._head = [style(), self.header, self.working]
-        self._columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
+        # Filled later: a page makes all views anew that come after one that is put between them.
+        self._waiting = box(ipywidgets.VBox, [], "wb-waiting-steps")
+        columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
         kwargs.setdefault("layout", look(ipywidgets.Layout))
-        super().__init__([*self._head, self._columns], **kwargs)
+        super().__init__([style(), self.header, self.working, self._waiting, columns], **kwargs)
         self.add_class("wb-app")
         self.session.override = self._override
         self.session.subscribe(self._edited)
@@ -126,7 +127,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 self._desk.book.look_up(self.run.tree)
                 self._desk.show(self.tree.selected, self.tree.dark)
                 self._desk.approving.show(self.follower.state)
-                self.children = (*self._head, self._desk.approving, self._columns)
+                self._waiting.children = (self._desk.approving,)
                 self._left.children = (*self._left.children, *self._desk.left)
                 self._right.children = (*self._right.children, *self._desk.right)
             return self._desk
