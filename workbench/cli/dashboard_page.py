@@ -52,7 +52,7 @@ class Page(TornadoVoilaHandler):  # type: ignore[misc]
             self.write(as_output(await drawn(ready, address + self.code)))
             self.write(after)
         finally:
-            ready.client.stop_channels()
+            self.kernels.release(ready)
 
     def _frame(self, kernel_id: str) -> str:
         settings = get_page_config(
