@@ -102,15 +102,15 @@ def test_what_is_said_after_a_sign_off_is_shown_as_not_covered_on_another_page_t
     page.desk.review.name.value = "Bo"
     tick(page)
     page.desk.review.sign.click()
-    assert "Nobody has signed" in other.review.standing.value
+    assert "Nobody has signed" in other.desk.review.standing.value
     rows = other.session.rows
     other.look()
     assert (
-        "ACCEPTED by Bo" in other.review.standing.value and "added since" not in other.review.standing.value
+        "ACCEPTED by Bo" in other.desk.review.standing.value and "added since" not in other.desk.review.standing.value
     )
     assert other.session.rows is rows  # what people say moves no number
-    other.review.remark.value = "late"
-    other.review.comment.click()
+    other.desk.review.remark.value = "late"
+    other.desk.review.comment.click()
     for each in (page, other):
         each.look()
         assert "added since, not covered: comment" in each.desk.review.standing.value
