@@ -106,7 +106,8 @@ def test_what_is_said_after_a_sign_off_is_shown_as_not_covered_on_another_page_t
     rows = other.session.rows
     other.look()
     assert (
-        "ACCEPTED by Bo" in other.desk.review.standing.value and "added since" not in other.desk.review.standing.value
+        "ACCEPTED by Bo" in other.desk.review.standing.value
+        and "added since" not in other.desk.review.standing.value
     )
     assert other.session.rows is rows  # what people say moves no number
     other.desk.review.remark.value = "late"

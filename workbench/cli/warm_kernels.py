@@ -64,10 +64,10 @@ class WarmKernels:
                     return ready
         return await self._started()
 
-    def release(self, taken: Connected) -> None:
+    def release(self, connected: Connected) -> None:
         """Let go of a kernel that has drawn its page: unless the page connects to it soon, it counts as left."""
-        taken.client.stop_channels()
-        self._manager.notify_disconnect(taken.kernel_id)
+        connected.client.stop_channels()
+        self._manager.notify_disconnect(connected.kernel_id)
 
     def close(self) -> None:
         """Make no more; those that run are the manager's to end."""

@@ -15,7 +15,7 @@ from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.desk import Desk
+from workbench.widgets.desk import SurroundingPanes
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.fields import box, look, pane, style
 from workbench.widgets.keeping import DRAFT, Keeper
@@ -68,7 +68,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.poller = Poller(self.look)
         self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self._say)
         self.keeper = Keeper(self.session, self.scenarios, author=self._author, say=self._say)
-        self._desk: Desk | None = None
+        self._desk: SurroundingPanes | None = None
         self._said: tuple[str, bool] | None = None
         self._badges: list[Badge] = []
         self._band: Band | None = None
@@ -105,12 +105,12 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         return self.tree.shown_as(self)
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> SurroundingPanes:
         """What stands around the tree; made when it is first asked for."""
         with self.session.lock:
             if self._desk is None:
                 self._show_first_screen()
-                self._desk = Desk(
+                self._desk = SurroundingPanes(
                     self.session,
                     self.scenarios,
                     self.keeper,

@@ -32,7 +32,7 @@ from workbench.widgets.session import WhatIfSession
 from workbench.widgets.taking_out import TakingOut
 
 
-class Desk:
+class SurroundingPanes:
     """The panes of a page, ``left`` below the tree and ``right`` below what drives the claim.
 
     Parameters
@@ -160,7 +160,7 @@ class Desk:
         spent = run.spending.get(node)
         self.detail.value = panels.selected(node, tree, self._session.base, spent, comments) + sums
         self._node = node
-        if self.change.made is not None:
+        if self.change.filled_with is not None:
             self.form.show(node)
         self.assuming.show(node)
         self.regrounding.show(run, node)
