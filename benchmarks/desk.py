@@ -137,7 +137,7 @@ def bare_voila(folder: Path) -> Iterator[tuple[str, int]]:
         try:
             with opener.open(f"{url}voila/static/voila.js", timeout=2):
                 break
-        except (urllib.error.URLError, ConnectionError):
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
             if process.poll() is not None:
                 raise SystemExit("the bare Voila did not come up") from None
             time.sleep(0.2)

@@ -63,7 +63,7 @@ async def test_yes_no_and_an_edit_do_on_the_page_what_they_do_at_the_terminal(tm
     sitting = Sitting(tmp_path, model)
     await sitting.waits(1)
     page = sitting.page("Ann")
-    pane = page.approving
+    pane = page.desk.approving
     assert there(pane) and "one = 1\nprint(&#39;first&#39;, one)" in pane.text.value
     assert "wants to run a cell" in pane.text.value and pane.instead.value == FIRST
     pane.yes.click()
@@ -83,7 +83,7 @@ async def test_yes_no_and_an_edit_do_on_the_page_what_they_do_at_the_terminal(tm
     assert (
         state.finished and model.said("it reads what it should not") and model.said("Ann changed this cell")
     )
-    assert [(each.verdict, each.desk.author) for each in sitting.given()] == [
+    assert [(each.verdict, each.author) for each in sitting.given()] == [
         ("yes", "Ann"),
         ("no", "Ann"),
         ("edit", "Ann"),
@@ -96,25 +96,28 @@ async def test_the_first_of_two_pages_wins_and_the_other_is_told(tmp_path: Path)
     sitting = Sitting(tmp_path, Writer())
     await sitting.waits(1)
     ann, bo = sitting.page("Ann"), sitting.page("Bo")
-    bo.approving.reason.value = "too long"
-    ann.approving.yes.click()
-    bo.approving.no.click()  # his page still shows the step
-    assert [(each.verdict, each.desk.author) for each in sitting.given()] == [("yes", "Ann")]
-    assert "was answered by Ann" in bo.approving.elsewhere.value and bo.approving.line.value == ""
-    assert ann.approving.elsewhere.value == ""
+    bo.desk.approving.reason.value = "too long"
+    ann.desk.approving.yes.click()
+    bo.desk.approving.no.click()  # his page still shows the step
+    assert [(each.verdict, each.author) for each in sitting.given()] == [("yes", "Ann")]
+    assert "was answered by Ann" in bo.desk.approving.elsewhere.value and bo.desk.approving.line.value == ""
+    assert ann.desk.approving.elsewhere.value == ""
     await sitting.waits(2)
     for page in (ann, bo):
         page.look()
-        assert there(page.approving) and "second" in page.approving.text.value
+        assert there(page.desk.approving) and "second" in page.desk.approving.text.value
     with closing(Store(tmp_path)) as store:  # and at a terminal
-        name = str(bo.approving.which.value)
+        name = str(bo.desk.approving.which.value)
         decide(store, sitting.run_id, name, "no", author="Cy", reason="not <b>this</b>")
     for page in (ann, bo):
         page.look()
-        assert f"{name} was answered by Cy, no: not &lt;b&gt;this&lt;/b&gt;" in page.approving.elsewhere.value
+        assert (
+            f"{name} was answered by Cy, no: not &lt;b&gt;this&lt;/b&gt;"
+            in page.desk.approving.elsewhere.value
+        )
     await sitting.waits(3)
     ann.look()
-    ann.approving.yes.click()
+    ann.desk.approving.yes.click()
     assert (await sitting.end()).finished
 
 
@@ -122,7 +125,7 @@ async def test_all_of_a_hostile_cell_is_shown_as_text_and_what_is_typed_stays(tm
     sitting = Sitting(tmp_path, Writer(first=HOSTILE))
     await sitting.waits(1)
     page = sitting.page()
-    pane = page.approving
+    pane = page.desk.approving
     assert "&lt;/pre&gt;&lt;script&gt;" in pane.text.value and "<script>" not in pane.text.value
     assert "\u202e" not in pane.text.value and "2 characters that would hide" in pane.text.value
     assert pane.text.value.count("x = 1") == 2000, "nothing of it is cut"
@@ -152,7 +155,7 @@ async def test_a_call_shows_its_arguments_and_cannot_be_edited(tmp_path: Path) -
             store.append(run_id, asked)
     page = Dashboard(load_run(tmp_path, run_id))
     page.poller.stop()
-    pane = page.approving
+    pane = page.desk.approving
     assert "make a data call" in pane.text.value and "&#34;series_id&#34;: &#34;SP500&#34;" in pane.text.value
     assert not there(pane._editing) and there(pane.which) and len(pane.which.options) == 2
     assert "1 more wait" in pane.text.value

@@ -1,4 +1,6 @@
 import re
+import threading
+from contextlib import closing
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,12 @@ from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
 from workbench.engine.wording import percent
 from workbench.propositions.edits import Restate, SetValue
+from workbench.store import Store
 from workbench.synthesis import resynthesize
 from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
 from workbench.widgets.home import list_runs
-from workbench.widgets.start import open_dashboard
+from workbench.widgets.start import open_dashboard, rehearse
 
 
 def opened(home: Path) -> Dashboard:
@@ -232,6 +235,24 @@ def test_a_page_leads_back_to_the_list(home: Path) -> None:
 def test_without_a_run_the_page_lists_them(home: Path) -> None:
     page = open_dashboard(environ(home))
     assert f'href="?run={RUN}"' in page.table.value and "65.8%" in page.table.value
+
+
+@pytest.mark.parametrize("run", ["", RUN, "missing"])
+def test_a_rehearsal_leaves_nothing_behind(home: Path, run: str) -> None:
+    from ipywidgets.widgets import widget
+
+    with closing(Store(home)) as store:
+        before = store.last_seq()
+    threads = set(threading.enumerate())
+    rehearse(environ(home, WORKBENCH_RUN=run))
+    with closing(Store(home)) as store:
+        assert store.last_seq() == before
+    assert not widget._instances  # none that the next page would be sent
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(timeout=10)
+        assert not thread.is_alive()
+    page = open_dashboard(environ(home, WORKBENCH_RUN=RUN))
+    assert page.header.layout.comm is not None, "a layout that was closed with the rehearsal's widgets"
 
 
 def test_an_empty_folder_says_how_to_start(tmp_path: Path) -> None:

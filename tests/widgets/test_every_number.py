@@ -125,7 +125,12 @@ def band(folder: Path) -> tuple[float, float]:
 def panels_of(page: Dashboard) -> Iterator[str]:
     """The page's HTML with each proposition selected once, and everything unfolded."""
     page.drivers.chart.on_open("drivers")
-    yield from (page.header.value, page.drivers.chart.value, page.desk.table.value, page.desk.book.compared.value)
+    yield from (
+        page.header.value,
+        page.drivers.chart.value,
+        page.desk.table.value,
+        page.desk.book.compared.value,
+    )
     for node in page.session.tree.ids():
         page.tree.selected = node
         yield page.desk.detail.value

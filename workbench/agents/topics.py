@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.agents.base import AgentSettings
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies import ReplyShape, read_reply
+from workbench.agents.reply_forms import ReplyShape, read_reply
 from workbench.models.base import NodeRef
 from workbench.prompts import render
 from workbench.search.quoting import quoted

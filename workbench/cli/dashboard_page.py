@@ -12,7 +12,7 @@ from workbench.cli.warm_kernels import Connected, WarmKernels
 
 _FRAME = "dashboard.html.j2"
 #: Stands in the frame where the drawing goes.
-_HERE = "<!-- drawing -->"
+_DRAWING_PLACE = "<!-- drawing -->"
 #: Seconds between two looks whether a kernel that has not answered yet is there at all.
 _LOOK_SECONDS = 5.0
 
@@ -43,7 +43,7 @@ class Page(TornadoVoilaHandler):  # type: ignore[misc]
             raise tornado.web.HTTPError(404)
         ready = await self.kernels.take()
         try:
-            before, after = self._frame(ready.kernel_id).split(_HERE)
+            before, after = self._frame(ready.kernel_id).split(_DRAWING_PLACE)
             self.set_header("Content-Type", "text/html; charset=UTF-8")
             self.set_header("Cache-Control", "no-cache, no-store, must-revalidate")
             self.write(before)
@@ -52,7 +52,7 @@ class Page(TornadoVoilaHandler):  # type: ignore[misc]
             self.write(as_output(await drawn(ready, address + self.code)))
             self.write(after)
         finally:
-            ready.client.stop_channels()
+            self.kernels.release(ready)
 
     def _frame(self, kernel_id: str) -> str:
         settings = get_page_config(

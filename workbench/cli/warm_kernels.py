@@ -50,7 +50,7 @@ class WarmKernels:
             self._spare = asyncio.get_running_loop().create_task(self._rehearsed())
 
     async def take(self) -> Connected:
-        """Return a kernel for a new page; it counts as left from now on, until the page connects to it."""
+        """Return a kernel for a new page; it counts as in use until it is released, however long it has been idle."""
         spare, self._spare = self._spare, None
         asyncio.get_running_loop().call_later(REFILL_SECONDS, self.fill)
         if spare is not None:
@@ -61,9 +61,13 @@ class WarmKernels:
                 _log.error("no kernel was made ahead: %s", error)
             else:
                 if ready.kernel_id in self._manager and await ready.client.is_alive():
-                    self._manager.notify_disconnect(ready.kernel_id)
                     return ready
         return await self._started()
+
+    def release(self, connected: Connected) -> None:
+        """Let go of a kernel that has drawn its page: unless the page connects to it soon, it counts as left."""
+        connected.client.stop_channels()
+        self._manager.notify_disconnect(connected.kernel_id)
 
     def close(self) -> None:
         """Make no more; those that run are the manager's to end."""
@@ -73,6 +77,8 @@ class WarmKernels:
 
     async def _started(self) -> Connected:
         kernel_id = await self._manager.start_kernel(kernel_name=self._manager.default_kernel_name)
+        # As if a page were connected: an idle kernel without one is taken for left and ended.
+        self._manager.notify_connect(kernel_id)
         client = self._manager.get_kernel(kernel_id).client()
         client.start_channels()
         await client.wait_for_ready(timeout=_START_SECONDS)
@@ -80,8 +86,6 @@ class WarmKernels:
 
     async def _rehearsed(self) -> Connected:
         ready = await self._started()
-        # As if a page were connected: an idle kernel without one is taken for left and ended.
-        self._manager.notify_connect(ready.kernel_id)
         reply = await ready.client.execute(REHEARSAL, silent=True, reply=True, timeout=_START_SECONDS)
         if reply["content"]["status"] != "ok":
             # It is slower than it could be, and a page will say what is wrong.

@@ -13,7 +13,7 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.terminal import printable
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html, look, made, offer, show_if
+from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, show_if
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 #: What a step is called in the sentence above its text.
@@ -51,7 +51,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         self.reason = field("reason: the agent is told it", "wb-long")
         self.yes = action("Yes", lambda: self._answer("yes"), tooltip="as it stands")
         self.no = action("No", lambda: self._answer("no"), tooltip="needs a reason")
-        self.instead = made(ipywidgets.Textarea, description="the cell to run instead")
+        self.instead = plain_widget(ipywidgets.Textarea, description="the cell to run instead")
         self.instead.add_class("wb-field")
         self.instead.add_class("wb-source")
         self.edit = action("Run the edited cell", lambda: self._answer("edit"), tooltip="the agent is told")

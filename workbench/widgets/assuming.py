@@ -31,8 +31,10 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
         self.assume = action(
             "Set assumption", self._assume, tooltip="recomputes this proposition and those above"
         )
-        row = box(ipywidgets.HBox, [self.probability, self.assume], "wb-form-row")
-        super().__init__([self.detail, row, self.line], layout=look(ipywidgets.Layout))
+        super().__init__(
+            [self.detail, box(ipywidgets.HBox, [self.probability, self.assume], "wb-form-row"), self.line],
+            layout=look(ipywidgets.Layout),
+        )
         self.add_class("wb-assuming")
 
     def show(self, node: NodeId) -> None:

@@ -15,8 +15,7 @@ from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.approving import ApprovalPane
-from workbench.widgets.desk import Desk
+from workbench.widgets.desk import SurroundingPanes
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.fields import box, look, pane, style
 from workbench.widgets.keeping import DRAFT, Keeper
@@ -68,11 +67,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.follower = Follower(run)
         self.poller = Poller(self.look)
         self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self._say)
-        self.approving = ApprovalPane(
-            self.scenarios.home, self.scenarios.run_id, self._typed_author, self.look
-        )
         self.keeper = Keeper(self.session, self.scenarios, author=self._author, say=self._say)
-        self._desk: Desk | None = None
+        self._desk: SurroundingPanes | None = None
         self._said: tuple[str, bool] | None = None
         self._badges: list[Badge] = []
         self._band: Band | None = None
@@ -83,9 +79,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             [pane("What drives it", [self.drivers.chart], "wb-sensitivity")],
             "wb-column-right",
         )
+        # Filled later: a page makes all views anew that come after one that is put between them.
+        self._waiting = box(ipywidgets.VBox, [], "wb-waiting-steps")
         columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
         kwargs.setdefault("layout", look(ipywidgets.Layout))
-        super().__init__([style(), self.header, self.working, self.approving, columns], **kwargs)
+        super().__init__([style(), self.header, self.working, self._waiting, columns], **kwargs)
         self.add_class("wb-app")
         self.session.override = self._override
         self.session.subscribe(self._edited)
@@ -94,7 +92,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._read_band()
         self._begin(scenario, node)
         self._show_headline()
-        self._show_work()
+        self.working.show(run)
         if not owns_address:
             assert self.desk  # asking for it makes it
         if self._looks_again:
@@ -107,12 +105,12 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         return self.tree.shown_as(self)
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> SurroundingPanes:
         """What stands around the tree; made when it is first asked for."""
         with self.session.lock:
             if self._desk is None:
                 self._show_first_screen()
-                self._desk = Desk(
+                self._desk = SurroundingPanes(
                     self.session,
                     self.scenarios,
                     self.keeper,
@@ -122,11 +120,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                     select=self._choose,
                     follow=self._follow,
                     reread=self._reread,
+                    look=self.look,
                 )
                 if self._said is not None:
                     self._desk.say(*self._said)
                 self._desk.book.look_up(self.run.tree)
                 self._desk.show(self.tree.selected, self.tree.dark)
+                self._desk.approving.show(self.follower.state)
+                self._waiting.children = (self._desk.approving,)
                 self._left.children = (*self._left.children, *self._desk.left)
                 self._right.children = (*self._right.children, *self._desk.right)
             return self._desk
@@ -140,7 +141,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.working.refuse(str(error))
             return True
         if not self.follower.worked:
-            self._take_over()
+            with self.session.lock:
+                self._take_over()
             return self._looks_again
         with self.session.lock:
             done = self.follower.phase == "done"
@@ -160,13 +162,19 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """Whether more is to come: work on the run, or, on a page of our server, what others say of a finished one."""
         return self.follower.phase != "done" or self.tree.owns_address
 
-    def _show_work(self) -> None:
-        self.working.show(self.run)
-        self.approving.show(self.follower.state)
-
     def _take_view(self) -> None:
         self.run = self.follower.view
         self.document = self.run.document(nodes=False)
+
+    def _take_over(self) -> None:
+        self._take_view()
+        self.show_proof()
+        self._show_headline()
+
+    def _show_work(self) -> None:
+        self.working.show(self.run)
+        if self._desk is not None:
+            self._desk.approving.show(self.follower.state)
 
     def _follow(self) -> None:
         """Look at the log again and again: a process has taken the run up, or was told to stop."""
@@ -193,12 +201,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         if moves_band:
             self._read_band()
         self._take_over()
-
-    def _take_over(self) -> None:
-        with self.session.lock:
-            self._take_view()
-            self.show_proof()
-            self._show_headline()
 
     def _begin(self, scenario: str, node: NodeId) -> None:
         """Open the scenario of the address, or the draft that an earlier page left."""
@@ -280,9 +282,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _tell_address(self) -> None:
         """Let the page's address name the scenario in work, so that it shows the same to whoever opens it."""
         self.tree.scenario = self.keeper.name
-
-    def _typed_author(self) -> str:
-        return "" if self._desk is None else self._desk.author.value.strip()
 
     def _author(self) -> str:
         return "dashboard" if self._desk is None else self._desk.by()

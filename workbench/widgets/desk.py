@@ -16,6 +16,7 @@ from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
 from workbench.store import utc_now
 from workbench.widgets import panels, proof
+from workbench.widgets.approving import ApprovalPane
 from workbench.widgets.assuming import AssumptionForm
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.editing import EditingForm
@@ -31,7 +32,7 @@ from workbench.widgets.session import WhatIfSession
 from workbench.widgets.taking_out import TakingOut
 
 
-class Desk:
+class SurroundingPanes:
     """The panes of a page, ``left`` below the tree and ``right`` below what drives the claim.
 
     Parameters
@@ -53,6 +54,8 @@ class Desk:
         Called when a process has taken the run up.
     reread : callable
         Called when something was put on record about the run; True where that moves the band.
+    look : callable
+        Called when a step that waited was answered: the log has something new.
     """
 
     def __init__(
@@ -67,9 +70,10 @@ class Desk:
         select: Callable[[NodeId], None],
         follow: Callable[[], None],
         reread: Callable[[bool], None],
+        look: Callable[[], object],
     ) -> None:
         self._session, self._scenarios, self._keeper = session, scenarios, keeper
-        self._run, self._reread, self._select = run, reread, select
+        self._run, self._select = run, select
         self._shown: tuple[NodeId, bool] | None = None
         self._node: NodeId = ROOT
         self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z in the tree")
@@ -90,6 +94,9 @@ class Desk:
         self.refitting = RefittingForm(lambda: reread(True))
         self.notes = NotesForm(self.by, lambda: reread(False))
         self.review = ReviewPane(self.author, lambda: reread(False), select)
+        self.approving = ApprovalPane(
+            scenarios.home, scenarios.run_id, lambda: str(self.author.value).strip(), look
+        )
         self.spent = Panel(panels.unread_time_and_money())
         self.spent.on_open = self._read_time_and_money
         self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
@@ -153,7 +160,7 @@ class Desk:
         spent = run.spending.get(node)
         self.detail.value = panels.selected(node, tree, self._session.base, spent, comments) + sums
         self._node = node
-        if self.change.made is not None:
+        if self.change.filled_with is not None:
             self.form.show(node)
         self.assuming.show(node)
         self.regrounding.show(run, node)

@@ -13,7 +13,7 @@ from workbench.propositions import NodeId, Tree
 from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
 from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
 from workbench.synthesis.sensitivity.reaching import ways_to_reach
-from workbench.widgets.fields import action, box, field, look, made
+from workbench.widgets.fields import action, box, field, look, plain_widget
 from workbench.widgets.panel import Panel
 from workbench.widgets.panels import refusal, rendered
 
@@ -106,7 +106,9 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
     ) -> None:
         self.answer = Panel()
         self.answer.on_select = on_select
-        self.reference = made(ipywidgets.Dropdown, options=references, description="contribution from")
+        self.reference = plain_widget(
+            ipywidgets.Dropdown, options=references, description="contribution from"
+        )
         self.reference.add_class("wb-reference")
         self.reference.observe(lambda change: refer(change["new"] or 0.0), names=["value"])
         self.target = field("reach, such as 50%", "wb-short")

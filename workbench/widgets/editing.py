@@ -13,7 +13,7 @@ from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Polarity, natural_order, parent_of
 from workbench.propositions.edits import AddChild
 from workbench.widgets import panels
-from workbench.widgets.fields import box, choice, field, html, look, made, show_if
+from workbench.widgets.fields import box, choice, field, html, look, plain_widget, show_if
 from workbench.widgets.session import WhatIfSession
 
 _SPEAKS = {"speaks for it": Polarity.POSITIVE, "speaks against it": Polarity.NEGATIVE}
@@ -53,7 +53,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._filled: tuple[NodeId, object, object] | None = None
         self.line = html()
         self.words = field("statement", "wb-long")
-        self.same = made(
+        self.same = plain_widget(
             ipywidgets.Checkbox, description="means the same: keep the value", value=False, indent=False
         )
         self.reword = self._button("Reword", self._reword)
@@ -65,7 +65,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.set_rule = self._button("Set rule", self._set_rule)
         self._rule_row = _row(self.rule, self.rule_text, self.set_rule)
         self.key_factor = field("key factor", "wb-long")
-        self.report = made(ipywidgets.Textarea, placeholder="report", description="report")
+        self.report = plain_widget(ipywidgets.Textarea, placeholder="report", description="report")
         self.report.add_class("wb-field")
         self.report.add_class("wb-report")
         self.set_report = self._button("Set report", self._set_report)
@@ -192,7 +192,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             else:
                 self.line.value = ""
 
-        button = made(ipywidgets.Button, description=label)
+        button = plain_widget(ipywidgets.Button, description=label)
         button.add_class("wb-action")
         button.on_click(clicked)
         return button

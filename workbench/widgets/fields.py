@@ -28,7 +28,7 @@ def _style_of(kind: Any) -> Any:
     return None if trait is None else trait.klass
 
 
-def made(kind: Any, *arguments: Any, **options: Any) -> Any:
+def plain_widget(kind: Any, *arguments: Any, **options: Any) -> Any:
     """Return a widget of ipywidgets' ``kind`` that shares its layout and style with the others of a page."""
     options.setdefault("layout", look(ipywidgets.Layout))
     if (style := _style_of(kind)) is not None:
@@ -38,7 +38,7 @@ def made(kind: Any, *arguments: Any, **options: Any) -> Any:
 
 def html(value: str = "") -> Any:
     """Return a place for HTML that is set as a whole; a ``Panel`` sends what differs."""
-    return made(ipywidgets.HTML, value)
+    return plain_widget(ipywidgets.HTML, value)
 
 
 def show_if(condition: bool, *widgets: ipywidgets.Widget) -> None:
@@ -57,7 +57,7 @@ def is_hidden(widget: ipywidgets.Widget) -> bool:
 
 def field(label: str, name: str = "") -> ipywidgets.Text:
     """Return a field for one line of text, its label shown inside while it is empty."""
-    text = made(ipywidgets.Text, placeholder=label, continuous_update=True)
+    text = plain_widget(ipywidgets.Text, placeholder=label, continuous_update=True)
     # A placeholder is no label: a screen reader needs a real one, which the style sheet hides.
     text.description, text.description_allow_html = label, False
     text.add_class("wb-field")
@@ -68,7 +68,7 @@ def field(label: str, name: str = "") -> ipywidgets.Text:
 
 def choice(options: list[Any], label: str, name: str = "wb-chosen") -> ipywidgets.Dropdown:
     """Return a choice of one of several; its label is there for a screen reader, and hidden by the style sheet."""
-    dropdown = made(ipywidgets.Dropdown, options=options, description=label)
+    dropdown = plain_widget(ipywidgets.Dropdown, options=options, description=label)
     dropdown.add_class("wb-field")
     dropdown.add_class(name)
     return dropdown
@@ -91,7 +91,7 @@ def offer(dropdown: ipywidgets.Dropdown, options: list[Any], chosen: Any = None)
 
 def action(label: str, act: Callable[[], Any], *, tooltip: str = "") -> ipywidgets.Button:
     """Return a button that calls ``act``."""
-    button = made(ipywidgets.Button, description=label, tooltip=tooltip)
+    button = plain_widget(ipywidgets.Button, description=label, tooltip=tooltip)
     button.add_class("wb-action")
     button.on_click(lambda _button: act())
     return button
@@ -109,9 +109,12 @@ class Fold(ipywidgets.Accordion):  # type: ignore[misc]
 
     def __init__(self, title: str, make: Callable[[], ipywidgets.Widget]) -> None:
         self._make = make
-        self.made: ipywidgets.Widget | None = None
+        self.filled_with: ipywidgets.Widget | None = None
         super().__init__(
-            [made(ipywidgets.Box)], titles=(title,), layout=look(ipywidgets.Layout), selected_index=None
+            [plain_widget(ipywidgets.Box)],
+            titles=(title,),
+            layout=look(ipywidgets.Layout),
+            selected_index=None,
         )
         self.add_class("wb-fold")
         self.observe(lambda _change: self.content, names=["selected_index"])
@@ -119,10 +122,10 @@ class Fold(ipywidgets.Accordion):  # type: ignore[misc]
     @property
     def content(self) -> Any:
         """What is in it, made now if it was not."""
-        if self.made is None:
-            self.made = self._make()
-            self.children = (self.made,)
-        return self.made
+        if self.filled_with is None:
+            self.filled_with = self._make()
+            self.children = (self.filled_with,)
+        return self.filled_with
 
 
 def pane(
@@ -138,7 +141,7 @@ def pane(
 
 def box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
     """Return a box of ipywidgets' ``kind`` with a class of our style sheet."""
-    filled = made(kind, children)
+    filled = plain_widget(kind, children)
     filled.add_class(name)
     return filled
 

@@ -23,7 +23,7 @@ from workbench.plugins import GROUNDERS, plugin_names
 from workbench.questions.grammar import read_claim
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html, look, made, pane, style
+from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
 from workbench.widgets.live import Poller
 from workbench.widgets.own_sources import own_sources, own_sources_html
 from workbench.widgets.panel import Panel
@@ -61,7 +61,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
         self.table = html()
-        self.claim = made(
+        self.claim = plain_widget(
             ipywidgets.Textarea, placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
         )
         self.claim.description = "claim"
@@ -69,7 +69,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.claim.add_class("wb-claim")
         self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
         self.cutoff.value = "now"
-        self.model = made(
+        self.model = plain_widget(
             ipywidgets.Combobox, options=[OFFLINE, *providers(self._environ)], ensure_option=False
         )
         self.model.value = OFFLINE

@@ -11,7 +11,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html, look, made, offer
+from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget
 from workbench.widgets.panel import Panel
 
 _VERDICTS = {"accept it": "accept", "return it": "return"}
@@ -65,7 +65,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
 
     @staticmethod
     def _point(words: str) -> ipywidgets.Checkbox:
-        box_to_tick = made(ipywidgets.Checkbox, description=words, value=False, indent=False)
+        box_to_tick = plain_widget(ipywidgets.Checkbox, description=words, value=False, indent=False)
         box_to_tick.description_allow_html = False
         return box_to_tick
 

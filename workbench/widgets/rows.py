@@ -62,18 +62,18 @@ class Rows(Mapping[NodeId, Row]):
         self, base: Tree, now: WhatIf, edited: Set[NodeId], notes: Mapping[NodeId, list[Mark]]
     ) -> None:
         self._base, self._now, self._edited, self._notes = base, now, edited, notes
-        self._made: dict[NodeId, Row] = {}
+        self._rows_by_id: dict[NodeId, Row] = {}
 
     def with_values(self, now: WhatIf, edited: Set[NodeId], touched: Set[NodeId]) -> "Rows":
         """Return the rows after a change of values alone; those made so far are kept, but for the touched ones."""
         rows = Rows(self._base, now, edited, self._notes)
-        rows._made = {node: row for node, row in self._made.items() if node not in touched}
+        rows._rows_by_id = {node: row for node, row in self._rows_by_id.items() if node not in touched}
         return rows
 
     def __getitem__(self, node: NodeId) -> Row:
-        row = self._made.get(node)
+        row = self._rows_by_id.get(node)
         if row is None:
-            row = self._made[node] = self._row(self._now.tree[node])
+            row = self._rows_by_id[node] = self._row(self._now.tree[node])
         return row
 
     def __contains__(self, node: object) -> bool:

@@ -40,13 +40,20 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
     return Home(home)
 
 
-def rehearse() -> None:
-    """Draw a page that nobody sees, so that the next one in this process waits for no import, no template and no database.
+def rehearse(environ: Mapping[str, str] = os.environ) -> None:
+    """Draw pages that nobody sees, so that the next one in this process waits for no import, no template and no database.
 
-    A kernel that is made ahead does it: the run that the server was started with, or the list of runs.
+    A kernel that is made ahead does it: the page that the server was started for, and the newest run where that was the list.
     """
     from ipywidgets import Widget
 
-    page = open_dashboard(os.environ)
-    page.poller.stop()
+    from workbench.widgets.board import Dashboard
+
+    pages = [open_dashboard(environ)]
+    if not isinstance(pages[0], Dashboard):
+        pages.append(open_dashboard({**environ, "WORKBENCH_RUN": "last"}))
+    for page in pages:
+        page.poller.stop()
+        if isinstance(page, Dashboard):
+            assert page.desk  # asking for it makes it
     Widget.close_all()

@@ -25,8 +25,9 @@ from workbench.widgets.session import WhatIfSession
 from workbench.widgets.static_tree import tree_html
 
 _STATIC = files("workbench.widgets") / "static"
-#: Rows that a page gets with the tree, no fewer than tree.js unfolds of itself; it asks for others when they come into view.
-FIRST_ROWS = 60
+#: Rows that a page gets with the tree, no fewer than tree.js unfolds by itself; of a larger tree it gets those that it shows
+#: folded. It asks for others when they come into view.
+FIRST_ROWS = 300
 #: Of a question for rows: a page shows some dozens at once.
 _MOST_ROWS_ASKED = 500
 

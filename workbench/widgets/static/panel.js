@@ -50,7 +50,10 @@ function render({ model, el }) {
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   };
   // What Python sent before there was a view to hear it, or what else was missed, comes as the whole content.
-  const tellRev = () => model.send({ type: "seen", rev: model.get("content").rev });
+  const tellRev = () => {
+    // A page of ours that is being left has given its kernel up: whatever is still being drawn has nobody to tell.
+    if (!window.workbenchLeft) model.send({ type: "seen", rev: model.get("content").rev });
+  };
   const onMessage = (message, buffers) => {
     if (message.file) {
       save(message, buffers);

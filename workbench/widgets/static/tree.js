@@ -473,9 +473,14 @@ class TreeView {
     this.model.send({ ...message, moving: true });
   }
 
+  // What the page says by itself; one of ours that is being left has given its kernel up, and nobody hears it.
+  tell(message) {
+    if (!window.workbenchLeft) this.model.send(message);
+  }
+
   comeToRest() {
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.model.send({ type: "rest" }), REST_AFTER_MS);
+    this.resting = setTimeout(() => this.tell({ type: "rest" }), REST_AFTER_MS);
   }
 
   edit(id, text) {
@@ -520,7 +525,7 @@ class TreeView {
   }
 
   sayReady() {
-    this.model.send({ type: "ready", dark: this.isDark(), rev: this.tree.rev });
+    this.tell({ type: "ready", dark: this.isDark(), rev: this.tree.rev });
   }
 
   // ---- a server that went away ----------------------------------------------------------------------------------
@@ -531,7 +536,7 @@ class TreeView {
       return;
     }
     if (!this.lost && Date.now() - this.heard > LOST_AFTER_MS) this.lose();
-    this.model.send({ type: "ping" });
+    this.tell({ type: "ping" });
   }
 
   lose() {
