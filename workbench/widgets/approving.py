@@ -30,17 +30,19 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
     home : Path
         The data folder.
     run_id : str
-    author : callable
-        Who sits here, as typed.
+    author : ipywidgets.Text
+        The field in which who sits here types a name, once for the whole page.
     decided : callable
         Called when an answer is on record, or was refused: the log has something new.
     """
 
     def __init__(
-        self, home: Path, run_id: str, author: Callable[[], str], decided: Callable[[], object]
+        self, home: Path, run_id: str, author: ipywidgets.Text, decided: Callable[[], object]
     ) -> None:
         self._home, self._run_id = home, run_id
-        self._author, self._decided = author, decided
+        self._decided = decided
+        self.name = field("your name", "wb-author")
+        ipywidgets.link((author, "value"), (self.name, "value"))
         self._steps: dict[str, Undecided] = {}
         self._mine: set[str] = set()
         self._shown: str | None = None
@@ -62,7 +64,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
             [
                 self.which,
                 self.text,
-                box(ipywidgets.HBox, [self.yes, self.reason, self.no], "wb-form-row"),
+                box(ipywidgets.HBox, [self.name, self.yes, self.reason, self.no], "wb-form-row"),
                 self._editing,
             ],
             "wb-question",
@@ -128,7 +130,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         name = str(self.which.value)
         self.line.value = self.elsewhere.value = ""
         try:
-            author = self._author()
+            author = self.name.value.strip()
             if not author:
                 raise UsageError("type your name first: an answer stands in the log and in the proof")
             with closing(Store(self._home)) as store:

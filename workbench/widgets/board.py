@@ -91,9 +91,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.refitting = RefittingForm(self._show_refits)
         self.notes = NotesForm(self._author, self._reread)
         self.review = ReviewPane(self.author, self._reread, self._choose)
-        self.approving = ApprovalPane(
-            self.scenarios.home, self.scenarios.run_id, lambda: self.author.value.strip(), self.look
-        )
+        self.approving = ApprovalPane(self.scenarios.home, self.scenarios.run_id, self.author, self.look)
         self.work = ipywidgets.HTML()
         self.ground = action("Ground it", self._tried(self._ground), tooltip="write and run the notebooks")
         self.end = action("Stop", self._tried(self._end), tooltip="the run can be resumed")
