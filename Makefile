@@ -19,11 +19,12 @@ soak: .stamp-test browser
 
 # The pictures in docs/, as the browser tests take them.
 screenshots: .stamp-test browser
-	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_workflows.py
+	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_workflows.py tests/browser/test_lab_workflows.py -k 'not tutorial'
 	mkdir -p docs/screens
 	cp out/screenshots/dashboard.png docs/dashboard.png
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
 	for name in home large note desk-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
+	cp out/screenshots/lab-scenarios.png docs/screens/lab.png
 	cp out/screenshots/together.png docs/together.png
 
 bench: .stamp-test

@@ -2,7 +2,10 @@
 
     python -m benchmarks.desk [--sizes 12,1111,11111] [--rounds 3] [--edits 20] [--no-lab]
 
-Readiness is compared in the same run, in turn, with a bare Voila page that shows one anywidget. Edits are typed into a leaf's
+Readiness is compared in the same run, in turn, with a bare Voila page that shows one anywidget; both have a kernel that was
+made ahead, Voila's pre-heating on the bare side, and both servers have come to rest before a page is opened. "ready" is the
+first row, "whole" the last pane of the page; "main thread" is the processor time of the page's own thread until it is ready,
+which other work on the machine does not stretch. Edits are typed into a leaf's
 field: one alone (the panels beside the tree are at rest before the next) and in quick succession (the next as soon as the
 last is painted). Bytes are those of the comm messages' contents that one edit of a drag brings, and of all that came over the
 websocket, with Jupyter's own envelopes and status messages.
@@ -10,6 +13,7 @@ websocket, with Jupyter's own envelopes and status messages.
 
 import argparse
 import json
+import math
 import socket
 import statistics
 import subprocess
@@ -20,6 +24,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +74,46 @@ class Wire:
             self.contents += len(data)
 
 
+def children_of(pid: int) -> list[int]:
+    """The kernels of a server."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(line) for line in listed.stdout.split()]
+
+
+def processor_ticks(pid: int) -> int:
+    """Processor time of a process so far; 0 for one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
+def wait_for_rest(pid: int, quiet_seconds: float = 4.5) -> None:
+    """Return when a server and its kernels have been idle for longer than it takes until the next kernel is made ahead."""
+    before, since = None, time.monotonic()
+    while time.monotonic() - since < quiet_seconds:
+        kernels = children_of(pid)
+        now = (kernels, sum(map(processor_ticks, (pid, *kernels))) // 5)
+        if now != before:
+            before, since = now, time.monotonic()
+        time.sleep(0.25)
+
+
+def megabytes(pid: int) -> float:
+    """Memory of a process that no other shares with it."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return (
+        sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Clean", "Private_Dirty")))
+        / 1000
+    )
+
+
 @contextmanager
-def bare_voila(folder: Path) -> Iterator[str]:
-    """A Voila as it comes, on a notebook of one anywidget; gives its address."""
+def bare_voila(folder: Path) -> Iterator[tuple[str, int]]:
+    """A Voila as it comes, pre-heated, on a notebook of one anywidget; gives its address and its process."""
     cell = {
         "cell_type": "code",
         "id": "a",
@@ -87,7 +129,7 @@ def bare_voila(folder: Path) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "voila", "bare.ipynb", "--no-browser", f"--port={port}"]
-    command += ["--Voila.token=", "--Voila.log_level=ERROR"]
+    command += ["--Voila.token=", "--Voila.log_level=ERROR", "--preheat_kernel=True", "--pool_size=1"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -99,7 +141,7 @@ def bare_voila(folder: Path) -> Iterator[str]:
             if process.poll() is not None:
                 raise SystemExit("the bare Voila did not come up") from None
             time.sleep(0.2)
-    yield url
+    yield url, process.pid
     process.terminate()
     process.wait(timeout=30)
 
@@ -114,12 +156,29 @@ def fresh_page(browser: Any) -> Iterator[Any]:
     context.close()
 
 
-def seconds_until_ready(page: Any, url: str) -> float:
-    """Open an address and return the seconds until its tree, or the bare widget, is there."""
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a page came up: seconds until its first row, and of its main thread until then; until its last pane, or nan."""
+
+    ready: float
+    main_thread: float
+    whole: float
+
+
+def opening(page: Any, url: str, last: str = "") -> Opening:
+    """Open an address and say how long its tree, or the bare widget, took, and the element that comes ``last``."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
     begun = time.perf_counter()
-    page.goto(url)
+    page.goto(url, wait_until="commit")
     page.wait_for_selector(ROW, timeout=120_000)
-    return time.perf_counter() - begun
+    ready = time.perf_counter() - begun
+    metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+    whole = math.nan
+    if last:
+        page.wait_for_selector(last, timeout=120_000)
+        whole = time.perf_counter() - begun
+    return Opening(ready, metrics["TaskDuration"], whole)
 
 
 def measure_edits(page: Any, wire: Wire, edits: int) -> dict[str, float]:
@@ -150,33 +209,48 @@ def measure_edits(page: Any, wire: Wire, edits: int) -> dict[str, float]:
     }
 
 
-def shown(size: int, place: str, ready: list[float], bare: list[float], figures: dict[str, float]) -> None:
+def median(openings: list[Opening], name: str) -> float:
+    """The middle one of a figure."""
+    return statistics.median(getattr(each, name) for each in openings)
+
+
+def shown(size: int, place: str, ours: list[Opening], bare: list[Opening], figures: dict[str, float]) -> None:
     """Print one line of the table."""
-    first = statistics.median(ready)
-    ratio = f"{first / statistics.median(bare):5.2f}" if bare else "     "
-    rest = "  ".join(f"{name} {value:,.1f}" for name, value in figures.items())
-    print(f"{size:>6} {place:<5} ready {first:5.2f} s  x bare {ratio}  {rest}", flush=True)
+    parts = [f"{size:>6} {place:<5} ready {median(ours, 'ready'):5.2f} s"]
+    if bare:
+        best = min(each.ready for each in ours) / min(each.ready for each in bare)
+        parts.append(f"x bare {median(ours, 'ready') / median(bare, 'ready'):.2f} (best of each {best:.2f})")
+        parts.append(f"main thread x bare {median(ours, 'main_thread') / median(bare, 'main_thread'):.2f}")
+        parts.append(f"bare {median(bare, 'ready'):.2f} s, whole {median(ours, 'whole'):.2f} s")
+    parts += [f"{name} {value:,.1f}" for name, value in figures.items()]
+    print("  ".join(parts), flush=True)
 
 
 def in_voila(browser: Any, home: Path, runs: dict[int, str], rounds: int, edits: int) -> None:
     """Measure ``workbench serve`` against the bare page, in turn."""
     served = start(home, next(iter(runs.values())))
+    pid = served.process.pid
     try:
-        with bare_voila(home) as url:
+        with bare_voila(home) as (url, bare_pid):
             with fresh_page(browser) as page:  # compiled files, disk caches
-                seconds_until_ready(page, url)
+                opening(page, url)
+            wait_for_rest(pid)
+            waiting = children_of(pid)
+            print(f"a kernel made ahead takes {max(map(megabytes, waiting)):.0f} MB of its own", flush=True)
             for size, run_id in runs.items():
-                ready, bare = [], []
-                for _ in range(rounds):
-                    time.sleep(3)  # a server that keeps a warm kernel has it ready
+                ours: list[Opening] = []
+                bare: list[Opening] = []
+                for number in range(rounds):
+                    wait_for_rest(bare_pid)
                     with fresh_page(browser) as page:
-                        bare.append(seconds_until_ready(page, url))
-                    time.sleep(3)
+                        bare.append(opening(page, url))
+                    wait_for_rest(pid)
                     with fresh_page(browser) as page:
                         wire = Wire(page)
-                        ready.append(seconds_until_ready(page, f"{served.url}&run={run_id}"))
-                        figures = measure_edits(page, wire, edits) if len(ready) == rounds else {}
-                shown(size, "Voila", ready, bare, figures)
+                        ours.append(opening(page, f"{served.url}&run={run_id}", ".wb-spent"))
+                        last = number == rounds - 1
+                        figures = measure_edits(page, wire, edits) if last and edits else {}
+                shown(size, "Voila", ours, bare, figures)
     finally:
         served.stop()
 
@@ -196,7 +270,7 @@ def in_lab(browser: Any, home: Path, runs: dict[int, str], edits: int) -> None:
                 begun = time.perf_counter()
                 page.keyboard.press("Shift+Enter")
                 page.wait_for_selector(ROW, timeout=120_000)
-                ready = time.perf_counter() - begun
+                ready = Opening(time.perf_counter() - begun, math.nan, math.nan)
                 shown(size, "Lab", [ready], [], measure_edits(page, wire, edits))
 
 

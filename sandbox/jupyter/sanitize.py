@@ -79,6 +79,7 @@ _DROPPED_WHOLE = {
     "math",
     "title",
 }
+_LABEL = re.compile(r'\s*<svg\b[^<>]{0,1000}\baria-label="([^"<>]{1,1000})"')
 _IMAGE_URL = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*")
 _LINK = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
 _LARGEST_PAGE = 2_000_000  # characters of HTML that are looked at
@@ -144,6 +145,12 @@ def clean_svg(svg: str, *, alt: str = "image") -> str:
     return f'<img alt="{htmllib.escape(alt, quote=True)}" src="data:image/svg+xml;base64,{data}">'
 
 
+def _label(svg: str) -> str:
+    """What a drawing says of itself for whoever does not see it."""
+    match = _LABEL.match(svg)
+    return htmllib.unescape(match[1]) if match else "image"
+
+
 def clean_markdown(text: str) -> str:
     """Return `text` rendered from markdown to sanitised HTML."""
     import mistune
@@ -176,7 +183,7 @@ def clean_bundle(
     elif (words := _text(data.get("text/markdown"))) is not None:
         cleaned["text/html"] = clean_markdown(words)
     elif (drawing := _text(data.get("image/svg+xml"))) is not None:
-        cleaned["text/html"] = clean_svg(drawing)
+        cleaned["text/html"] = clean_svg(drawing, alt=_label(drawing))
     if isinstance(data.get("application/json"), (dict, list)):
         cleaned["application/json"] = data["application/json"]
     if not cleaned:

@@ -33,13 +33,13 @@ class Served:
         return self.process.wait(timeout=within)
 
 
-def start(home: Path, *arguments: str, within: float = 200) -> Served:
+def start(home: Path, *arguments: str, within: float = 200, stderr: Any = subprocess.DEVNULL) -> Served:
     environment = {**os.environ, "WORKBENCH_HOME": str(home)}
     process = subprocess.Popen(
         [*WORKBENCH, "serve", *arguments],
         env=environment,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         text=True,
     )
     served = Served(process, "", home)

@@ -5,6 +5,7 @@ W1 states a claim and grounds it, which takes long; W3 goes by the keyboard alon
 """
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from tests.browser.test_workflows import saved, type_in
 from tests.command_line import run_cli
 from tests.fakes.browser import TOKEN, Lab, Watched, shot
 from tests.fakes.screens import demo_tree, make_run
+from workbench.cli.lab import TUTORIALS
 from workbench.engine.wording import percent
 from workbench.synthesis import resynthesize
 
 pytestmark = pytest.mark.browser
 
+#: Whether every code cell of a notebook has been run.
+ALL_RUN = """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((each) => each.textContent);
+return prompts.length > 0 && prompts.every((each) => /\\d/.test(each)); }"""
 OURS = ".wb-app, .wb-tree, .wb-static"
 
 
@@ -68,6 +73,11 @@ def scenarios(home: Path, run: str) -> dict[str, Any]:
     done = run_cli(home.parent, "scenarios", run, "--json", WORKBENCH_HOME=str(home))
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
+
+
+def outputs_of(path: Path) -> list[Any]:
+    """The outputs in a notebook's file; none while it is not saved."""
+    return [output for cell in json.loads(path.read_text())["cells"] for output in cell.get("outputs", [])]
 
 
 def tab_to(page: Any, wanted: str) -> None:
@@ -234,4 +244,23 @@ def test_w6_a_reviewer_opens_badges_edits_and_takes_the_package(
     assert taken["root"]["p"] == demo_tree().root.p
     (draft,) = scenarios(home / "home", run)["scenarios"]
     assert (draft["name"], draft["edits"]) == ("draft", 2)
+    watched.clean()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_opens_and_runs_to_its_end(lab: Lab, watched: Watched, name: str) -> None:
+    page = watched.page
+    page.goto(lab.page(f"notebooks/{name}"))
+    ready(page)
+    run_all(page)
+    page.wait_for_function(ALL_RUN, timeout=400_000)
+    assert page.locator('[data-mime-type="application/vnd.jupyter.error"]').count() == 0
+    page.keyboard.press("Control+s")
+    path, end = lab.home / "notebooks" / name, time.monotonic() + 60
+    while not (cells := outputs_of(path)):
+        assert time.monotonic() < end, "it was not saved"
+        page.wait_for_timeout(200)
+    assert not [output for output in cells if output["output_type"] == "error"]
+    assert "widget-view+json" not in path.read_text()
     watched.clean()

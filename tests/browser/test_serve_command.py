@@ -14,6 +14,7 @@ import pytest
 
 from tests.browser.conftest import Served, start
 from tests.fakes.screens import RUN
+from workbench.cli.warm_kernels import REFILL_SECONDS
 
 pytestmark = pytest.mark.browser
 
@@ -23,6 +24,31 @@ def children_of(pid: int) -> list[int]:
         ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
     )
     return [int(line) for line in found.stdout.split()]
+
+
+def kernel_process(pid: int, kernel_id: str) -> int:
+    """The process of a kernel of a server: its connection file is named after it."""
+    (kernel,) = [
+        child for child in children_of(pid) if kernel_id in Path(f"/proc/{child}/cmdline").read_text()
+    ]
+    return kernel
+
+
+def kernel_of(page: Any) -> str:
+    """The id of a page's kernel, which is in the page's settings."""
+    return str(
+        page.evaluate("JSON.parse(document.getElementById('jupyter-config-data').textContent).kernelId")
+    )
+
+
+def children_at_rest(pid: int) -> set[int]:
+    """The kernels of a server once the one that it makes ahead is there too."""
+    kernels, since = set(children_of(pid)), time.monotonic()
+    while time.monotonic() - since < REFILL_SECONDS + 1:
+        time.sleep(0.2)
+        if (now := set(children_of(pid))) != kernels:
+            kernels, since = now, time.monotonic()
+    return kernels
 
 
 def status(url: str) -> tuple[int, str]:
@@ -43,14 +69,14 @@ def test_it_prints_one_line_with_the_full_address_once_it_answers(served: Served
 
 def test_without_the_token_there_is_no_dashboard_and_no_kernel(served: Served) -> None:
     base = served.url.split("?")[0]
-    before = children_of(served.process.pid)
+    before = children_at_rest(served.process.pid)
     code, url = status(base)
     assert code == 403 or "/login" in url
     assert status(base + "?token=wrong")[0] == 403 or "/login" in status(base + "?token=wrong")[1]
     kernel = "api/kernels/00000000-0000-0000-0000-000000000000"
     assert status(base + kernel)[0] == 403
     # an idle kernel of another test may end meanwhile
-    assert set(children_of(served.process.pid)) <= set(before)
+    assert children_at_rest(served.process.pid) <= before
 
 
 def test_files_beside_the_notebook_are_not_served(served: Served) -> None:
@@ -91,14 +117,45 @@ def alive(pid: int) -> bool:
 
 
 def test_leaving_the_page_stops_its_kernel(served: Served, chromium: Any) -> None:
-    before = set(children_of(served.process.pid))
     page = chromium.new_page()
     page.goto(served.url)
     page.wait_for_selector('[role="treeitem"]', timeout=60_000)
-    (kernel,) = set(children_of(served.process.pid)) - before
+    kernel = kernel_process(served.process.pid, kernel_of(page))
     page.goto("about:blank")
     end = time.monotonic() + 15
     while kernel in children_of(served.process.pid) and time.monotonic() < end:
         time.sleep(0.1)
     assert kernel not in children_of(served.process.pid)
     page.close()
+
+
+def test_a_kernel_is_made_ahead_serves_one_page_only_and_is_followed_by_another(
+    served: Served, chromium: Any
+) -> None:
+    pid = served.process.pid
+    waiting = children_at_rest(pid)
+    pages = [chromium.new_page() for _ in range(2)]
+    for page in pages:
+        page.goto(f"{served.url}&run={RUN}&node=P2.1")
+        page.wait_for_selector('[data-id="P2.1"][aria-selected="true"]', timeout=60_000)
+    first, second = (kernel_process(pid, kernel_of(page)) for page in pages)
+    assert first in waiting and first != second  # each window has a kernel of its own
+    assert children_at_rest(pid) - waiting - {second}, "no kernel waits for the next page"
+    for page in pages:
+        page.goto("about:blank")
+        page.close()
+
+
+def test_a_clean_start_warns_of_nothing(run_home: Path, chromium: Any, tmp_path: Path) -> None:
+    log = tmp_path / "stderr"
+    with log.open("w") as stderr:
+        served = start(run_home, RUN, stderr=stderr)
+        page = chromium.new_page()
+        page.goto(served.url)
+        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        said = log.read_text()
+        page.close()
+        served.stop()
+    assert said.splitlines() == ["Starting the dashboard; Ctrl-C ends it."]
+    assert served.process.stdout is not None
+    served.process.stdout.close()

@@ -18,7 +18,7 @@ import pytest
 
 from sandbox.jupyter.door import is_own_request
 from tests.browser.conftest import Served, start
-from tests.browser.test_serve_command import children_of
+from tests.browser.test_serve_command import children_of, kernel_process
 
 pytestmark = pytest.mark.browser
 
@@ -188,7 +188,6 @@ def test_no_folder_is_listed(door: Door, path: str) -> None:
 
 @pytest.mark.soak  # it waits for most of a minute; test_server.py looks at the settings in every run
 def test_the_kernel_of_a_page_that_went_without_farewell_is_gone_within_a_minute(served: Served) -> None:
-    before = set(children_of(served.process.pid))
     stays, goes = enter(served), enter(served)
     watched = socket.create_connection(("127.0.0.1", stays.port))
     lines = [f"GET {stays.channels} HTTP/1.1", f"Host: 127.0.0.1:{stays.port}", f"Cookie: {stays.cookie}"]
@@ -201,7 +200,8 @@ def test_the_kernel_of_a_page_that_went_without_farewell_is_gone_within_a_minute
         def lives(door: Door) -> bool:
             return ask(door.port, f"/api/kernels/{door.kernel}", own)[0] == 200
 
-        assert len(set(children_of(served.process.pid)) - before) == 2 and lives(goes)
+        processes = {kernel_process(served.process.pid, each.kernel) for each in (stays, goes)}
+        assert len(processes) == 2 and lives(goes)
         began, answered = time.monotonic(), time.monotonic()
         while lives(goes) and time.monotonic() - began < 60:
             time.sleep(1)

@@ -293,6 +293,46 @@ async def test_two_worlds_a_later_event_of_a_newer_workbench_changes_nothing(hom
                 " FROM events ORDER BY seq DESC LIMIT 1"
             )
         assert await answer(client, "read_tree", run=RUN) == before
+        verified, text = await answer(client, "verify", run=RUN, node="P1")
+        assert verified and json.loads(text)["differing"] == []
+        assert (await answer(client, "propose_edit", run=RUN, set={"P1": 0.0}, scenario="bear"))[0]
+
+
+async def test_a_later_run_is_refused_after_the_same_work_as_an_unknown_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the database is asked is the same, question by question, so that the time tells nothing either."""
+    make_small_run(home, LATER, cutoff="2018-07-02")
+    asked: list[tuple[str, int]] = []
+    query, body = Store.query, Store.body
+
+    def counted(store: Store, sql: str, values: Any = ()) -> Any:
+        rows = query(store, sql, values)
+        asked.append((sql, len(rows)))
+        return rows
+
+    def counted_body(store: Store, digest: str) -> bytes:
+        asked.append(("body", 1))
+        return body(store, digest)
+
+    monkeypatch.setattr(Store, "query", counted)
+    monkeypatch.setattr(Store, "body", counted_body)
+
+    async def work_of(client: Any, tool: str, run: str, arguments: dict[str, Any]) -> list[tuple[str, int]]:
+        asked.clear()
+        assert not (await answer(client, tool, run=run, **arguments))[0]
+        return list(asked)
+
+    async with connected(home, CUTOFF) as client:
+        for tool, arguments in CALLS_ON_A_RUN:
+            later, beginning, unknown = [
+                await work_of(client, tool, run, arguments)
+                for run in (LATER, LATER[:8], "20990101-000000-0000")
+            ]
+            assert later == beginning == unknown and later
+            asked.clear()
+            if tool == "read_tree":
+                assert (await answer(client, tool, run=RUN))[0] and len(asked) > len(later)
 
 
 # --- proposals ---------------------------------------------------------------------------------------------------

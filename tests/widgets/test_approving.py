@@ -14,6 +14,7 @@ from workbench.engine.run.state import RunState
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets.board import Dashboard
+from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 CALLING = "print(CALL_API('embedded/series/observations', {'series_id': 'SP500'}))"
@@ -39,7 +40,7 @@ class Sitting:
     def page(self, author: str = "") -> Dashboard:
         page = Dashboard(load_run(self.home, self.run_id))
         page.poller.stop()
-        page.author.value = author
+        page.desk.author.value = author
         self.pages.append(page)
         return page
 
@@ -54,7 +55,7 @@ class Sitting:
 
 
 def there(widget: Any) -> bool:
-    return bool(widget.layout.display != "none")
+    return not is_hidden(widget)
 
 
 async def test_yes_no_and_an_edit_do_on_the_page_what_they_do_at_the_terminal(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ async def test_all_of_a_hostile_cell_is_shown_as_text_and_what_is_typed_stays(tm
     assert (pane.reason.value, pane.instead.value) == ("half a rea", "print(1)")
     pane.yes.click()
     assert "type your name first" in pane.line.value and sitting.given() == []
-    page.author.value = "Ann"
+    page.desk.author.value = "Ann"
     pane.edit.click()
     await sitting.waits(2)
     page.look()

@@ -17,6 +17,7 @@ from workbench.store import events as ev
 from workbench.synthesis import AverageRule, settle
 from workbench.widgets import regrounding
 from workbench.widgets.board import Dashboard
+from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 
@@ -34,7 +35,7 @@ def events(home: Path, *kinds: str) -> list[Any]:
 
 
 def visible(*widgets: ipywidgets.Widget) -> list[bool]:
-    return [widget.layout.display != "none" for widget in widgets]
+    return [not is_hidden(widget) for widget in widgets]
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]
 def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     board: Dashboard, home: Path, resumed: list[Any]
 ) -> None:
-    form = board.regrounding
+    form = board.desk.regrounding
     board.tree.selected = "P2"
     assert not visible(form)[0], "an inner proposition is not grounded"
     board.tree.selected = "P2.1"
@@ -67,7 +68,7 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     form.cancel.click()
     assert visible(form.ask, form.confirm) == [True, False]
     form.ask.click()
-    board.author.value, form.why.value = "Ann", "the VIX has moved"
+    board.desk.author.value, form.why.value = "Ann", "the VIX has moved"
     form.confirm.click()
     (event,) = events(home, "leaf.reopened")
     assert (event.node, event.author, event.reason, event.resynthesis) == (
@@ -79,7 +80,8 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     assert resumed == [(RUN, ("P2.1",))]
     board.look()
     assert (
-        "50.0%" in board.regrounding.earlier.value and "the VIX has moved" in board.regrounding.earlier.value
+        "50.0%" in board.desk.regrounding.earlier.value
+        and "the VIX has moved" in board.desk.regrounding.earlier.value
     )
     assert board.session.base["P2.1"].p == 0.5, "the old value stands until the new is in"
     board.poller.stop()
@@ -101,7 +103,7 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
         store.append(OTHER, ev.RunStopped(why="failure", detail="P2.1 failed for good"))
     board = Dashboard(load_run(home, OTHER))
     board.tree.selected = "P2.1"
-    form = board.regrounding
+    form = board.desk.regrounding
     assert visible(form, form.retry, form.ask) == [True, True, False]
     form.retry.click()
     assert resumed == [] and "trying P2.1: about" in form.line.value
@@ -130,13 +132,13 @@ def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
                 coefficients={"P2.1": ev.NumberSpread(**spread, flips=True)},
             ),
         )
-    board._reread()
+    board._reread(False)
     board.tree.selected = "P2"
-    assert "Asked 5 times more, 1 replies of no use" in board.detail.value
-    assert "changes sign" in board.detail.value and "43.0%" in board.detail.value
+    assert "Asked 5 times more, 1 replies of no use" in board.desk.detail.value
+    assert "changes sign" in board.desk.detail.value and "43.0%" in board.desk.detail.value
     board.tree.selected = "P1"
-    assert "times more" not in board.detail.value
-    form = board.refitting
+    assert "times more" not in board.desk.detail.value
+    form = board.desk.refitting
     assert visible(form.ask, form.confirm) == [True, False]
     form.ask.click()
     assert "5 times each (P1): 5 calls" in form.line.value and visible(form.confirm) == [True]
@@ -163,7 +165,7 @@ def test_refits_of_another_rule_are_not_shown(home: Path) -> None:
 
 def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:
     board.tree.selected = "P2"
-    form = board.form
+    form = board.desk.form
     assert form.rule.value == "linear" and '"P2.1": 0.8' in form.rule_text.value
     form.rule.value = "average"
     form.set_rule.click()
@@ -181,7 +183,7 @@ def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:
 
 def test_report_and_key_factor_are_editable_and_undone(board: Dashboard) -> None:
     board.tree.selected = "P2.1"
-    form = board.form
+    form = board.desk.form
     assert form.report.value == "The cells compute 0.5."
     form.key_factor.value, form.report.value = "my view", "Read <b>anew</b>."
     form.set_report.click()
@@ -191,15 +193,15 @@ def test_report_and_key_factor_are_editable_and_undone(board: Dashboard) -> None
         "Read <b>anew</b>.",
         0.5,
     )
-    assert "my view" in board.detail.value
+    assert "my view" in board.desk.detail.value
     board.session.undo()
     assert form.report.value == "The cells compute 0.5."
 
 
 def test_notes_and_tags_are_kept_and_found(board: Dashboard, home: Path) -> None:
-    form = board.notes
+    form = board.desk.notes
     board.tree.selected = "P2.1"
-    board.author.value = "Ann"
+    board.desk.author.value = "Ann"
     form.text.value, form.tags.value, form.about.value = "ask the <script> desk", "Macro, q3", "P2.1"
     form.keep.click()
     assert "ask the &lt;script&gt; desk" in form.standing.value and "macro" in form.standing.value.lower()

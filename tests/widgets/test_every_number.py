@@ -125,10 +125,10 @@ def band(folder: Path) -> tuple[float, float]:
 def panels_of(page: Dashboard) -> Iterator[str]:
     """The page's HTML with each proposition selected once, and everything unfolded."""
     page.drivers.chart.on_open("drivers")
-    yield from (page.header.value, page.drivers.chart.value, page.table.value, page.book.compared.value)
+    yield from (page.header.value, page.drivers.chart.value, page.desk.table.value, page.desk.book.compared.value)
     for node in page.session.tree.ids():
         page.tree.selected = node
-        yield page.detail.value
+        yield page.desk.detail.value
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +215,7 @@ def test_an_edit_has_the_same_numbers_on_the_page_and_at_the_terminal(page: Dash
     answer = said(
         folder, "whatif", RUN, *(word for node, p in edits.items() for word in ("--set", f"{node}={p!r}"))
     )
-    tooltips = numbers_in(" ; ".join(_TOOLTIP.findall(page.table.value)))
+    tooltips = numbers_in(" ; ".join(_TOOLTIP.findall(page.desk.table.value)))
     moved = [row[side] for row in answer["changed"] for side in ("before", "after")]
     assert page.session.now.after == answer["after"] and len(moved) >= 6
     assert set(moved) <= tooltips

@@ -16,6 +16,7 @@ from workbench.propositions.edits import RemoveNode
 from workbench.store import Store
 from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
+from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home, list_runs, providers
 
 CLAIM = "VIX closes above 20 on 2018-12-31"
@@ -72,7 +73,7 @@ def wait(page: Any, done: Any) -> None:
     """Look at the log as the page's poller does, until something is so."""
     end = time.monotonic() + 120
     while not done():
-        assert time.monotonic() < end, page.work.value
+        assert time.monotonic() < end, page.working.state.value
         time.sleep(0.2)
         page.look()
 
@@ -84,16 +85,16 @@ def test_a_claim_is_planned_changed_grounded_and_watched_from_the_page(page: Hom
     assert f'href="?run={run_id}"' in page.line.value and f'data-run="{run_id}"' in page.table.value
     shown: Dashboard = dashboard(load_run(home, run_id))
     shown.poller.stop()
-    assert shown.follower.phase == "planned" and "calls to offline/analyst" in shown.work.value
+    assert shown.follower.phase == "planned" and "calls to offline/analyst" in shown.working.state.value
     leaves = [node.id for node in shown.session.tree.propositions() if not node.children]
     shown.session.change([RemoveNode(node=leaves[-1])])
-    shown.ground.click()
+    shown.working.ground.click()
     second: Dashboard = dashboard(load_run(home, run_id))
     second.poller.stop()
     for each in (shown, second):
         wait(each, lambda each=each: each.follower.phase == "done")  # type: ignore[misc]
         assert leaves[-1] not in each.session.tree and each.session.edits == ()
-        assert each.working.layout.display == "none"
+        assert is_hidden(each.working)
     assert shown.session.now.after == second.session.now.after == load_run(home, run_id).tree.root.p
 
 
@@ -103,12 +104,12 @@ def test_a_run_goes_on_when_its_page_is_closed_and_is_stopped_from_another(page:
     (run_id,) = [row["run_id"] for row in list_runs(home) if row["run_id"] != RUN]
     first = dashboard(load_run(home, run_id))
     first.poller.stop()
-    first.ground.click()
+    first.working.ground.click()
     first.close()
     second = dashboard(load_run(home, run_id))
     second.poller.stop()
     assert second.follower.phase in ("running", "done")
-    second.end.click()
+    second.working.end.click()
     assert second.follower.phase in ("stopped", "done")
     with closing(Store(home)) as store:
         assert not stop_run(store, run_id)

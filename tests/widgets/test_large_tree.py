@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
+from workbench.engine.whatif.saved import SavedScenarios
 from workbench.engine.wording import percent
+from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
-from workbench.widgets import TreeWidget
+from workbench.widgets import TreeWidget, fields
 from workbench.widgets.board import dashboard
 from workbench.widgets.panel import Panel, splices
 from workbench.widgets.session import WhatIfSession
@@ -42,7 +44,11 @@ def test_an_edit_of_a_large_tree_sends_less_than_two_kilobytes(comms: list[Any],
 def test_a_page_gets_the_first_rows_and_asks_for_others(comms: list[Any]) -> None:
     widget = TreeWidget(large_tree(1111))
     comm = comm_of(widget, comms)
-    assert len(widget.tree["nodes"]) == FIRST_ROWS and len(widget.tree["order"]) == 1111
+    assert list(widget.tree["nodes"]) == [
+        "P0",
+        *(f"P{number}" for number in range(1, 11)),
+    ]  # the rest is folded at first
+    assert len(widget.tree["order"]) == 1111 > FIRST_ROWS
     late = widget.tree["order"][-1]
     assert late not in widget.tree["nodes"]
     comm.deliver({"type": "rows", "ids": [late, "P99", 3, None]})
@@ -100,7 +106,32 @@ def test_the_panels_wait_until_the_page_rests(tmp_path: Path, comms: list[Any]) 
     comm.deliver(
         {"type": "edit", "id": "P1.1.1", "text": "0.9"}
     )  # a front end that does not say that it will rest
-    assert "0.9" in shown.table.value
+    assert "0.9" in shown.desk.table.value
+
+
+def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stands(
+    home: Path, comms: list[Any]
+) -> None:
+    from workbench.widgets.board import Dashboard
+
+    SavedScenarios(home, RUN).hold("draft", [SetValue(node="P2.1", p=0.9)], author="", base_seq=None)
+    shown: Dashboard = dashboard(load_run(home, RUN), owns_address=True)
+    first = len(comms)
+    wanted = percent(resynthesize(demo_tree(), {"P2.1": 0.9}).after)
+    assert f">{wanted}<" in shown.header.value and shown.tree.tree["nodes"]["P0"]["text"] == wanted
+    assert first < 40 and shown.drivers.chart.value == ""
+    comm_of(shown.tree, comms).deliver({"type": "rest"})
+    assert len(comms) > 2 * first and "kept as draft" in shown.desk.line.value
+    assert f"Root, now {wanted}" in shown.drivers.chart.value and "P2.1" in shown.desk.table.value
+    made = len(comms)
+    shown.desk.change.selected_index = 0  # a fold is filled when it is opened
+    assert len(comms) > made and shown.desk.form.node == "P0"
+
+
+def test_layouts_are_shared_so_nothing_of_ours_changes_one() -> None:
+    """What one widget's layout says all would follow: widgets are hidden by a class."""
+    folder = Path(fields.__file__).parent
+    assert not [path.name for path in folder.glob("*.py") if ".layout." in path.read_text(encoding="utf-8")]
 
 
 def test_the_tornado_shows_ten_and_the_rest_when_it_is_unfolded(tmp_path: Path, comms: list[Any]) -> None:
@@ -135,9 +166,9 @@ def test_a_panel_sends_what_differs_and_a_second_view_gets_the_whole(comms: list
 
 def test_time_and_money_are_read_when_they_are_unfolded(home: Path, comms: list[Any]) -> None:
     shown = dashboard(load_run(home, RUN))
-    assert "Reading every journal" in shown.spent.value
-    comm_of(shown.spent, comms).deliver({"type": "open", "name": "time and money"})
-    assert "Share of the work" in shown.spent.value
+    assert "Reading every journal" in shown.desk.spent.value
+    comm_of(shown.desk.spent, comms).deliver({"type": "open", "name": "time and money"})
+    assert "Share of the work" in shown.desk.spent.value
 
 
 def test_badges_are_read_once_the_page_rests_and_open_to_their_checks(home: Path, comms: list[Any]) -> None:

@@ -39,7 +39,7 @@ def test_a_proof_of_nobody_is_one_line(analysis: wb.Analysis) -> None:
         analysis.proof("P9")
 
 
-@pytest.mark.parametrize("name", ["dashboard", "tutorial"])
+@pytest.mark.parametrize("name", ["dashboard", "tutorial", "scenarios", "review"])
 def test_notebooks_that_ship_are_valid_unexecuted_and_use_public_names(name: str) -> None:
     import nbformat
 
@@ -56,6 +56,7 @@ def test_notebooks_that_ship_are_valid_unexecuted_and_use_public_names(name: str
     assert set(imports) <= {
         "import workbench as wb",
         "import os",
+        "import pandas as pd",
         "from workbench.widgets import open_dashboard",
     }
     used = {part.split("(")[0] for part in source.replace("\n", " ").split() if part.startswith("wb.")}

@@ -19,6 +19,7 @@ from workbench.engine.whatif.saved import SavedScenarios
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets.board import Dashboard, dashboard
+from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 
@@ -89,7 +90,7 @@ def test_s1_a_run_can_be_watched_and_started_from_the_page(tmp_path: Path) -> No
     page.poller.stop()
     run_id = plan_elsewhere(tmp_path, "VIX closes above 20 on 2018-12-31", "2018-11-01", [])
     shown = dashboard(load_run(tmp_path, run_id))
-    assert shown.ground.layout.display == "" and shown.ground.description == "Ground it"
+    assert not is_hidden(shown.working.ground) and shown.working.ground.description == "Ground it"
     store = Store(tmp_path)
     store.append(run_id, ev.LeafStarted(node="P1", trial=1, attempt=1))
     store.close()
@@ -119,7 +120,7 @@ def test_s2_edits_do_not_vanish_on_reload_and_are_undone(home: Path) -> None:
     page.keeper.flush()
     again = opened(home)
     assert again.session.values == {"P2.1": 0.1}
-    page.undo.click()
+    page.desk.undo.click()
     page.keeper.flush()
     assert page.session.now.after == page.session.base.root.p and opened(home).session.edits == ()
 
@@ -128,9 +129,13 @@ def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_clo
     home: Path,
 ) -> None:
     page = opened(home)
-    page.author.value, page.reason.value, page.expires.value = "Ann", "futures say so", "2099-01-01"
+    page.desk.author.value, page.desk.reason.value, page.desk.expires.value = (
+        "Ann",
+        "futures say so",
+        "2099-01-01",
+    )
     page.session.edit("P2.1", "0.1")
-    book, saved = page.book, SavedScenarios(home, RUN)
+    book, saved = page.desk.book, SavedScenarios(home, RUN)
     book.name.value, book.rationale.value = "calm", "VIX stays low"
     book.save.click()
     stored = saved.scenario("calm")
@@ -167,7 +172,7 @@ def test_what_is_chosen_stays_chosen_when_the_scenarios_change(home: Path) -> No
     """On a slow page the list came after the line that said so, and took back what had been chosen meanwhile."""
     page = opened(home)
     page.session.edit("P2.1", "0.1")
-    book = page.book
+    book = page.desk.book
     for name in ("calm", "storm", "bust"):
         book.name.value = name
         book.save.click()
@@ -188,12 +193,12 @@ def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(comman
     home = command_home / "home"
     page = opened(home)
     page.session.edit("P2.1", "0.1")
-    page.book.name.value, page.book.rationale.value = "stress", "VIX above 30"
-    page.book.save.click()
+    page.desk.book.name.value, page.desk.book.rationale.value = "stress", "VIX above 30"
+    page.desk.book.save.click()
     sent: list[tuple[Any, Any]] = []
-    page.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
-    page.taking.form.value = "note, HTML"
-    page.taking.take.click()
+    page.desk.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
+    page.desk.taking.form.value = "note, HTML"
+    page.desk.taking.take.click()
     content, (data,) = next((content, buffers) for content, buffers in sent if buffers)
     assert content == {"file": f"{RUN}.html", "media": "text/html"}
     out = command_home / "note.html"

@@ -1,7 +1,9 @@
+import asyncio
 import json
 import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 from sandbox.jupyter import door
 from tests.fakes.screens import RUN
+from workbench.cli import dashboard_page, warm_kernels
 from workbench.cli import dashboard_server as server
 from workbench.cli.lab import lab, lab_environment
 from workbench.cli.serve import serve
@@ -66,7 +69,7 @@ def test_the_dashboard_kernel_is_this_python_whatever_python3_is_installed(
 
 def test_our_page_template_comes_first_and_names_nothing_outside(voila: Any) -> None:
     folder = Path(voila.template_paths[0])
-    for name in ("index.html.j2", "page.html"):
+    for name in ("dashboard.html.j2", "page.html"):
         text = (folder / name).read_text(encoding="utf-8")
         assert "//" not in text.replace("{{", "").replace("data:;", "")
 
@@ -137,3 +140,90 @@ async def test_only_analyst_kernels_that_were_left_are_ended(
         await kernels.cull_kernel_if_idle("k")
         assert stopped == (["k"] if ended and not connections else [])
     kernels._kernels.clear()
+
+
+class FakeKernels:
+    """A kernel manager whose kernels are names, which can die and fail."""
+
+    def __init__(self) -> None:
+        self.default_kernel_name = "python3"
+        self.live: dict[str, bool] = {}
+        self.connected: list[str] = []
+        self.rehearsed: list[str] = []
+        self.broken = False
+
+    async def start_kernel(self, kernel_name: str) -> str:
+        if self.broken:
+            self.broken = False
+            raise RuntimeError("no process could be started")
+        name = f"kernel {len(self.live) + 1}"
+        self.live[name] = True
+        return name
+
+    def get_kernel(self, name: str) -> Any:
+        kernels = self
+
+        class Client:
+            def start_channels(self) -> None: ...
+
+            async def wait_for_ready(self, timeout: float) -> None: ...
+
+            async def execute(self, code: str, **_: Any) -> Any:
+                assert name in kernels.connected, "it could be ended as one that was left"
+                kernels.rehearsed.append(name)
+                return {"content": {"status": "ok"}}
+
+            async def is_alive(self) -> bool:
+                return kernels.live[name]
+
+        return SimpleNamespace(client=Client)
+
+    def notify_connect(self, name: str) -> None:
+        self.connected.append(name)
+
+    def notify_disconnect(self, name: str) -> None:
+        self.connected.remove(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.live
+
+
+async def test_a_page_gets_the_kernel_made_ahead_and_no_two_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_kernels, "REFILL_SECONDS", 0.0)
+    manager = FakeKernels()
+    kernels = warm_kernels.WarmKernels(manager)
+    kernels.fill()
+    taken = await asyncio.gather(*(kernels.take() for _ in range(3)))
+    assert len({ready.kernel_id for ready in taken}) == 3
+    assert manager.rehearsed == [taken[0].kernel_id]
+    assert manager.connected == []  # from now on each counts as left until its page connects
+    await asyncio.sleep(0.01)
+    assert len(manager.live) == 4 and manager.connected == ["kernel 4"]  # the next one waits, and is kept
+    kernels.close()
+
+
+async def test_a_kernel_made_ahead_that_died_or_never_came_costs_no_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(warm_kernels, "REFILL_SECONDS", 60.0)
+    manager = FakeKernels()
+    kernels = warm_kernels.WarmKernels(manager)
+    manager.broken = True
+    kernels.fill()
+    assert (await kernels.take()).kernel_id == "kernel 1" and manager.rehearsed == []
+    kernels.fill()
+    await asyncio.sleep(0.01)
+    manager.live["kernel 2"] = False
+    assert (await kernels.take()).kernel_id == "kernel 3"
+    kernels.close()
+    kernels.fill()
+    await asyncio.sleep(0.01)
+    assert len(manager.live) == 3  # a server that ends makes no more
+
+
+def test_what_a_kernel_drew_cannot_leave_the_element_it_is_put_into() -> None:
+    evil = "</script><script>alert(1)</script><!--"
+    html = dashboard_page.as_output({"text/plain": evil})
+    assert html.count("<") == 2 and html.endswith("</script>")
+    text = html.removesuffix("</script>").partition(">")[2]
+    assert json.loads(text)["data"]["text/plain"] == evil

@@ -10,7 +10,6 @@ from voila.utils import get_page_config
 
 from workbench.cli.warm_kernels import Connected, WarmKernels
 
-#: Voila's name for itself in the page's settings, where scripts look up what it serves.
 _FRAME = "dashboard.html.j2"
 #: Stands in the frame where the drawing goes.
 _HERE = "<!-- drawing -->"
@@ -50,7 +49,7 @@ class Page(TornadoVoilaHandler):  # type: ignore[misc]
             self.write(before)
             await self.flush()
             address = f"import os; os.environ['QUERY_STRING'] = {self.request.query!r}\n"
-            self.write(_as_output(await drawn(ready, address + self.code)))
+            self.write(as_output(await drawn(ready, address + self.code)))
             self.write(after)
         finally:
             ready.client.stop_channels()
@@ -93,7 +92,7 @@ async def drawn(ready: Connected, code: str) -> dict[str, Any]:
     return shown
 
 
-def _as_output(data: dict[str, Any]) -> str:
+def as_output(data: dict[str, Any]) -> str:
     """Return an output as Voila's scripts look for it; nothing in it can end the element it stands in."""
     output = {"output_type": "execute_result", "data": data, "metadata": {}, "trusted": True}
     text = json.dumps(output).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

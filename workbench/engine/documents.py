@@ -305,7 +305,12 @@ def audit(store: Store, run_id: str) -> dict[str, Any]:
 
 
 async def verification(
-    store: Store, run_id: str, node: NodeId | None = None, *, isolation: str | None = None
+    store: Store,
+    run_id: str,
+    node: NodeId | None = None,
+    *,
+    isolation: str | None = None,
+    state: RunState | None = None,
 ) -> dict[str, Any]:
     """Compare proofs with their records and a re-run, and return what differs: ``workbench verify``.
 
@@ -314,7 +319,7 @@ async def verification(
     ``p`` is what the proofs conclude as they were checked now, by the stored rules, ``drift`` its distance to ``recorded_p``
     (both of ``node``, the claim unless a leaf was named), ``drifting`` the leaves that conclude otherwise.
     ``not_anchored`` lists leaf and trial of proofs whose journal's head is not in the log, ``signed`` says who signed the
-    package that the run came in.
+    package that the run came in. ``state`` where the caller has folded the run's log, as far as it may be seen.
     """
     from workbench.engine.evidence.drift import drift
     from workbench.engine.evidence.verification import verify_run
@@ -323,7 +328,8 @@ async def verification(
 
     if isolation is not None:
         check_level(isolation)
-    result = await verify_run(store, run_id, node, isolation=isolation)
+    state = state or load_state(store, run_id)
+    result = await verify_run(store, run_id, node, isolation=isolation, state=state)
     differing = result.differing
     # Where records differ nothing was re-run; evidence without a notebook is verified by itself.
     rerun = result.isolation is not None or not differing
@@ -336,7 +342,7 @@ async def verification(
         "isolation": result.isolation,
         "not_anchored": [[check.node, check.trial] for check in result.proofs if check.anchored is False],
         "signed": signer_json(result.signer),
-        **drift(load_state(store, run_id), result.proofs, rerun=rerun),
+        **drift(state, result.proofs, rerun=rerun),
     }
 
 

@@ -93,33 +93,13 @@ class RunView:
         with closing(Store(self.folder.parent.parent)) as store:
             return run_badges(store, self.state)
 
-    def document(self) -> dict[str, Any]:
-        """Return the JSON document of ``analyze --json`` and ``show --json``."""
+    def document(self, *, nodes: bool = True) -> dict[str, Any]:
+        """Return the JSON document of ``analyze --json`` and ``show --json``.
+
+        ``nodes``: whether its propositions are in it. A page that shows the tree itself leaves them out: of 11,111 they take
+        0.4 s.
+        """
         tree, root, said = self.tree, self.tree.root, self.state.annotations
-        leaves = set(tree.leaves())
-        earlier = self.state.earlier
-        nodes = []
-        for node in tree.ids():
-            proposition = tree[node]
-            notebook = self.notebook(node)
-            rule = proposition.rule
-            nodes.append(
-                {
-                    "id": node,
-                    "parent": tree.parent(node),
-                    "statement": proposition.statement,
-                    "p": proposition.belief.p if proposition.belief else None,
-                    "key_factor": proposition.belief.key_factor if proposition.belief else None,
-                    "kind": "root" if node == root.id else "leaf" if node in leaves else "inner",
-                    "rule": rule.to_json() if rule else None,
-                    "reaches": list(rule.reachable()) if rule and rule.numeric else None,
-                    "warnings": rule.warnings() if rule and rule.numeric else [],
-                    "notebook": str(notebook) if notebook else None,
-                    "status": self.state.node_status(node),
-                    "verified": self.state.verified(node),
-                    **({"earlier": [row.to_json() for row in rows]} if (rows := earlier.get(node)) else {}),
-                }
-            )
         return {
             "run_id": self.run_id,
             "statement": self.statement,
@@ -132,9 +112,9 @@ class RunView:
                 "key_factor": root.belief.key_factor if root.belief else None,
             },
             "base_rate": self.base_rate,
-            "nodes": nodes,
-            "n_nodes": len(nodes),
-            "n_leaves": len(leaves),
+            "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],
+            "n_nodes": len(tree),
+            "n_leaves": len(tree.leaves()),
             "model_calls": self.model_calls,
             "api_calls": self.api_calls,
             "cost_usd": self.cost_usd,
@@ -152,6 +132,26 @@ class RunView:
             "comments": [each.to_json() for each in said.comments],
             "sign_offs": self.sign_offs,
             **({"not_installed": absent} if (absent := self.state.not_installed()) else {}),
+        }
+
+    def _node_document(self, node: NodeId) -> dict[str, Any]:
+        proposition, earlier = self.tree[node], self.state.earlier.get(node)
+        notebook = self.notebook(node)
+        rule = proposition.rule
+        return {
+            "id": node,
+            "parent": self.tree.parent(node),
+            "statement": proposition.statement,
+            "p": proposition.belief.p if proposition.belief else None,
+            "key_factor": proposition.belief.key_factor if proposition.belief else None,
+            "kind": "root" if node == self.tree.root.id else "inner" if proposition.children else "leaf",
+            "rule": rule.to_json() if rule else None,
+            "reaches": list(rule.reachable()) if rule and rule.numeric else None,
+            "warnings": rule.warnings() if rule and rule.numeric else [],
+            "notebook": str(notebook) if notebook else None,
+            "status": self.state.node_status(node),
+            "verified": self.state.verified(node),
+            **({"earlier": [row.to_json() for row in earlier]} if earlier else {}),
         }
 
 

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from workbench.engine.run.state import RunState
 from workbench.engine.whatif.saved import check_name, save_scenario
 from workbench.errors import UsageError
 from workbench.propositions.edits import Edit
@@ -43,19 +44,20 @@ class Proposals:
         return [name for run, name in self._by_name if run == run_id]
 
     def keep(
-        self, store: Store, run_id: str, name: str, edits: Sequence[Edit], *, rationale: str = ""
+        self, store: Store, seen: RunState, name: str, edits: Sequence[Edit], *, rationale: str = ""
     ) -> None:
-        """Add edits to a proposal and to its scenario in the log.
+        """Add edits to a proposal and to its scenario in the log of a run, which the client sees as ``seen``.
 
         Where a person changed or closed the stored scenario meanwhile, all its edits go into a new one.
         Raises ``UsageError`` for a name that says nothing, or edits that do not fit the tree.
         """
         check_name(name)
+        run_id = seen.run_id
         known = self._by_name.get((run_id, name))
         whole = (*(known.edits if known else ()), *edits)
         if known is not None:
             try:
-                known.seq = self._save(store, run_id, known.stored_as, edits, rationale, known.seq)
+                known.seq = self._save(store, seen, known.stored_as, edits, rationale, known.seq)
                 known.edits = whole
                 return
             except UsageError:
@@ -63,18 +65,25 @@ class Proposals:
         stored_as = f"{name.strip()} ({AUTHOR} {self._mark}-{len(self._by_name) + 1})"
         if known is not None:
             stored_as = f"{known.stored_as}, again {secrets.token_hex(3)}"
-        seq = self._save(store, run_id, stored_as, whole, rationale, None)
+        seq = self._save(store, seen, stored_as, whole, rationale, None)
         self._by_name[run_id, name] = _Proposal(whole, stored_as, seq)
 
     def _save(
         self,
         store: Store,
-        run_id: str,
+        seen: RunState,
         stored_as: str,
         edits: Sequence[Edit],
         rationale: str,
         base_seq: int | None,
     ) -> int:
         return save_scenario(
-            store, run_id, stored_as, edits, author=AUTHOR, rationale=rationale, base_seq=base_seq
+            store,
+            seen.run_id,
+            stored_as,
+            edits,
+            author=AUTHOR,
+            rationale=rationale,
+            base_seq=base_seq,
+            seen=seen,
         )

@@ -293,18 +293,16 @@ class Tools:
 
     async def _verify(self, arguments: VerifyArguments) -> Any:
         with closing(Store(self._home)) as store:
-            run_id = self._runs.state(store, arguments.run).run_id
+            state = self._runs.state(store, arguments.run)
             # One at a time: each starts kernels. No level is named, so the best sealed one is taken and never `none`.
             async with self._verifying:
-                return await documents.verification(store, run_id, arguments.node)
+                return await documents.verification(store, state.run_id, arguments.node, state=state)
 
     async def _propose_edit(self, arguments: ProposalArguments) -> Any:
         with closing(Store(self._home)) as store:
             state = self._runs.state(store, arguments.run)
             document, fresh = self._played(state, arguments)
-            self._proposals.keep(
-                store, state.run_id, arguments.scenario, fresh, rationale=arguments.rationale
-            )
+            self._proposals.keep(store, state, arguments.scenario, fresh, rationale=arguments.rationale)
             return {**document, "scenario": arguments.scenario}
 
     def _played(self, state: RunState, arguments: EditArguments) -> tuple[dict[str, Any], tuple[Edit, ...]]:

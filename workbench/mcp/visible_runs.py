@@ -102,15 +102,15 @@ class VisibleRuns:
         return rows[::-1]
 
     def state(self, store: Store, run: str) -> RunState:
-        """Return a run by its id, an unambiguous beginning of one, or ``last``; raises ``NoSuchRun``."""
-        if run in self._ids(store):
-            state = self._visible(store, run)
-        elif run == "last":
-            state = next(self._states(store), None)
-        else:
-            # Beginnings are looked up among what can be seen: else a later run would make one ambiguous.
-            near = [state for state in self._states(store) if run and state.run_id.startswith(run)]
-            state = near[0] if len(near) == 1 else None
+        """Return a run by its id, an unambiguous beginning of one, or ``last``; raises ``NoSuchRun``.
+
+        All runs are looked at before a name is compared with any: a later run is refused after the same work as an unknown one,
+        so that neither the words nor the time tell them apart. No log is folded but that of the run that is given.
+        """
+        seen = [run_id for run_id in self._ids(store) if self._may_be_seen(store, run_id)]
+        near = [run_id for run_id in seen if run and run_id.startswith(run)]
+        chosen = [run_id for run_id in seen if run_id == run] or (seen[:1] if run == "last" else near)
+        state = self._visible(store, chosen[0]) if len(chosen) == 1 else None
         if state is None:
             raise NoSuchRun
         return state
@@ -150,11 +150,23 @@ class VisibleRuns:
             # A newer workbench's event may be one of the later ones: it must not tell a client that there are any.
             return None
 
-    def _as_it_ended(self, store: Store, run_id: str) -> RunState | None:
-        """Return the run at its first end without what people put on it; None if it is later than the cutoff, or unfinished."""
+    def _may_be_seen(self, store: Store, run_id: str) -> bool:
+        """Whether a run ended and is not later than the cutoff, by two events of its log."""
+        try:
+            return self.cutoff.live or self._end(store, run_id) is not None
+        except WorkbenchError:
+            return False
+
+    def _end(self, store: Store, run_id: str) -> StoredEvent | None:
+        """Return a run's first end; None if it is unfinished, or later than the cutoff."""
         ends = store.events(run_id, kinds=("run.started", "run.finished"))
         end = next((stored for stored in ends if isinstance(stored.event, ev.RunFinished)), None)
-        if end is None or not self._is_early(ends[0], end):
+        return end if end is not None and self._is_early(ends[0], end) else None
+
+    def _as_it_ended(self, store: Store, run_id: str) -> RunState | None:
+        """Return the run at its first end without what people put on it; None if it is later than the cutoff, or unfinished."""
+        end = self._end(store, run_id)
+        if end is None:
             return None
         # Later events are not even read: one of a newer workbench would make the run unreadable.
         state = fold(store, store.events(run_id, until=end.seq))

@@ -18,6 +18,8 @@ Venue = Literal["kalshi", "polymarket"]
 
 #: A price older than this says nothing of the cutoff any more.
 FRESH_DAYS = 14
+#: How far back prices are asked for: what a proof shows of them.
+HISTORY_DAYS = 60
 _PLACES: tuple[tuple[Venue, str], ...] = (
     (
         "kalshi",
@@ -39,11 +41,11 @@ class MarketRef:
         return f"{self.venue}/{self.id}"
 
     def price_call(self, cutoff: datetime, market: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return path and parameters of the market's prices in the two weeks before a cutoff (UTC).
+        """Return path and parameters of the market's prices in the sixty days before a cutoff (UTC).
 
         ``market`` is the answer of `rules_call`; Polymarket's prices are filed under the token of the first outcome.
         """
-        start = int((cutoff - timedelta(days=FRESH_DAYS)).timestamp())
+        start = int((cutoff - timedelta(days=HISTORY_DAYS)).timestamp())
         end = int(cutoff.timestamp())
         if self.venue == "kalshi":
             series = self.id.partition("-")[0]
@@ -65,11 +67,15 @@ class MarketRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketPrice:
-    """What a market said before the cutoff: a probability in (0, 1), of an instant in UTC; ``question`` in the market's own words."""
+    """What a market said before the cutoff: a probability in (0, 1), of an instant in UTC; ``question`` in the market's own words.
+
+    ``history`` are its prices up to that one, oldest first, each with its second since 1970.
+    """
 
     p: float
     quoted: datetime
     question: str
+    history: tuple[tuple[int, float], ...] = ()
 
 
 def find_markets(text: str) -> list[MarketRef]:
@@ -126,18 +132,15 @@ def read_price(ref: MarketRef, market: Mapping[str, Any], prices: Any, cutoff: d
         raise ClaimRefused(
             f"the answer for {ref} is not built as its venue builds prices: {error!r:.80}"
         ) from None
-    fresh = [
-        (second, p)
-        for second, p in rows
-        if p is not None
-        and 0 < p < 1
-        and second <= cutoff.timestamp()
-        and second > cutoff.timestamp() - FRESH_DAYS * 86400
-    ]
-    if not fresh:
+    past = sorted(
+        (second, p) for second, p in rows if p is not None and 0 < p < 1 and second <= cutoff.timestamp()
+    )
+    if not past or past[-1][0] <= cutoff.timestamp() - FRESH_DAYS * 86400:
         raise ClaimRefused(f"{ref} has no price in the {FRESH_DAYS} days before the cutoff")
-    second, p = max(fresh)
-    return MarketPrice(p=p, quoted=datetime.fromtimestamp(second, tz=UTC), question=question)
+    second, p = past[-1]
+    return MarketPrice(
+        p=p, quoted=datetime.fromtimestamp(second, tz=UTC), question=question, history=tuple(past)
+    )
 
 
 def _kalshi(row: Mapping[str, Any]) -> float | None:

@@ -56,7 +56,7 @@ class Verdicts:
 
     model: str = ""
     _known: dict[str, Verdict] = field(default_factory=dict)
-    _asked: dict[str, asyncio.Event] = field(default_factory=dict)
+    _under_way: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def key(self, text: str, question: str, cutoff: Cutoff) -> str:
         """Return what a verdict is known by; ``text`` is the result as the model is shown it (`shown_text`)."""
@@ -75,19 +75,19 @@ class Verdicts:
     @contextmanager
     def judging(self, keys: Sequence[str]) -> Iterator[list[str]]:
         """Yield those of some keys that nobody is having judged; until the block ends they are the caller's alone."""
-        mine = [key for key in keys if key not in self._asked]
+        mine = [key for key in keys if key not in self._under_way]
         for key in mine:
-            self._asked[key] = asyncio.Event()
+            self._under_way[key] = asyncio.Event()
         try:
             yield mine
         finally:
             for key in mine:
-                self._asked.pop(key).set()
+                self._under_way.pop(key).set()
 
     async def judged(self, key: str) -> None:
         """Return when whoever is having a result judged is done with it, at once if nobody is."""
-        if (asked := self._asked.get(key)) is not None:
-            await asked.wait()
+        if (under_way := self._under_way.get(key)) is not None:
+            await under_way.wait()
 
 
 class LeakFilter:

@@ -13,7 +13,7 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.terminal import printable
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, offer
+from workbench.widgets.fields import action, box, choice, field, html, look, made, offer, show_if
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 #: What a step is called in the sentence above its text.
@@ -30,34 +30,33 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
     home : Path
         The data folder.
     run_id : str
-    author : ipywidgets.Text
-        The field in which who sits here types a name, once for the whole page.
+    author : callable
+        The name typed elsewhere on the page, for whoever types none here; empty if there is none.
     decided : callable
         Called when an answer is on record, or was refused: the log has something new.
     """
 
     def __init__(
-        self, home: Path, run_id: str, author: ipywidgets.Text, decided: Callable[[], object]
+        self, home: Path, run_id: str, author: Callable[[], str], decided: Callable[[], object]
     ) -> None:
         self._home, self._run_id = home, run_id
-        self._decided = decided
+        self._author, self._decided = author, decided
         self.name = field("your name", "wb-author")
-        ipywidgets.link((author, "value"), (self.name, "value"))
         self._steps: dict[str, Undecided] = {}
         self._mine: set[str] = set()
         self._shown: str | None = None
-        self.elsewhere = ipywidgets.HTML()
+        self.elsewhere = html()
         self.which = choice([], "step that waits")
         self.which.observe(lambda _change: self._show_step(), names=["value"])
-        self.text = ipywidgets.HTML()
+        self.text = html()
         self.reason = field("reason: the agent is told it", "wb-long")
         self.yes = action("Yes", lambda: self._answer("yes"), tooltip="as it stands")
         self.no = action("No", lambda: self._answer("no"), tooltip="needs a reason")
-        self.instead = ipywidgets.Textarea(description="the cell to run instead")
+        self.instead = made(ipywidgets.Textarea, description="the cell to run instead")
         self.instead.add_class("wb-field")
         self.instead.add_class("wb-source")
         self.edit = action("Run the edited cell", lambda: self._answer("edit"), tooltip="the agent is told")
-        self.line = ipywidgets.HTML()
+        self.line = html()
         self._editing = box(ipywidgets.HBox, [self.instead, self.edit], "wb-form-row")
         self._question = box(
             ipywidgets.VBox,
@@ -69,7 +68,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
             ],
             "wb-question",
         )
-        super().__init__([self.elsewhere, self._question, self.line])
+        super().__init__([self.elsewhere, self._question, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-approving")
         self._show_or_hide()
 
@@ -98,10 +97,10 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         return f"{step.name} was answered by {decision.author}, {_said(decision)}{why}."
 
     def _show_or_hide(self) -> None:
-        self._question.layout.display = "" if self._steps else "none"
-        self.which.layout.display = "" if len(self._steps) > 1 else "none"
+        show_if(bool(self._steps), self._question)
+        show_if(len(self._steps) > 1, self.which)
         said = self._steps or self.elsewhere.value or self.line.value
-        self.layout.display = "" if said else "none"
+        show_if(bool(said), self)
 
     def _show_step(self) -> None:
         step = self._steps.get(str(self.which.value))
@@ -124,13 +123,13 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         )
         self.reason.value = self.line.value = ""
         self.instead.value = text if event.what == "cell" else ""
-        self._editing.layout.display = "" if event.what == "cell" else "none"
+        show_if(event.what == "cell", self._editing)
 
     def _answer(self, verdict: str) -> None:
         name = str(self.which.value)
         self.line.value = self.elsewhere.value = ""
         try:
-            author = self.name.value.strip()
+            author = self.name.value.strip() or self._author()
             if not author:
                 raise UsageError("type your name first: an answer stands in the log and in the proof")
             with closing(Store(self._home)) as store:

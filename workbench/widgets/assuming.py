@@ -8,7 +8,7 @@ from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.synthesis.sensitivity.assumptions import assumption_detail, assumption_id, assumption_of
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, field
+from workbench.widgets.fields import action, box, field, html, look, show_if
 from workbench.widgets.numbers import typed
 from workbench.widgets.session import WhatIfSession
 
@@ -25,15 +25,14 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
         self._session = session
         self.node: NodeId = ROOT
         self._shown: tuple[NodeId, float] | None = None
-        self.detail = ipywidgets.HTML()
-        self.line = ipywidgets.HTML()
+        self.detail = html()
+        self.line = html()
         self.probability = field("probability of the assumption", "wb-short")
         self.assume = action(
             "Set assumption", self._assume, tooltip="recomputes this proposition and those above"
         )
-        super().__init__(
-            [self.detail, box(ipywidgets.HBox, [self.probability, self.assume], "wb-form-row"), self.line]
-        )
+        row = box(ipywidgets.HBox, [self.probability, self.assume], "wb-form-row")
+        super().__init__([self.detail, row, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-assuming")
 
     def show(self, node: NodeId) -> None:
@@ -43,7 +42,7 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
         self.node = node
         tree = self._session.tree
         p = assumption_of(tree, node)
-        self.layout.display = "none" if p is None else ""
+        show_if(p is not None, self)
         if p is None or (node, p) == self._shown:
             return  # what a person is typing stays
         self._shown = (node, p)

@@ -21,7 +21,7 @@ from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels, proof
 from workbench.widgets.drivers import Drivers
-from workbench.widgets.fields import action, box, choice, pane, style
+from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style
 from workbench.widgets.in_place import in_place
 from workbench.widgets.live import Follower, Poller
 from workbench.widgets.panel import Panel
@@ -47,14 +47,17 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
 
     def __init__(self, run: RunView, children: list[ipywidgets.Widget]) -> None:
         self.run = run
-        self.line = ipywidgets.HTML()
-        super().__init__([style(), *children, self.line])
+        self.line = html()
+        super().__init__([style(), *children, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-app")
         self.add_class("wb-in-cell")
 
     def static_html(self) -> str:
         """Return what a saved notebook shows."""
         raise NotImplementedError
+
+    def shown_again(self) -> None:
+        """Look again: the cell was run another time."""
 
     def _tell(self, line: str, refused: bool) -> None:
         self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
@@ -85,7 +88,9 @@ def one_view(kind: Callable[[RunView], _SomeView], run: RunView) -> _SomeView:
     view: Any = views.get(kind)
     if view is None or view.comm is None:  # none yet, or somebody closed it
         view = views[kind] = kind(run)
-    view.run = run
+    else:
+        view.run = run
+        view.shown_again()
     shown: _SomeView = view
     return shown
 
@@ -131,7 +136,7 @@ class ScenarioView(_View):
             self.run.run_id,
             session.now,
             session.edits,
-            session.tree,
+            session.base,
             scenario=self.shared.keeper.name,
             remarks=remarks,
         )
@@ -146,6 +151,10 @@ class ScenarioView(_View):
     def said(self, line: str, refused: bool) -> None:
         """Show what was kept, or why not."""
         self._tell(line, refused)
+
+    def shown_again(self) -> None:
+        """Read the scenarios afresh, whoever saved them."""
+        self.book.look_up()
 
     def static_html(self) -> str:
         """Return the table of the scenarios."""
@@ -164,7 +173,7 @@ class DriverView(_View):
         self.shared = shared_edits(run)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
         self.drivers = Drivers(references, self.shared.choose)
-        parts = [self.drivers.chart, self.drivers.questions, self.drivers.answer]
+        parts = [self.drivers.chart, self.drivers.questions]
         super().__init__(run, [pane("What drives it", parts, "wb-sensitivity")])
         self.edited()
         self.shared.join(self)
@@ -175,7 +184,7 @@ class DriverView(_View):
 
     def static_html(self) -> str:
         """Return the tornado and the last answer."""
-        return f"{self.drivers.chart.value}{self.drivers.answer.value}"
+        return f"{self.drivers.chart.value}{self.drivers.questions.answer.value}"
 
 
 class ExportView(_View):
@@ -207,7 +216,7 @@ class LiveView(_View):
     def __init__(self, run: RunView) -> None:
         self.follower = Follower(run)
         self.shared = shared_edits(run)
-        self.state = ipywidgets.HTML()
+        self.state = html()
         self.go = action("Resume", self._tried(self._resume), tooltip="in a process of its own")
         self.end = action("Stop", self._tried(self._stop), tooltip="the run can be resumed")
         row = box(ipywidgets.HBox, [self.state, self.go, self.end], "wb-working")
@@ -215,6 +224,11 @@ class LiveView(_View):
         self.poller = Poller(self.look)
         self._show()
         if self.follower.phase != "done":
+            self.poller.start()
+
+    def shown_again(self) -> None:
+        """Follow the log again, should somebody have taken the run up since it ended."""
+        if self.look():
             self.poller.start()
 
     def look(self) -> bool:
@@ -233,8 +247,8 @@ class LiveView(_View):
         phase = self.follower.phase
         self.shared.go_on(self.run, self.follower.marks())
         self.state.value = panels.progress(phase, self.follower.state, self.run, list(self.follower.lines))
-        self.go.layout.display = "" if phase in ("planned", "stopped", "failed") else "none"
-        self.end.layout.display = "" if phase in ("running", "waiting") else "none"
+        show_if(phase in ("planned", "stopped", "failed"), self.go)
+        show_if(phase in ("running", "waiting"), self.end)
 
     def _resume(self) -> None:
         with closing(Store(self.run.folder.parent.parent)) as store:
@@ -281,7 +295,7 @@ class EvidenceView(_View):
         self.shared = shared_edits(run)
         self.chosen = choice([(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], "leaf")
         self.chosen.value = begin
-        self.head, self.proof = ipywidgets.HTML(), ipywidgets.HTML()
+        self.head, self.proof = html(), html()
         super().__init__(run, [self.chosen, self.head, self.proof])
         self.chosen.observe(lambda _change: self._show(), names=["value"])
         self.observe(lambda _change: self._show(), names=["dark"])

@@ -13,7 +13,7 @@ from workbench.propositions import NodeId, Tree
 from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
 from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
 from workbench.synthesis.sensitivity.reaching import ways_to_reach
-from workbench.widgets.fields import action, box, field
+from workbench.widgets.fields import action, box, field, look, made
 from workbench.widgets.panel import Panel
 from workbench.widgets.panels import refusal, rendered
 
@@ -25,7 +25,7 @@ _NAMED = 8
 
 
 class Drivers:
-    """The tornado of a tree and two questions about it; ``show`` brings it in step with an edited tree.
+    """The tornado of a tree, and the questions about it; ``show`` brings both in step with an edited tree.
 
     Parameters
     ----------
@@ -39,23 +39,22 @@ class Drivers:
         self.chart = Panel()
         self.chart.on_select = on_select
         self.chart.on_open = lambda _name: self._unfold()
-        self.answer = Panel()
-        self.answer.on_select = on_select
-        known = [(label, value) for label, value in references.items() if value is not None]
-        self.reference = ipywidgets.Dropdown(options=known, description="contribution from")
-        self.reference.add_class("wb-reference")
-        self.reference.observe(lambda _change: self._draw(), names=["value"])
-        self.target = field("reach, such as 50%", "wb-short")
-        self.ask = action("What would it take?", self._reach, tooltip="for the claim to stand there")
-        self.pair = field("two leaves, such as P1, P2.1", "wb-pair")
-        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two leaves")
-        self.questions = box(
-            ipywidgets.HBox, [self.reference, self.target, self.ask, self.pair, self.plot], "wb-keeping"
-        )
+        self._references = [(label, value) for label, value in references.items() if value is not None]
+        self._reference = 0.0
+        self._on_select = on_select
         self._whole = False
         self._tree: Tree | None = None
         self._rows: list[TornadoRow] = []
-        self._answering: Callable[[], None] | None = None
+        self._questions: Questions | None = None
+
+    @property
+    def questions(self) -> "Questions":
+        """The questions about the tree; made when they are first asked for."""
+        if self._questions is None:
+            self._questions = Questions(self._references, self._refer, self._on_select)
+            if self._tree is not None:
+                self._questions.show(self._tree, self._rows)
+        return self._questions
 
     def show(self, tree: Tree) -> None:
         """Draw everything for this tree, the answers that were asked for too."""
@@ -66,25 +65,69 @@ class Drivers:
         except SensitivityError:
             self._rows = []
         self._draw()
-        if (
-            not self.pair.value
-            and len(leaves := [row.id for row in self._rows if assumed_by(row.id) is None]) > 1
-        ):
-            self.pair.value = ", ".join(leaves[:2])
-        if self._answering is not None:
-            self._answering()
+        if self._questions is not None:
+            self._questions.show(tree, self._rows)
+
+    def _refer(self, reference: float) -> None:
+        self._reference = reference
+        self._draw()
 
     def _draw(self) -> None:
         if self._tree is None:
             return
         reach = reachable_ranges(self._tree)[self._tree.root.id] if self._rows else None
         self.chart.value = tornado_html(
-            self._rows, self._tree, reach, reference=self.reference.value or 0.0, whole=self._whole
+            self._rows, self._tree, reach, reference=self._reference, whole=self._whole
         )
 
     def _unfold(self) -> None:
         self._whole = True
         self._draw()
+
+
+class Questions(ipywidgets.VBox):  # type: ignore[misc]
+    """What contributions are counted from, what it would take to be elsewhere, and two leaves at once.
+
+    Parameters
+    ----------
+    references : list of (str, float)
+        What contributions can be counted from.
+    refer : callable
+        Called with the probability that is chosen to count from.
+    on_select : callable
+        Called with a proposition that was clicked in an answer.
+    """
+
+    def __init__(
+        self,
+        references: list[tuple[str, float]],
+        refer: Callable[[float], None],
+        on_select: Callable[[str], None],
+    ) -> None:
+        self.answer = Panel()
+        self.answer.on_select = on_select
+        self.reference = made(ipywidgets.Dropdown, options=references, description="contribution from")
+        self.reference.add_class("wb-reference")
+        self.reference.observe(lambda change: refer(change["new"] or 0.0), names=["value"])
+        self.target = field("reach, such as 50%", "wb-short")
+        self.ask = action("What would it take?", self._reach, tooltip="for the claim to stand there")
+        self.pair = field("two leaves, such as P1, P2.1", "wb-pair")
+        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two leaves")
+        row = [self.reference, self.target, self.ask, self.pair, self.plot]
+        super().__init__(
+            [box(ipywidgets.HBox, row, "wb-keeping"), self.answer], layout=look(ipywidgets.Layout)
+        )
+        self._tree: Tree | None = None
+        self._answering: Callable[[], None] | None = None
+
+    def show(self, tree: Tree, rows: list[TornadoRow]) -> None:
+        """Answer what was asked for this tree; its two strongest leaves stand in the field until others are typed."""
+        self._tree = tree
+        leaves = [row.id for row in rows if assumed_by(row.id) is None]
+        if not self.pair.value and len(leaves) > 1:
+            self.pair.value = ", ".join(leaves[:2])
+        if self._answering is not None:
+            self._answering()
 
     def _reach(self) -> None:
         self._answering = lambda: self._answer(

@@ -13,7 +13,7 @@ from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Polarity, natural_order, parent_of
 from workbench.propositions.edits import AddChild
 from workbench.widgets import panels
-from workbench.widgets.fields import box, choice, field
+from workbench.widgets.fields import box, choice, field, html, look, made, show_if
 from workbench.widgets.session import WhatIfSession
 
 _SPEAKS = {"speaks for it": Polarity.POSITIVE, "speaks against it": Polarity.NEGATIVE}
@@ -51,10 +51,10 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._session, self._select = session, select
         self.node: NodeId = ROOT
         self._filled: tuple[NodeId, object, object] | None = None
-        self.line = ipywidgets.HTML()
+        self.line = html()
         self.words = field("statement", "wb-long")
-        self.same = ipywidgets.Checkbox(
-            description="means the same: keep the value", value=False, indent=False
+        self.same = made(
+            ipywidgets.Checkbox, description="means the same: keep the value", value=False, indent=False
         )
         self.reword = self._button("Reword", self._reword)
         self.weight = field("weight, from -1 to 1")
@@ -65,7 +65,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.set_rule = self._button("Set rule", self._set_rule)
         self._rule_row = _row(self.rule, self.rule_text, self.set_rule)
         self.key_factor = field("key factor", "wb-long")
-        self.report = ipywidgets.Textarea(placeholder="report", description="report")
+        self.report = made(ipywidgets.Textarea, placeholder="report", description="report")
         self.report.add_class("wb-field")
         self.report.add_class("wb-report")
         self.set_report = self._button("Set report", self._set_report)
@@ -88,7 +88,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             _row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
             self.line,
         ]
-        super().__init__(rows)
+        super().__init__(rows, layout=look(ipywidgets.Layout))
         self.add_class("wb-editing")
 
     def show(self, node: NodeId) -> None:
@@ -102,10 +102,10 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         parent = tree.parent(node)
         rule = None if parent is None else tree[parent].rule
         weights = {} if rule is None else rule.to_json().get("weights", {})
-        self._weight_row.layout.display = "none" if node not in weights else ""
+        show_if(node in weights, self._weight_row)
         self.weight.value = f"{weights[node]:g}" if node in weights else ""
-        self._rule_row.layout.display = "" if proposition.children else "none"
-        self._report_row.layout.display = "" if proposition.belief is not None else "none"
+        show_if(bool(proposition.children), self._rule_row)
+        show_if(proposition.belief is not None, self._report_row)
         if (node, proposition.rule, proposition.belief) != self._filled:
             # Only where something else is shown: what a person is typing stays.
             self._filled = (node, proposition.rule, proposition.belief)
@@ -192,7 +192,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             else:
                 self.line.value = ""
 
-        button = ipywidgets.Button(description=label)
+        button = made(ipywidgets.Button, description=label)
         button.add_class("wb-action")
         button.on_click(clicked)
         return button

@@ -1,15 +1,63 @@
 """Fields, buttons and boxes as every page of ours has them."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import ipywidgets
 
+_HIDDEN = "wb-hidden"
+_looks: dict[type, ipywidgets.Widget] = {}
+
+
+def look(kind: type) -> Any:
+    """Return the one layout, or style, of its kind in this process: ours say nothing, what a page looks like is in CSS.
+
+    ipywidgets makes one for every widget: of 345 models of a dashboard 212 were that, each to be sent and made by the page.
+    """
+    known = _looks.get(kind)
+    if known is None or known.comm is None:  # closed with the widgets of an earlier page
+        known = _looks[kind] = kind()
+    return known
+
+
+@cache
+def _style_of(kind: Any) -> Any:
+    trait = kind.class_traits().get("style")
+    return None if trait is None else trait.klass
+
+
+def made(kind: Any, *arguments: Any, **options: Any) -> Any:
+    """Return a widget of ipywidgets' ``kind`` that shares its layout and style with the others of a page."""
+    options.setdefault("layout", look(ipywidgets.Layout))
+    if (style := _style_of(kind)) is not None:
+        options.setdefault("style", look(style))
+    return kind(*arguments, **options)
+
+
+def html(value: str = "") -> Any:
+    """Return a place for HTML that is set as a whole; a ``Panel`` sends what differs."""
+    return made(ipywidgets.HTML, value)
+
+
+def show_if(condition: bool, *widgets: ipywidgets.Widget) -> None:
+    """Show or hide widgets; by a class, as their layout is everyone's."""
+    for widget in widgets:
+        if condition:
+            widget.remove_class(_HIDDEN)
+        else:
+            widget.add_class(_HIDDEN)
+
+
+def is_hidden(widget: ipywidgets.Widget) -> bool:
+    """Whether a widget was hidden by ``show_if``."""
+    return _HIDDEN in widget._dom_classes
+
 
 def field(label: str, name: str = "") -> ipywidgets.Text:
     """Return a field for one line of text, its label shown inside while it is empty."""
-    text = ipywidgets.Text(placeholder=label, continuous_update=True)
+    text = made(ipywidgets.Text, placeholder=label, continuous_update=True)
     # A placeholder is no label: a screen reader needs a real one, which the style sheet hides.
     text.description, text.description_allow_html = label, False
     text.add_class("wb-field")
@@ -20,7 +68,7 @@ def field(label: str, name: str = "") -> ipywidgets.Text:
 
 def choice(options: list[Any], label: str, name: str = "wb-chosen") -> ipywidgets.Dropdown:
     """Return a choice of one of several; its label is there for a screen reader, and hidden by the style sheet."""
-    dropdown = ipywidgets.Dropdown(options=options, description=label)
+    dropdown = made(ipywidgets.Dropdown, options=options, description=label)
     dropdown.add_class("wb-field")
     dropdown.add_class(name)
     return dropdown
@@ -43,24 +91,45 @@ def offer(dropdown: ipywidgets.Dropdown, options: list[Any], chosen: Any = None)
 
 def action(label: str, act: Callable[[], Any], *, tooltip: str = "") -> ipywidgets.Button:
     """Return a button that calls ``act``."""
-    button = ipywidgets.Button(description=label, tooltip=tooltip)
+    button = made(ipywidgets.Button, description=label, tooltip=tooltip)
     button.add_class("wb-action")
     button.on_click(lambda _button: act())
     return button
 
 
-def fold(title: str, content: ipywidgets.Widget) -> ipywidgets.Widget:
-    """Return a closed fold that opens on a click."""
-    accordion = ipywidgets.Accordion([content], titles=(title,))
-    accordion.add_class("wb-fold")
-    return accordion
+class Fold(ipywidgets.Accordion):  # type: ignore[misc]
+    """A closed fold that opens on a click; what is in it is made when it is first opened, or asked for.
+
+    Parameters
+    ----------
+    title : str
+    make : callable
+        Makes what is in it.
+    """
+
+    def __init__(self, title: str, make: Callable[[], ipywidgets.Widget]) -> None:
+        self._make = make
+        self.made: ipywidgets.Widget | None = None
+        super().__init__(
+            [made(ipywidgets.Box)], titles=(title,), layout=look(ipywidgets.Layout), selected_index=None
+        )
+        self.add_class("wb-fold")
+        self.observe(lambda _change: self.content, names=["selected_index"])
+
+    @property
+    def content(self) -> Any:
+        """What is in it, made now if it was not."""
+        if self.made is None:
+            self.made = self._make()
+            self.children = (self.made,)
+        return self.made
 
 
 def pane(
     title: str, children: list[ipywidgets.Widget], name: str, *, beside: ipywidgets.Widget | None = None
 ) -> ipywidgets.Widget:
     """Return a part of a page under a heading, with something to do beside the heading."""
-    head = ipywidgets.HTML(f"<h2>{title}</h2>")
+    head = html(f"<h2>{title}</h2>")
     top = box(ipywidgets.HBox, [head, beside] if beside is not None else [head], "wb-pane-head")
     whole = box(ipywidgets.VBox, [top, *children], "wb-pane")
     whole.add_class(name)
@@ -69,7 +138,7 @@ def pane(
 
 def box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
     """Return a box of ipywidgets' ``kind`` with a class of our style sheet."""
-    filled = kind(children)
+    filled = made(kind, children)
     filled.add_class(name)
     return filled
 
@@ -79,6 +148,6 @@ def style() -> ipywidgets.Widget:
     # tree.css carries the tokens; the tree itself brings it too, and twice is harmless
     folder = files("workbench.widgets") / "static"
     css = "".join((folder / name).read_text(encoding="utf-8") for name in ("tree.css", "dashboard.css"))
-    sheet = ipywidgets.HTML(f"<style>{css}</style>")
+    sheet = html(f"<style>{css}</style>")
     sheet.add_class("wb-style")
     return sheet

@@ -23,7 +23,7 @@ from workbench.plugins import GROUNDERS, plugin_names
 from workbench.questions.grammar import read_claim
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, pane, style
+from workbench.widgets.fields import action, box, choice, field, html, look, made, pane, style
 from workbench.widgets.live import Poller
 from workbench.widgets.own_sources import own_sources, own_sources_html
 from workbench.widgets.panel import Panel
@@ -60,16 +60,18 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self._seen: tuple[int, ...] = ()
         self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
-        self.table = ipywidgets.HTML()
-        self.claim = ipywidgets.Textarea(
-            placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
+        self.table = html()
+        self.claim = made(
+            ipywidgets.Textarea, placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
         )
         self.claim.description = "claim"
         self.claim.add_class("wb-field")
         self.claim.add_class("wb-claim")
         self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
         self.cutoff.value = "now"
-        self.model = ipywidgets.Combobox(options=[OFFLINE, *providers(self._environ)], ensure_option=False)
+        self.model = made(
+            ipywidgets.Combobox, options=[OFFLINE, *providers(self._environ)], ensure_option=False
+        )
         self.model.value = OFFLINE
         self.model.description = "model"
         self.model.add_class("wb-field")
@@ -79,7 +81,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.budget = field("budget in dollars", "wb-short")
         self.sources = Panel(own_sources_html(None))
         self.sources.on_open = self._read_sources
-        self.line = ipywidgets.HTML()
+        self.line = html()
         self.plan = action(
             "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
         )
@@ -96,7 +98,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         super().__init__(
             [
                 style(),
-                ipywidgets.HTML("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
+                html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
                 pane("New claim", [self.claim, options, self.line], "wb-new"),
                 pane(
                     "Runs",
@@ -105,7 +107,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
                 ),
                 pane("Own series and sources", [self.sources], "wb-own-sources"),
-            ]
+            ],
+            layout=look(ipywidgets.Layout),
         )
         self.add_class("wb-app")
         self.poller = Poller(self.look, seconds=3.0)

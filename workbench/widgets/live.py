@@ -13,7 +13,7 @@ from workbench.engine.view import RunView, view_of
 from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.widgets.session import Mark
+from workbench.widgets.rows import Mark
 
 #: Seconds between two looks at the log, and the part of the time that looking may take: a long log is looked at less often.
 _LOOK_SECONDS = 1.0

@@ -11,7 +11,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, offer
+from workbench.widgets.fields import action, box, choice, field, html, look, offer
 
 
 class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -29,14 +29,14 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
         self._author, self._noted = author, noted
         self._run: RunView | None = None
         self.node: NodeId = ROOT
-        self.standing = ipywidgets.HTML()
-        self.line = ipywidgets.HTML()
+        self.standing = html()
+        self.line = html()
         self.text = field("note")
         self.tags = field("tags, with commas; -tag takes one off")
         self.about = choice(["the run"], "what the note is about")
         self.keep = action("Keep note", self._keep)
         row = box(ipywidgets.HBox, [self.text, self.about, self.tags, self.keep], "wb-form-row")
-        super().__init__([self.standing, row, self.line])
+        super().__init__([self.standing, row, self.line], layout=look(ipywidgets.Layout))
 
     def show(self, run: RunView, node: NodeId) -> None:
         """Show the notes of a run; a new one may be about it or about ``node``."""

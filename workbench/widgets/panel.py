@@ -6,7 +6,10 @@ from importlib.resources import files
 from typing import Any
 
 import anywidget
+import ipywidgets
 import traitlets
+
+from workbench.widgets.fields import look
 
 _STATIC = files("workbench.widgets") / "static"
 _TAG = re.compile(r"(<[^>]*>)")
@@ -49,6 +52,7 @@ class Panel(anywidget.AnyWidget):
     content = traitlets.Dict().tag(sync=True)
 
     def __init__(self, value: str = "", **kwargs: Any):
+        kwargs.setdefault("layout", look(ipywidgets.Layout))
         super().__init__(content={"rev": 0, "pieces": _TAG.split(value)}, **kwargs)
         #: Called with the id of a proposition that was clicked (an element with ``data-select``).
         self.on_select: Callable[[str], None] = lambda node: None

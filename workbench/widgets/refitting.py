@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box
+from workbench.widgets.fields import action, box, html, look, show_if
 
 #: How often the synthesizer is asked; `workbench refit --k` takes any number.
 _TIMES = 5
@@ -35,7 +35,7 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._refitted = refitted
         self._run: RunView | None = None
         self.node: NodeId = ROOT
-        self.line = ipywidgets.HTML()
+        self.line = html()
         self.ask = action(
             f"How sure are these weights? Ask {_TIMES} times",
             self._tried(self._show_price),
@@ -44,7 +44,8 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.confirm = action("Ask at this price", self._tried(self._refit))
         self.cancel = action("Not now", lambda: self._offer())
         super().__init__(
-            [box(ipywidgets.HBox, [self.ask, self.confirm, self.cancel], "wb-form-row"), self.line]
+            [box(ipywidgets.HBox, [self.ask, self.confirm, self.cancel], "wb-form-row"), self.line],
+            layout=look(ipywidgets.Layout),
         )
         self._offer()
 
@@ -53,21 +54,21 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         moved = node != self.node
         self._run, self.node = run, node
         fit = node in run.tree and bool(run.tree[node].children) and run.tree.root.p is not None
-        self.layout.display = "" if fit else "none"
+        show_if(fit, self)
         if moved:
             self._offer()
 
     def _offer(self) -> None:
         self.line.value = ""
-        self.ask.layout.display = ""
-        self.confirm.layout.display = self.cancel.layout.display = "none"
+        show_if(True, self.ask)
+        show_if(False, self.confirm, self.cancel)
 
     def _show_price(self) -> None:
         assert self._run is not None
         nodes = refit_nodes(self._run.state, (self.node,))
         self.line.value = panels.note(price_line(self._run.state, nodes, times=_TIMES))
-        self.ask.layout.display = "none"
-        self.confirm.layout.display = self.cancel.layout.display = ""
+        show_if(False, self.ask)
+        show_if(True, self.confirm, self.cancel)
 
     def _refit(self) -> None:
         run, node = self._run, self.node

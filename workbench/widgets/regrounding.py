@@ -13,7 +13,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, field
+from workbench.widgets.fields import action, box, field, html, look, show_if
 
 
 class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -31,8 +31,8 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._author, self._begun = author, begun
         self._run: RunView | None = None
         self.node: NodeId = ROOT
-        self.earlier = ipywidgets.HTML()
-        self.line = ipywidgets.HTML()
+        self.earlier = html()
+        self.line = html()
         self.why = field("why again (goes on record)")
         self.ask = action("Ground again", self._tried(self._show_price), tooltip="says the price first")
         self.confirm = action("Ground it at this price", self._tried(self._reopen))
@@ -45,7 +45,7 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.try_now = action("Try it at this price", self._tried(self._resume))
         self._all = (self.ask, self.retry, self.why, self.confirm, self.try_now, self.cancel)
         row = box(ipywidgets.HBox, list(self._all), "wb-form-row")
-        super().__init__([self.earlier, row, self.line])
+        super().__init__([self.earlier, row, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-regrounding")
 
     def show(self, run: RunView, node: NodeId) -> None:
@@ -55,7 +55,7 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         known = node in run.tree
         self.earlier.value = panels.earlier(run.state.earlier.get(node, [])) if known else ""
         leaf = known and not run.tree[node].children
-        self.layout.display = "" if leaf else "none"
+        show_if(leaf, self)
         if moved:
             self.line.value = ""
             self._offer()
@@ -70,7 +70,7 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
 
     def _show_only(self, *shown: ipywidgets.Widget | None) -> None:
         for widget in self._all:
-            widget.layout.display = "" if widget in shown else "none"
+            show_if(widget in shown, widget)
 
     def _show_price(self) -> None:
         assert self._run is not None

@@ -11,7 +11,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, offer
+from workbench.widgets.fields import action, box, choice, field, html, look, made, offer
 from workbench.widgets.panel import Panel
 
 _VERDICTS = {"accept it": "accept", "return it": "return"}
@@ -38,7 +38,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         self._node: NodeId = ROOT
         self.standing = Panel()
         self.standing.on_select = select
-        self.line = ipywidgets.HTML()
+        self.line = html()
         self.name = field("your name", "wb-author")
         ipywidgets.link((author, "value"), (self.name, "value"))
         self.about = choice([ROOT], "what the comment is pinned to")
@@ -58,13 +58,14 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
                 box(ipywidgets.VBox, list(self.points.values()), "wb-checklist"),
                 box(ipywidgets.HBox, [self.name, self.verdict, self.sign], "wb-form-row"),
                 self.line,
-            ]
+            ],
+            layout=look(ipywidgets.Layout),
         )
         self.add_class("wb-review-form")
 
     @staticmethod
     def _point(words: str) -> ipywidgets.Checkbox:
-        box_to_tick = ipywidgets.Checkbox(description=words, value=False, indent=False)
+        box_to_tick = made(ipywidgets.Checkbox, description=words, value=False, indent=False)
         box_to_tick.description_allow_html = False
         return box_to_tick
 

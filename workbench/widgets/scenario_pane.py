@@ -8,8 +8,9 @@ import ipywidgets
 from workbench.engine.whatif.saved import SavedScenarios
 from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError, WorkbenchError
+from workbench.propositions import Tree
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, offer
+from workbench.widgets.fields import action, box, choice, field, html, look, offer
 from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.panel import Panel
 from workbench.widgets.session import WhatIfSession
@@ -44,7 +45,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         self._author, self._market = author, market
         self._table: dict[str, Any] | None = None
         self.compared = Panel()
-        self.said = ipywidgets.HTML()
+        self.said = html()
         self.name = field("name of a scenario", "wb-name")
         self.rationale = field("what it supposes, and why", "wb-rationale")
         self.save = action("Save scenario", self.keep, tooltip="keep this page's edits under the name")
@@ -62,13 +63,16 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         acts = [self.opening, self.closing, self.rename, self.copy, self.annotate, self.likely, self.weigh]
         saving = box(ipywidgets.HBox, [self.name, self.rationale, self.save], "wb-keeping")
         choosing = box(ipywidgets.HBox, [self.chosen, *acts], "wb-keeping")
-        super().__init__([saving, self.said, self.compared, choosing])
+        super().__init__([saving, self.said, self.compared, choosing], layout=look(ipywidgets.Layout))
 
-    def look_up(self) -> None:
-        """Read the saved scenarios afresh, whoever saved them, and show them beside this page's edits."""
+    def look_up(self, tree: Tree | None = None) -> None:
+        """Read the saved scenarios afresh, whoever saved them, and show them beside this page's edits.
+
+        ``tree`` is the run's, where it was just read.
+        """
         with self.session.lock:
             try:
-                self._table = self.scenarios.table()
+                self._table = self.scenarios.table(tree)
             except WorkbenchError as error:
                 self._table = None
                 self.said.value = panels.refusal(str(error))

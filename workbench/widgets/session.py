@@ -1,53 +1,17 @@
 """One analyst's what-if on one tree: the edits so far, and what each row shows because of them. No widget in here."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TypedDict
 
 from workbench.engine.whatif.typed_values import parse_probability
-from workbench.engine.wording import percent
 from workbench.errors import UsageError
-from workbench.propositions import ROOT, NodeId, Proposition, Tree, UnknownNode, depth_of, parent_of
+from workbench.propositions import NodeId, Tree
 from workbench.propositions.edits import Edit, Pin, RemoveNode, Restate, SetValue, Unpin
 from workbench.propositions.values import Override
 from workbench.synthesis import WhatIf, resynthesize
 from workbench.synthesis.whatif.apply_edits import play
-from workbench.templates import brief
-from workbench.widgets.numbers import typed
-
-
-class Mark(TypedDict):
-    """A short word on a row, and the sentence behind it."""
-
-    name: str
-    why: str
-
-
-class Row(TypedDict):
-    """What the front end needs of one proposition; everything is ready to show, it formats nothing."""
-
-    id: NodeId
-    parent: NodeId | None
-    level: int
-    setsize: int
-    posinset: int
-    children: list[NodeId]
-    kind: str
-    statement: str
-    polarity: str | None
-    note: str
-    key_factor: str
-    p: float | None
-    base: float | None
-    text: str
-    base_text: str
-    value: str
-    edited: bool
-    moved: bool
-    stale: bool
-    inert: bool
-    marks: list[Mark]
+from workbench.widgets.rows import Mark, Row, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +56,7 @@ class WhatIfSession:
         self._undone: list[_Edits] = []
         self._done: list[_Edits] = []
         self._now = self._played(self._edits)
-        self._rows = self._compute()
+        self._rows = Rows(base, self._now, self._edits.values.keys(), self._notes)
         self._changed: set[NodeId] = set()
         self._listeners: list[Callable[[], None]] = []
         #: Whose the values are that are set from now on, why and until when; called for each.
@@ -245,16 +209,12 @@ class WhatIfSession:
         before, former, old = self._edits, self._now, self._rows
         self._edits, self._now = edits, now
         if whole or before.shape != edits.shape:
-            self._rows = self._compute()
+            self._rows = Rows(self.base, now, edits.values.keys(), self._notes)
             self._changed = {node for node, row in self._rows.items() if row != old.get(node)}
         else:
-            self._rows = dict(old)
-            self._changed = set()
-            for node in self._touched(before, former):
-                row = self._row(self.tree[node], inert=self._is_inert(node))
-                if row != old[node]:
-                    self._rows[node] = row
-                    self._changed.add(node)
+            touched = self._touched(before, former)
+            self._rows = old.with_values(now, edits.values.keys(), touched)
+            self._changed = {node for node in touched if self._rows[node] != old[node]}
         for listener in self._listeners:
             listener()
         return [self._rows[node] for node in self.tree.in_order(self._changed)]
@@ -273,21 +233,10 @@ class WhatIfSession:
                 touched.update(now.tree.below(node))
         return touched
 
-    def _is_inert(self, node: NodeId) -> bool:
-        return any(self.tree[above].pinned for above in self.tree.ancestors(node))
-
     def matching(self, text: str, kind: str = "") -> list[NodeId]:
-        """Return the propositions whose id, statement, key factor, rule or marks hold these words, in the tree's order.
-
-        Every word must be there, wherever; case does not count. An id finds itself and what hangs below it. ``kind`` keeps
-        only those that are ``changed`` by an edit, ``leaf``, or ``open`` (without a value that holds); empty keeps all.
-        """
-        wanted = text.casefold().split()
+        """Return the propositions that a search finds, as ``Rows.matching`` says."""
         with self.lock:
-            rows = self._rows.items()
-            return [
-                id_ for id_, row in rows if _is_kind(row, kind) and all(_holds(row, word) for word in wanted)
-            ]
+            return self._rows.matching(text, kind)
 
     def _played(self, edits: _Edits) -> WhatIf:
         # Values alone, the usual case and each step of a drag, need no second look at the whole tree.
@@ -307,95 +256,3 @@ class WhatIfSession:
             except UsageError:
                 self._edits, now = _Edits(), self._played(_Edits())
             self._show(self._edits, now, whole=True)
-
-    # -- rows
-
-    def _compute(self) -> dict[NodeId, Row]:
-        inert: set[NodeId] = set()
-        rows: dict[NodeId, Row] = {}
-        for node in self.tree.propositions():
-            parent = self.tree.parent(node.id)
-            # Propositions come parents first, so a pinned ancestor at any height has been seen by now.
-            if parent is not None and (parent in inert or self.tree[parent].pinned):
-                inert.add(node.id)
-            rows[node.id] = self._row(node, inert=node.id in inert)
-        return rows
-
-    def _row(self, node: Proposition, *, inert: bool) -> Row:
-        try:
-            base: Proposition | None = self.base[node.id]
-        except UnknownNode:
-            base = None
-        parent = parent_of(node.id)
-        siblings = (node.id,) if parent is None else self.tree[parent].children
-        polarity = None if parent is None else self.tree[parent].polarities.get(node.id)
-        edited = node.id in self._edits.values or (node.pinned and not (base is not None and base.pinned))
-        before = None if base is None else base.p
-        key_factor = node.belief.key_factor if node.belief is not None else ""
-        rule = node.rule.equation() if node.rule is not None else ""
-        return Row(
-            id=node.id,
-            parent=parent,
-            level=depth_of(node.id),
-            setsize=len(siblings),
-            posinset=siblings.index(node.id) + 1,
-            children=list(node.children),
-            kind="root" if node.id == ROOT and node.children else "inner" if node.children else "leaf",
-            statement=brief(node.statement),
-            polarity=None if polarity is None else str(polarity),
-            note=brief(rule or key_factor),
-            key_factor=brief(key_factor),
-            p=node.p,
-            base=before,
-            text=percent(node.p),
-            base_text=percent(before),
-            value=typed(node.p),
-            edited=edited,
-            moved=node.p != before,
-            stale=node.stale,
-            inert=inert,
-            marks=self._marks(node, base, edited=edited),
-        )
-
-    def _marks(self, node: Proposition, base: Proposition | None, *, edited: bool) -> list[Mark]:
-        marks: list[Mark] = []
-        if base is None:
-            marks.append(Mark(name="added", why="yours: no model proposed or grounded it"))
-        elif node.statement != base.statement:
-            marks.append(Mark(name="reworded", why=f"before your edits: {brief(base.statement)}"))
-        if base is not None and node.rule != base.rule:
-            marks.append(Mark(name="rule", why="your rule in place of the synthesizer's"))
-        if node.pinned:
-            marks.append(Mark(name="pinned", why="held at your value; the propositions below it have no say"))
-        elif edited:
-            marks.append(Mark(name="edited", why="your value in place of the grounded one"))
-        if node.stale:
-            marks.append(
-                Mark(
-                    name="stale",
-                    why="a value below changed and this rule has no formula: needs a full resynthesis",
-                )
-            )
-        if node.id in self._now.saturated:
-            raw = self._now.raw[node.id]
-            marks.append(Mark(name="saturated", why=f"the rule gives {raw:.3f}; it is held inside 0 to 1"))
-        if node.p is None and not node.stale:
-            marks += self._notes.get(node.id) or [Mark(name="open", why="not grounded yet")]
-        return marks
-
-
-def _holds(row: Row, word: str) -> bool:
-    node = row["id"].casefold()
-    if node == word or node.startswith(f"{word}."):
-        return True
-    marks = (mark["name"] for mark in row["marks"])
-    texts: Iterable[str] = (row["statement"], row["note"], row["key_factor"], *marks)
-    return any(word in text.casefold() for text in texts)
-
-
-def _is_kind(row: Row, kind: str) -> bool:
-    if kind == "changed":
-        return row["edited"] or row["moved"]
-    if kind == "open":
-        return row["p"] is None or row["stale"]
-    return kind != "leaf" or not row["children"]

@@ -15,7 +15,8 @@ from workbench.propositions.values import Override
 from workbench.store import utc_now
 from workbench.widgets.fields import field
 from workbench.widgets.keeping import DRAFT, Keeper
-from workbench.widgets.session import Mark, WhatIfSession
+from workbench.widgets.rows import Mark
+from workbench.widgets.session import WhatIfSession
 from workbench.widgets.tree import TreeWidget
 
 #: Who made an edit in a notebook's cell, where nobody has typed a name.

@@ -10,7 +10,7 @@ import ipywidgets
 from workbench.errors import WorkbenchError
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, choice
+from workbench.widgets.fields import action, choice, look
 from workbench.widgets.panel import Panel
 
 #: What can be chosen, the format of ``workbench export --to``, and the file's media type.
@@ -41,7 +41,7 @@ class TakingOut(ipywidgets.HBox):  # type: ignore[misc]
         self.form = choice(list(_FORMS), "form of the file")
         self.take = action("Download", self._take, tooltip="as workbench export writes it")
         self.said = Panel()
-        super().__init__([self.form, self.take, self.said])
+        super().__init__([self.form, self.take, self.said], layout=look(ipywidgets.Layout))
         self.add_class("wb-keeping")
 
     def _take(self) -> None:

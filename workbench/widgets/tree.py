@@ -18,13 +18,15 @@ from workbench.engine.wording import percent, tree_lines
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.terminal import printable
+from workbench.widgets.fields import look
 from workbench.widgets.in_place import in_place
-from workbench.widgets.session import Row, WhatIfSession
+from workbench.widgets.rows import Row
+from workbench.widgets.session import WhatIfSession
 from workbench.widgets.static_tree import tree_html
 
 _STATIC = files("workbench.widgets") / "static"
-#: Rows that a page gets with the tree; it asks for others when they come into view.
-FIRST_ROWS = 300
+#: Rows that a page gets with the tree, no fewer than tree.js unfolds of itself; it asks for others when they come into view.
+FIRST_ROWS = 60
 #: Of a question for rows: a page shows some dozens at once.
 _MOST_ROWS_ASKED = 500
 
@@ -56,6 +58,7 @@ class TreeWidget(anywidget.AnyWidget):
         self.on_rest: Callable[[], None] = lambda: None
         #: Whether an edit is being made after which the page will say that it has come to rest.
         self.moving = False
+        kwargs.setdefault("layout", look(ipywidgets.Layout))
         super().__init__(tree=self._whole(0), **kwargs)
         self.on_msg(self._on_message)
         self.session.subscribe(self._publish)
@@ -68,9 +71,15 @@ class TreeWidget(anywidget.AnyWidget):
                 "rev": rev,
                 "edits": len(self.session.edits),
                 "order": list(rows),
-                "leaves": sum(not row["children"] for row in rows.values()),
-                "nodes": dict(islice(rows.items(), FIRST_ROWS)),
+                "leaves": len(self.session.tree.leaves()),
+                "nodes": {node: rows[node] for node in self._first_rows()},
             }
+
+    def _first_rows(self) -> list[NodeId]:
+        """The rows that a page shows at first: of a large tree it folds all but the root."""
+        tree = self.session.tree
+        first = [ROOT, *tree[ROOT].children] if len(tree) > FIRST_ROWS else tree.ids()
+        return list(islice(first, FIRST_ROWS))
 
     @traitlets.validate("selected")
     def _known(self, proposal: dict[str, Any]) -> str:

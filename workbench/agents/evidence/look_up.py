@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import TypeAdapter, ValidationError
 
 from workbench.agents.errors import MalformedReply
-from workbench.agents.evidence.trace import TraceEvidence, notebook_faults
+from workbench.agents.evidence.trace import TraceEvidence, notebook_faults, notebook_of
 from workbench.agents.evidence.trace_notebook import look_up_cells
 from workbench.agents.evidence.trace_records import Fault, calls_of_reply, step_faults
 from workbench.agents.loop.notes import HAND_IN, Note, note_lines, read_notes
@@ -88,11 +88,7 @@ class LookUp:
 
     def render(self, proof: ProofContext) -> Any:
         """Return a notebook with the proposition, each step with its answers, the sources and the notes."""
-        import nbformat
-
-        node: Any = nbformat.NotebookNode
-        cells = look_up_cells(self.trace, proof, self.lines(), self.fault)
-        return node(nbformat=4, nbformat_minor=5, metadata=node(), cells=cells)
+        return notebook_of(look_up_cells(self.trace, proof, self.lines(), self.fault))
 
     def faults(self, proof: ProofContext) -> list[Fault]:
         """Return what differs from the ledgers, from the request that weighed the children, and from the notebook."""

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.drawings import Drawing
+from workbench.agents.evidence.trace import TraceEvidence, TraceStep, notebook_of
+from workbench.agents.evidence.trace_notebook import computed_cells
+from workbench.agents.loop.tools import Source
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series_estimate import METHODS, estimate_leaf
+from workbench.questions.series_figure import SeriesFigure, series_figure
 from workbench.questions.series_leaf import SeriesLeaf, read_series_leaf
 from workbench.store.errors import StoreCorrupt
 
@@ -53,6 +57,8 @@ class SeriesEvidence:
         One per series, in the order of the reading.
     numbers : dict
         ``SeriesEstimate.to_json()``.
+    figure : SeriesFigure or None
+        What the proof's figure shows; None in evidence of before there was one.
     """
 
     reading: dict[str, Any]
@@ -61,6 +67,7 @@ class SeriesEvidence:
     last_visible: str
     calls: tuple[SeriesCall, ...]
     numbers: dict[str, Any]
+    figure: SeriesFigure | None = None
 
     kind: ClassVar[str] = "series"
 
@@ -68,7 +75,11 @@ class SeriesEvidence:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the evidence that ``to_json`` wrote; raises ``ValueError`` for anything else."""
         try:
-            evidence = cls(**{**data, "calls": _CALLS.validate_python(data["calls"])})
+            calls, figure = (
+                _CALLS.validate_python(data["calls"]),
+                _FIGURE.validate_python(data.get("figure")),
+            )
+            evidence = cls(**{**data, "calls": calls, "figure": figure})
             if evidence.method not in METHODS:
                 raise ValueError(f"unknown method {evidence.method!r:.40}")
             date.fromisoformat(evidence.last_visible)
@@ -93,7 +104,18 @@ class SeriesEvidence:
         listed = "\n".join(f"- {name}: {value:.4f}" for name, value in sorted(numbers["models"].items()))
         beside = "\n".join(f"- {name}: {value:.4f}" for name, value in sorted(numbers["comparators"].items()))
         base = "" if numbers["base_rate"] is None else f" Base rate {numbers['base_rate']:.4f}."
+        sources = tuple(
+            Source(
+                id=f"D{number}",
+                title=f"{ref['source']}/{ref['id']}",
+                origin=call.hash,
+                published=str(numbers["last_day"]),
+            )
+            for number, (call, ref) in enumerate(zip(self.calls, self.reading["series"], strict=True), 1)
+        )
         return TraceEvidence(
+            plan="Read the leaf, take the visible past of its series, and let the models that fit it say how often; no model is asked.",
+            sources=sources,
             steps=(
                 TraceStep(title="How the leaf is read", text=f"Decided by {names}.\n\n{fields}"),
                 TraceStep(
@@ -108,16 +130,39 @@ class SeriesEvidence:
                     + (f"\n\nShown beside them, with no weight:\n\n{beside}" if beside else ""),
                     p=float(numbers["p"]),
                 ),
-            )
+            ),
         )
 
     def render(self, proof: ProofContext) -> Any:
-        """Return a notebook with the claim, the reading, the data calls, the models and the conclusion."""
-        return self.trace.render(proof)
+        """Return a notebook with the claim, the reading, the data calls, the series as a figure, the models and the conclusion."""
+        if self.figure is None:  # of before there was one: what was written then has to be found again
+            return replace(self.trace, plan="", sources=()).render(proof)
+        return notebook_of(computed_cells(self.trace, proof, self._drawing(self.figure)))
+
+    def _drawing(self, figure: SeriesFigure) -> Drawing:
+        names = " and ".join(f"{ref['source']}/{ref['id']}" for ref in self.reading["series"])
+        reference = float(self.numbers["reference"])
+        words = f"{names} from {figure.days[0]} to {figure.days[-1]}, the last value {figure.values[-1]:g}; measured from {reference:.10g}."
+        if figure.forecast:
+            low, _, middle, _, high = figure.forecast
+            words += f" Like stretches of its past lead to {low:g} to {high:g} (nine in ten) on {figure.end}, in the middle to {middle:g}."
+        marks = [(reference, f"measured from {reference:.6g}")]
+        marks += [(level, f"the claim's {level:g}") for level in figure.levels]
+        return Drawing(
+            title=f"{names}, and where like stretches of its past would lead by {figure.end}",
+            words=words,
+            points=[
+                (date.fromisoformat(day).toordinal(), value)
+                for day, value in zip(figure.days, figure.values, strict=True)
+            ],
+            marks=marks,
+            end=date.fromisoformat(figure.end).toordinal(),
+            fan=figure.forecast,
+        )
 
     def compare(self, proof: ProofContext) -> Verification:
         """Compare with log, ledger and notebook, and read the leaf again; nothing is computed."""
-        outcome = self.trace.compare(proof)
+        outcome = self.trace.compare(proof, book=self.render(proof))
         try:
             read = read_series_leaf(proof.node.statement, self.hints).to_json()
             same = read == self.reading
@@ -149,6 +194,8 @@ class SeriesEvidence:
         except (ClaimRefused, StoreCorrupt) as error:
             return replace(outcome, differing=(_difference("rerun", str(error)),))
         advisory, counted = _unlike(self.numbers, again)
+        if self.figure is not None and _gap(asdict(self.figure), asdict(series_figure(leaf, rows))) > _SAME:
+            counted.append(_difference("rerun", "the figure is not drawn from the ledger's series"))
         return replace(outcome, differing=tuple(counted), advisory=(*outcome.advisory, *advisory))
 
     def _rows(self, proof: ProofContext, leaf: SeriesLeaf) -> list[list[dict[str, Any]]]:
@@ -163,6 +210,7 @@ class SeriesEvidence:
 
 
 _CLAIM_FIELDS = ("pattern", "side", "strict", "start", "end", "level", "upper", "other", "never", "reference")
+_FIGURE: TypeAdapter[SeriesFigure | None] = TypeAdapter(SeriesFigure | None)
 _CALLS: TypeAdapter[tuple[SeriesCall, ...]] = TypeAdapter(tuple[SeriesCall, ...])
 
 
@@ -191,6 +239,8 @@ def _gap(stored: Any, again: Any) -> float:
     """How far two JSON values are apart: the largest difference of their numbers, infinite where anything else differs."""
     if isinstance(stored, dict) and isinstance(again, dict) and set(stored) == set(again):
         return max((_gap(stored[key], again[key]) for key in stored), default=0.0)
+    if isinstance(stored, tuple) and isinstance(again, tuple) and len(stored) == len(again):
+        return max((_gap(one, other) for one, other in zip(stored, again, strict=True)), default=0.0)
     numbers = (int, float)
     if isinstance(stored, numbers) and isinstance(again, numbers) and not isinstance(stored, bool):
         return abs(stored - again) / max(1.0, abs(again))

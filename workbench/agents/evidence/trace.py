@@ -150,15 +150,15 @@ class TraceEvidence:
 
         from workbench.agents.evidence.trace_notebook import agent_cells
 
-        # Plain nodes: nbformat's own makers validate each cell against the whole schema, and the caller validates the book.
         node: Any = nbformat.NotebookNode
         if self.submission is not None:
-            return node(nbformat=4, nbformat_minor=5, metadata=node(), cells=agent_cells(self, proof))
-        cells = [
-            node(id=name, cell_type="markdown", metadata=node(), source=text)
-            for name, text in self._texts(proof).items()
-        ]
-        return node(nbformat=4, nbformat_minor=5, metadata=node(), cells=cells)
+            return notebook_of(agent_cells(self, proof))
+        return notebook_of(
+            [
+                node(id=name, cell_type="markdown", metadata=node(), source=text)
+                for name, text in self._texts(proof).items()
+            ]
+        )
 
     def _texts(self, proof: ProofContext) -> dict[str, str]:
         """The cells' texts by their ids, which are not drawn at random: the same trace is the same file."""
@@ -184,8 +184,11 @@ class TraceEvidence:
             return compared
         return await rerun_cells(proof, replay, compared)
 
-    def compare(self, proof: ProofContext) -> Verification:
-        """Compare the trace with the log, the ledgers, the journal of its cells, and the notebook that was written from it."""
+    def compare(self, proof: ProofContext, *, book: Any | None = None) -> Verification:
+        """Compare the trace with the log, the ledgers, the journal of its cells, and the notebook that was written from it.
+
+        ``book`` is that notebook made again, where evidence that holds this trace renders more than it.
+        """
         from sandbox.record.verify import Difference, Verification
         from workbench.agents.evidence.trace_records import cell_faults, ledger_faults
 
@@ -210,11 +213,20 @@ class TraceEvidence:
             # Only with a sound ledger: rendering the notebook to compare with reads the data calls again.
             faults.extend(cell_faults(self, proof))
             if not any(check == "chain" for check, _, _ in faults):
-                faults.extend(notebook_faults(self.render(proof), proof.notebook))
+                faults.extend(notebook_faults(self.render(proof) if book is None else book, proof.notebook))
         return Verification(
             cells=len(self.steps),
             differing=tuple(Difference(check=check, cell=cell, what=what) for check, cell, what in faults),
         )
+
+
+def notebook_of(cells: list[Any]) -> Any:
+    """Return a notebook of these cells."""
+    import nbformat
+
+    # Plain nodes: nbformat's own makers validate each cell against the whole schema, and the caller validates the book.
+    node: Any = nbformat.NotebookNode
+    return node(nbformat=4, nbformat_minor=5, metadata=node(), cells=cells)
 
 
 def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, str]]:

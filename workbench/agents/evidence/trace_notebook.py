@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.evidence.drawings import Drawing, svg_of
+
 if TYPE_CHECKING:
     from workbench.agents.evidence.base import ProofContext
     from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
@@ -51,6 +53,28 @@ def look_up_cells(trace: TraceEvidence, proof: ProofContext, notes: Sequence[str
         *_step_cells(trace, {}),
         _markdown("trace-sources", _sources(trace)),
         _markdown("trace-notes", f"## Notes\n\n{noted}" + (f"\n\n{findings}" if findings else "")),
+    ]
+
+
+def computed_cells(trace: TraceEvidence, proof: ProofContext, drawing: Drawing) -> list[Any]:
+    """Return the cells of a proof that no model wrote: the same parts, and a figure of what the belief was computed from."""
+    conclusion = f"## Conclusion\n\np = {proof.belief.p:.4f}. {_plain(proof.belief.key_factor)}"
+    return [
+        _markdown(
+            "trace-claim",
+            f"# {proof.node.id}: {_plain(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}",
+        ),
+        _markdown("trace-plan", f"## Plan\n\n{_plain(trace.plan)}"),
+        *_step_cells(trace, {}),
+        _drawn(
+            "trace-figure",
+            "# Drawn from the records above; nothing is run here.",
+            svg_of(drawing),
+            drawing.words,
+        ),
+        _figure(trace),
+        _markdown("trace-sources", _sources(trace)),
+        _markdown("trace-conclusion", conclusion),
     ]
 
 
@@ -108,20 +132,14 @@ def belief_figure(path: list[tuple[int, float]]) -> str:
 def _figure(trace: TraceEvidence) -> Any:
     path = path_of_belief(trace)
     words = "\n".join(f"step {number:>2}  {p:6.4f}  {'#' * round(40 * p)}" for number, p in path)
-    return _node(
-        id="trace-belief",
-        cell_type="code",
-        metadata={},
-        execution_count=None,
-        source="# Belief over the steps, drawn from the records above; nothing is run here.",
-        outputs=[
-            _node(
-                output_type="display_data",
-                metadata={},
-                data={"image/svg+xml": belief_figure(path), "text/plain": words},
-            )
-        ],
-    )
+    source = "# Belief over the steps, drawn from the records above; nothing is run here."
+    return _drawn("trace-belief", source, belief_figure(path), words)
+
+
+def _drawn(name: str, source: str, svg: str, words: str) -> Any:
+    """A code cell that was never run, with a figure and its words as its output."""
+    shown = _node(output_type="display_data", metadata={}, data={"image/svg+xml": svg, "text/plain": words})
+    return _node(id=name, cell_type="code", metadata={}, execution_count=None, source=source, outputs=[shown])
 
 
 def _step(number: int, step: TraceStep) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.errors import Refused
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
-from workbench.agents.evidence.market import MarketEvidence
+from workbench.agents.evidence.market import MOST_POINTS, MarketEvidence
 from workbench.agents.registry import no_options
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
@@ -39,6 +39,7 @@ class MarketGrounder:
             p=price.p,
             quoted=price.quoted.isoformat(),
             cutoff=task.cutoff.instant.isoformat(),
+            history=price.history[-MOST_POINTS:],
             hashes=(str(market.meta["content_hash"]), str(prices.meta["content_hash"])),
         )
         report = (

@@ -14,6 +14,7 @@ from workbench.agents.registry import no_options
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series_estimate import METHODS, SeriesEstimate, estimate_leaf
+from workbench.questions.series_figure import series_figure
 from workbench.questions.series_leaf import SeriesLeaf, read_series_leaf
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class StatisticalGrounder:
                 path, params = ref.call(task.cutoff.instant)
                 answers.append((step, path, await task.call_api(path, params, step=step)))
             rows = [ref.rows(answer.data) for ref, (_, _, answer) in zip(leaf.refs, answers, strict=True)]
+            figure = await asyncio.to_thread(series_figure, leaf, rows)
             # In a thread: fitting and simulating takes up to a second, and other leaves wait for the loop.
             numbers = await asyncio.to_thread(
                 estimate_leaf,
@@ -69,6 +71,7 @@ class StatisticalGrounder:
                 for step, path, answer in answers
             ),
             numbers=numbers.to_json(),
+            figure=figure,
         )
         belief = Belief(
             p=numbers.p, key_factor=_key_factor(numbers), report=_report(leaf, numbers, task.node.statement)

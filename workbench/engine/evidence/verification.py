@@ -87,7 +87,12 @@ def _row(node: NodeId | None, check: str, what: str) -> dict[str, Any]:
 
 
 async def verify_run(
-    store: Store, run_id: str, node: NodeId | None = None, *, isolation: str | None = None
+    store: Store,
+    run_id: str,
+    node: NodeId | None = None,
+    *,
+    isolation: str | None = None,
+    state: RunState | None = None,
 ) -> RunCheck:
     """Verify every concluded proof of a run and what was made of them, or one leaf's.
 
@@ -99,6 +104,8 @@ async def verify_run(
     isolation : str, optional
         The level the person at this machine asked for; without it the best sealed one that works here. The level in the
         run's log is not looked at, since whoever wrote the run would then choose it.
+    state : RunState, optional
+        Where the caller has folded the run's log already, or only as far as it may be seen.
 
     Raises
     ------
@@ -107,7 +114,7 @@ async def verify_run(
     IsolationUnavailable
         A re-run is due and the level does not work here. Without a notebook to re-run no level is tried.
     """
-    state = load_state(store, run_id)
+    state = state or load_state(store, run_id)
     if node is not None:
         state.tree[node]  # raises for an unknown node
     proofs = [key for key, trial in sorted(state.trials.items()) if trial.belief and node in (None, key[0])]

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
-from workbench.propositions import EditConflict
+from workbench.propositions import EditConflict, Tree
 from workbench.propositions.edits import Edit
 from workbench.propositions.scenario_book import Action, Scenario, ScenarioBook, ScenarioRecord
 from workbench.store import Store, utc_now
@@ -34,12 +34,13 @@ def save_scenario(
     rationale: str = "",
     probability: float | None = None,
     base_seq: int | None = None,
+    seen: RunState | None = None,
 ) -> int:
     """Add edits to a scenario, opened if there is none of that name; return the number of its last record.
 
     All of it is one transaction: no other record comes in between, and if one edit does not fit, none is kept.
     ``base_seq`` is the record the edits were made on, as ``workbench scenarios --json`` prints it; by default the scenario
-    as it now stands.
+    as it now stands. ``seen`` is the run as the caller may see it, in place of all its log: of that only the scenarios are read.
 
     Raises
     ------
@@ -50,7 +51,11 @@ def save_scenario(
     """
     check_name(name)
     with store.transaction():
-        state = load_state(store, run_id)
+        if seen is None:
+            state = load_state(store, run_id)
+        else:
+            state = seen.copy()
+            state.scenarios = _scenarios_on_record(store, run_id)
         book = _record_edits(
             store,
             state,
@@ -62,6 +67,14 @@ def save_scenario(
             base_seq=base_seq,
         )
     return book[name].seq
+
+
+def _scenarios_on_record(store: Store, run_id: str) -> ScenarioBook:
+    book = ScenarioBook()
+    for row in store.events(run_id, kinds=("scenario.recorded",)):
+        if isinstance(row.event, ev.ScenarioRecorded):
+            book = book.apply(ScenarioRecord.from_json(row.event.record), row.seq)
+    return book
 
 
 def _record_edits(
@@ -209,14 +222,16 @@ class SavedScenarios:
         self.home = home
         self.run_id = run_id
 
-    def table(self) -> dict[str, Any]:
-        """Return what ``workbench scenarios --json`` prints."""
-        store = Store(self.home)
-        try:
+    def table(self, tree: Tree | None = None) -> dict[str, Any]:
+        """Return what ``workbench scenarios --json`` prints.
+
+        ``tree`` is the run's, where the caller has just read it: then only the scenarios' own records are read.
+        """
+        with closing(Store(self.home)) as store:
+            if tree is not None:
+                return scenario_table(tree, scenario_book(store, self.run_id), now=utc_now())
             state = load_state(store, self.run_id)
             return scenario_table(state.tree, state.scenarios, now=utc_now())
-        finally:
-            store.close()
 
     def scenario(self, name: str) -> Scenario | None:
         """Return the open scenario of a name as it now stands, or None."""
