@@ -31,7 +31,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         The data folder.
     run_id : str
     author : callable
-        Who sits here, as typed.
+        The name typed elsewhere on the page, for whoever types none here; empty if there is none.
     decided : callable
         Called when an answer is on record, or was refused: the log has something new.
     """
@@ -41,6 +41,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
     ) -> None:
         self._home, self._run_id = home, run_id
         self._author, self._decided = author, decided
+        self.name = field("your name", "wb-author")
         self._steps: dict[str, Undecided] = {}
         self._mine: set[str] = set()
         self._shown: str | None = None
@@ -62,7 +63,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
             [
                 self.which,
                 self.text,
-                box(ipywidgets.HBox, [self.yes, self.reason, self.no], "wb-form-row"),
+                box(ipywidgets.HBox, [self.name, self.yes, self.reason, self.no], "wb-form-row"),
                 self._editing,
             ],
             "wb-question",
@@ -128,7 +129,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         name = str(self.which.value)
         self.line.value = self.elsewhere.value = ""
         try:
-            author = self._author()
+            author = self.name.value.strip() or self._author()
             if not author:
                 raise UsageError("type your name first: an answer stands in the log and in the proof")
             with closing(Store(self._home)) as store:
