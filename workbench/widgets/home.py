@@ -21,7 +21,7 @@ from workbench.plugins import GROUNDERS, plugin_names
 from workbench.questions.grammar import read_claim
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html, look, pane, style
+from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
 from workbench.widgets.live import Poller
 
 STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed")
