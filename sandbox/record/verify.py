@@ -13,6 +13,7 @@ there is nothing to repeat, and whoever changed them would choose what runs.
 import base64
 import importlib
 import io
+import math
 import re
 import tempfile
 from collections import deque
@@ -42,6 +43,10 @@ _TEMPORARY = re.compile(r"/tmp/[^\s'\":,)\]]+")
 CheckConclusion = Callable[[], str | None]
 
 
+#: A number with a decimal point; the digits of whole numbers all count.
+_DECIMAL = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
+#: How far a decimal number may move between processors, of 1 or of itself where that is more.
+_ROUNDING = 2e-5
 #: Lines of a re-run that are handed on: its conclusion stands at the end.
 _LAST_LINES = 200
 
@@ -59,7 +64,8 @@ class Difference:
 class Verification:
     """What `verify_proof` and `compare_proof` return.
 
-    `advisory` holds the differences of a re-run with other package versions than the run's; they do not count. `printed` holds
+    `advisory` holds the differences of a re-run with other package versions than the run's, and numbers that came out the same
+    but for rounding, as optimisers' do on another processor; they do not count. `printed` holds
     the last lines that the re-run's cells printed; empty where nothing was re-run.
     """
 
@@ -121,12 +127,14 @@ async def verify_proof(
     cells = read_journal(journal)
     # the order of the calls: equal calls are answered by their n-th use
     rows = sorted(rows, key=lambda row: row.address)
-    differences, printed = await _rerun(sandbox, cells, rows, isolation, limits or Limits(), _clock(journal))
+    differences, rounded, printed = await _rerun(
+        sandbox, cells, rows, isolation, limits or Limits(), _clock(journal)
+    )
     rerun = tuple(differences)
     return Verification(
         cells=len(cells),
         differing=rerun if same_packages else (),
-        advisory=() if same_packages else rerun,
+        advisory=tuple(rounded) if same_packages else (*rerun, *rounded),
         printed=tuple(printed),
     )
 
@@ -247,7 +255,8 @@ async def _rerun(
     isolation: str,
     limits: Limits,
     clock: datetime | None,
-) -> tuple[list[Difference], deque[str]]:
+) -> tuple[list[Difference], list[Difference], deque[str]]:
+    """Return what differs, what differs by rounding alone, and the last lines printed."""
     with tempfile.TemporaryDirectory(prefix="verify-", dir=run_folder()) as folder:
         spec = SessionSpec(
             name="verify",
@@ -257,7 +266,8 @@ async def _rerun(
             limits=limits,
             clock=clock,
         )
-        differences = []
+        differences: list[Difference] = []
+        rounded: list[Difference] = []
         printed: deque[str] = deque(maxlen=_LAST_LINES)
         session = await sandbox.open(spec, LedgerReplay(rows))
         try:
@@ -270,12 +280,19 @@ async def _rerun(
                         printed.extend(output["text"].splitlines()[-_LAST_LINES:])
                 what = compare_results(cell.result, again)
                 if what:
-                    differences.append(Difference(check="rerun", cell=cell.id, what=what))
+                    near = differ_by_rounding(cell.result, again)
+                    (rounded if near else differences).append(
+                        Difference(
+                            check="rerun",
+                            cell=cell.id,
+                            what=f"{what}, in the last digits of numbers" if near else what,
+                        )
+                    )
         except SandboxError as error:
             differences.append(Difference(check="rerun", cell=None, what=str(error)))
         finally:
             await session.close()
-        return differences, printed
+        return differences, rounded, printed
 
 
 def compare_results(before: CellResult, after: CellResult) -> str | None:
@@ -291,6 +308,35 @@ def compare_results(before: CellResult, after: CellResult) -> str | None:
         if (name, content) != other:
             return f"its {name} is another"
     return None
+
+
+def differ_by_rounding(before: CellResult, after: CellResult) -> bool:
+    """Whether two runs of a cell that differ do so in numbers alone, and in none by more than a fit may on another processor.
+
+    The same optimiser stops elsewhere in the fifth digit where a processor multiplies and adds in another order. Whole numbers,
+    dates and words have to be equal.
+    """
+    first, second = _comparable(before), _comparable(after)
+    if before.status != after.status or len(first) != len(second):
+        return False
+    return all(
+        name == other_name
+        and (
+            content == other
+            or (isinstance(content, str) and isinstance(other, str) and _near(content, other))
+        )
+        for (name, content), (other_name, other) in zip(first, second, strict=True)
+    )
+
+
+def _near(text: str, other: str) -> bool:
+    words, numbers = _DECIMAL.split(text), _DECIMAL.findall(text)
+    if words != _DECIMAL.split(other):
+        return False
+    return all(
+        a == b or math.isclose(float(a), float(b), rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+        for a, b in zip(numbers, _DECIMAL.findall(other), strict=True)
+    )
 
 
 def _comparable(result: CellResult) -> list[tuple[str, Any]]:

@@ -54,7 +54,7 @@ def test_agent_settings_are_stored_with_the_run(tmp_path: Path) -> None:
         (("--option", "loose"), "write ROLE.NAME=VALUE"),
         (("--option", "nobody.x=1"), "options belong to analyzer, grounder or synthesizer, not nobody"),
         (("--option", "grounder.x=1"), "takes no settings of its own, not x"),
-        (("--option", "synthesizer.loud=1"), "settings are semantics and normalise, not loud"),
+        (("--option", "synthesizer.loud=1"), "settings are semantics, normalise, "),
         (("--option", "synthesizer.semantics=free", "--semantics", "strict"), "is set twice: say it once"),
         (("--semantics", "loose"), "are free or strict, not 'loose'"),
         (

@@ -8,13 +8,53 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
 from sandbox.record.journal import read_journal, seal_line
 from sandbox.record.notebook import render_notebook, write_notebook
-from sandbox.record.verify import last_stamp, normalise, stamp, verify_proof
+from sandbox.record.verify import differ_by_rounding, last_stamp, normalise, stamp, verify_proof
+from sandbox.types import CellResult
+
+
+def printed(text: str) -> CellResult:
+    """A cell that printed a text and nothing else."""
+    return CellResult(
+        cell_id="cell-001",
+        status="ok",
+        outputs=({"output_type": "stream", "name": "stdout", "text": text},),
+        error=None,
+        duration_s=0.1,
+        api_calls=0,
+        limit=None,
+        api_hashes=(),
+    )
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e-5, 1e-5))
+def test_a_fit_may_come_out_otherwise_in_its_last_digits(value: float, by: float) -> None:
+    first, second = value, value + by * max(1.0, abs(value))
+    assert differ_by_rounding(printed(f"p = {first:.9f} of 12"), printed(f"p = {second:.9f} of 12"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("p = 0.5300", "p = 0.5301"),
+        ("p = 0.53", "p = -0.53"),
+        ("n = 1188", "n = 1187"),
+        ("2018-05-01 0.5", "2018-05-02 0.5"),
+        ("true 0.5", "false 0.5"),
+        ("0.5", "0.5 0.5"),
+        ("1.5", "nan"),
+    ],
+)
+def test_what_is_more_than_rounding_counts(before: str, after: str) -> None:
+    assert not differ_by_rounding(printed(before), printed(after))
+    assert differ_by_rounding(printed(before), printed(before))
 
 
 class Recorder:

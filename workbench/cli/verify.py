@@ -41,7 +41,7 @@ def verify(
             echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
         for row in report["advisory"]:
             echo(
-                f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (other package versions than the run's)"
+                f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (another processor or other package versions than the run's)"
             )
         word = "verified" if report["verified"] else "NOT verified"
         echo(

@@ -12,13 +12,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.agents.base import AgentSettings
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.registry import no_options
 from workbench.agents.replies import Conclusion, parse_conclusion, parse_linear, parse_logic, parse_noisy_or
 from workbench.agents.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.synthesizers.child_blocks import (
@@ -84,12 +83,18 @@ class RuleSynthesizer(ABC):
 
     #: The linear and the noisy-or rule check the sign of a weight against it.
     needs_polarity: ClassVar[bool] = True
+    #: Names of the settings that a kind of rule takes beside those of a look-up.
+    own_settings: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
         self.looking, rest = LookUpSettings.taken_from(options or {}, of=f"the {self.name} synthesizer")
-        no_options(f"the {self.name} synthesizer", rest)
+        if rest:
+            takes = (*self.own_settings, *(item.name for item in fields(LookUpSettings)))
+            raise BadSetting(
+                f"the {self.name} synthesizer's settings are {', '.join(takes)}, not {', '.join(sorted(rest))}"
+            )
         self.settings = settings or AgentSettings()
 
     @property
@@ -273,6 +278,8 @@ class LinearSynthesizer(RuleSynthesizer):
     """
 
     name = "linear"
+
+    own_settings = ("semantics", "normalise")
 
     def __init__(
         self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
