@@ -212,6 +212,7 @@ async def test_what_it_cannot_read_is_an_error_and_kept() -> None:
 #: Dialogues of a run; questions about finished work, and the router's, are answered by servers of their own tests.
 _ELSEWHERE = {
     "judge", "leaks", "recall", "routing", "red_team", "leak_filter", "page_summary",
+    "context_ranking", "context_searches", "synthesizer_searches", "topics",
     "belief_loop", "merged_belief", "search_to_the_limit", "research_lead", "research_part",
 }  # fmt: skip
 APPROVED = sorted(
@@ -249,6 +250,8 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         "zero_shot_recall": ("conclude", "P1"),
         "zero_shot_variant": ("conclude", "P1"),
         "zero_shot_opposite": ("conclude", "P1"),
+        "zero_shot_halawi": ("conclude", "P1"),
+        "synthesizer_looks_up": ("vanilla", "P1"),
         "zero_shot_vote": ("vote", "P1"),
         "zero_shot_aggregate": ("conclude", "P1"),
     }

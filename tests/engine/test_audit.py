@@ -11,7 +11,7 @@ from workbench.engine import documents
 from workbench.engine.evidence.audit import _tokens
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.search.engines import Hit
-from workbench.search.leak_filter import filter_request
+from workbench.search.leak_filter import filter_request, shown_text
 from workbench.store import ApiLedger, ModelLedger, Store
 
 
@@ -92,7 +92,9 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
             Hit(url="https://x.org/b", title="Late", published="", text="It rose.", engines=()),
         ]  # fmt: skip
         request = filter_request(
-            hits, node=NodeRef(id="P1", statement="It rises"), cutoff=Cutoff.parse(CUTOFF)
+            [shown_text(hit) for hit in hits],
+            node=NodeRef(id="P1", statement="It rises"),
+            cutoff=Cutoff.parse(CUTOFF),
         )
         place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="filter", step=0, retry=0)
         reply = ModelReply(text="1: KEEP - before\n2: DROP - tells the outcome", model="m")
