@@ -115,6 +115,7 @@ def test_w1_a_claim_is_stated_grounded_edited_and_taken_away_as_a_note(
     watched.clean()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("themed", ["dark"], indirect=True)
 def test_w2_an_economist_compares_scenarios_in_cells_and_takes_the_note(
     lab: Lab, watched: Watched, themed: str, tmp_path: Path

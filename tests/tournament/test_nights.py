@@ -52,6 +52,7 @@ def night(home: Path, server: OpenAIServer, *words: str) -> Any:
     return run_cli(home, "tournament", "run", "q", *model, "--tree-grounder", "zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
 
 
+@pytest.mark.soak
 def test_a_night_is_resumed_to_the_call_and_leaves_what_submit_reads(
     home: Path, server: OpenAIServer
 ) -> None:
