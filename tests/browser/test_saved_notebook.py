@@ -32,6 +32,7 @@ def saved_outputs(lab: Lab, page: Any, name: str) -> list[Any]:
         page.wait_for_timeout(100)  # not sleep: the page's requests pass through this thread
 
 
+@pytest.mark.soak  # tests/widgets/test_saved_outputs.py reads the same file in every run of the suite
 def test_s1_a_saved_notebook_reopens_with_a_real_tree(lab: Lab, watched: Watched) -> None:
     """S1: A saved notebook reopens as "Error displaying widget: model not found"."""
     make_run(lab.home, RUN)
