@@ -98,7 +98,9 @@ def test_an_audit_ends_as_it_did_then(stored: Path, name: str) -> None:
 
 def test_stored_proofs_are_verified(stored: Path) -> None:
     found = document(stored, "verify", RUNS["offline"], "--json")
-    assert differences(RECORDED["verify"]["offline"], found) == []
+    # The fixture was made on another processor than this may be: a fit may come out otherwise in its last digits, and says so.
+    assert all(row["what"].endswith("in the last digits of numbers") for row in found.pop("advisory"))
+    assert differences({**RECORDED["verify"]["offline"], "advisory": None}, {**found, "advisory": None}) == []
 
 
 def test_a_stored_package_is_taken_in_and_verified(tmp_path: Path) -> None:
