@@ -1,6 +1,6 @@
 """The page in a real browser: how soon it stands, an edit to its paint, a drag, bytes an edit, memory.
 
-    python -m benchmarks.desk [--sizes 12,1111,11111] [--rounds 3] [--edits 20] [--no-lab]
+    python -m benchmarks.desk [--sizes 12,1111,11111] [--rounds 3] [--edits 20]
 
 Readiness is compared in the same run, in turn, with a bare Voila page that shows one anywidget; both have a kernel that was
 made ahead, Voila's pre-heating on the bare side, and both servers have come to rest before a page is opened. "ready" is the
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.conftest import start
-from tests.fakes.browser import FLAGS, find_chromium, running_lab
+from tests.fakes.browser import FLAGS, find_chromium
 from tests.fakes.large_tree import make_large_run
 
 BARE = """import anywidget, traitlets
@@ -214,14 +214,15 @@ def median(openings: list[Opening], name: str) -> float:
     return statistics.median(getattr(each, name) for each in openings)
 
 
-def shown(size: int, place: str, ours: list[Opening], bare: list[Opening], figures: dict[str, float]) -> None:
+def shown(size: int, ours: list[Opening], bare: list[Opening], figures: dict[str, float]) -> None:
     """Print one line of the table."""
-    parts = [f"{size:>6} {place:<5} ready {median(ours, 'ready'):5.2f} s"]
-    if bare:
-        best = min(each.ready for each in ours) / min(each.ready for each in bare)
-        parts.append(f"x bare {median(ours, 'ready') / median(bare, 'ready'):.2f} (best of each {best:.2f})")
-        parts.append(f"main thread x bare {median(ours, 'main_thread') / median(bare, 'main_thread'):.2f}")
-        parts.append(f"bare {median(bare, 'ready'):.2f} s, whole {median(ours, 'whole'):.2f} s")
+    best = min(each.ready for each in ours) / min(each.ready for each in bare)
+    parts = [
+        f"{size:>6} ready {median(ours, 'ready'):5.2f} s",
+        f"x bare {median(ours, 'ready') / median(bare, 'ready'):.2f} (best of each {best:.2f})",
+        f"main thread x bare {median(ours, 'main_thread') / median(bare, 'main_thread'):.2f}",
+        f"bare {median(bare, 'ready'):.2f} s, whole {median(ours, 'whole'):.2f} s",
+    ]
     parts += [f"{name} {value:,.1f}" for name, value in figures.items()]
     print("  ".join(parts), flush=True)
 
@@ -250,28 +251,25 @@ def in_voila(browser: Any, home: Path, runs: dict[int, str], rounds: int, edits:
                         ours.append(opening(page, f"{served.url}&run={run_id}", ".wb-spent"))
                         last = number == rounds - 1
                         figures = measure_edits(page, wire, edits) if last and edits else {}
-                shown(size, "Voila", ours, bare, figures)
+                shown(size, ours, bare, figures)
     finally:
         served.stop()
 
 
-def in_lab(browser: Any, home: Path, runs: dict[int, str], edits: int) -> None:
-    """Measure the dashboard in a cell of JupyterLab; readiness counts from the cell's start."""
-    with running_lab(home) as lab:
-        for size, run_id in runs.items():
-            cell = f"from pathlib import Path\nfrom workbench.engine import load_run\nfrom workbench.widgets import dashboard\ndashboard(load_run(Path('.'), {run_id!r}))"
-            lab.put(f"look-{size}.ipynb", [cell], "python3")
-            with fresh_page(browser) as page:
-                wire = Wire(page)
-                page.goto(lab.page(f"look-{size}.ipynb"))
-                page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
-                page.get_by_text("| Idle").wait_for(timeout=60_000)
-                page.locator(".jp-Notebook .jp-Cell").first.click()
-                begun = time.perf_counter()
-                page.keyboard.press("Shift+Enter")
-                page.wait_for_selector(ROW, timeout=120_000)
-                ready = Opening(time.perf_counter() - begun, math.nan, math.nan)
-                shown(size, "Lab", [ready], [], measure_edits(page, wire, edits))
+@contextmanager
+def browser_with_runs(sizes: str) -> Iterator[tuple[Any, Path, dict[int, str]]]:
+    """Give a browser, a data folder and the run of each of ``sizes`` rows in it."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
+        home = Path(name)
+        runs = {
+            size: make_large_run(home, size, f"20180630-120000-{size:04x}")
+            for size in map(int, sizes.split(","))
+        }
+        browser = driver.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        yield browser, home, runs
+        browser.close()
 
 
 def main() -> None:
@@ -279,19 +277,9 @@ def main() -> None:
     parser.add_argument("--sizes", default="12,1111,11111")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edits", type=int, default=20)
-    parser.add_argument("--no-lab", action="store_true")
     options = parser.parse_args()
-    from playwright.sync_api import sync_playwright
-
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
-        home = Path(name)
-        sizes = [int(size) for size in options.sizes.split(",")]
-        runs = {size: make_large_run(home, size, f"20180630-120000-{size:04x}") for size in sizes}
-        browser = driver.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+    with browser_with_runs(options.sizes) as (browser, home, runs):
         in_voila(browser, home, runs, options.rounds, options.edits)
-        if not options.no_lab:
-            in_lab(browser, home, runs, options.edits)
-        browser.close()
 
 
 if __name__ == "__main__":

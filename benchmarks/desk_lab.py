@@ -7,14 +7,11 @@ counts from the cell's start in a kernel that has imported nothing of ours. Edit
 """
 
 import argparse
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from benchmarks.desk import Wire, fresh_page, measure_edits
-from tests.fakes.browser import FLAGS, Lab, find_chromium, running_lab
-from tests.fakes.large_tree import make_large_run
+from benchmarks.desk import Wire, browser_with_runs, fresh_page, measure_edits
+from tests.fakes.browser import Lab, running_lab
 
 ROW = ".wb-row"
 CELLS = {
@@ -60,16 +57,8 @@ def main() -> None:
     parser.add_argument("--sizes", default="12,1111,11111")
     parser.add_argument("--edits", type=int, default=20)
     options = parser.parse_args()
-    from playwright.sync_api import sync_playwright
-
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
-        home = Path(name)
-        sizes = [int(size) for size in options.sizes.split(",")]
-        runs = {size: make_large_run(home, size, f"20180630-120000-{size:04x}") for size in sizes}
-        browser = driver.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-        with running_lab(home) as lab:
-            measure(browser, lab, runs, options.edits)
-        browser.close()
+    with browser_with_runs(options.sizes) as (browser, home, runs), running_lab(home) as lab:
+        measure(browser, lab, runs, options.edits)
 
 
 if __name__ == "__main__":
