@@ -46,6 +46,7 @@ from workbench.store.run_events import (
     RunStopped,
     RunWaiting,
     ScenarioRecorded,
+    StopReason,
     TreeEdited,
     TreeExpanded,
     TreePlanned,
@@ -113,6 +114,7 @@ __all__ = [
     "RunWaiting",
     "ScenarioRecorded",
     "Signature",
+    "StopReason",
     "StreamEvent",
     "StudyAudited",
     "StudyOpened",
@@ -121,6 +123,19 @@ __all__ = [
     "TreePlanned",
     "parse_event",
 ]
+
+#: What happens to a set of questions or to a study: streams of their own beside the runs (`Store.streams`).
+StreamEvent = (
+    QuestionsImported
+    | QuestionAdded
+    | ContextGathered
+    | StudyOpened
+    | ForecastBegun
+    | ForecastMade
+    | ForecastMissing
+    | ForecastPromoted
+    | StudyAudited
+)
 
 Event = Annotated[
     RunStarted
@@ -157,16 +172,8 @@ Event = Annotated[
     | NoteAdded
     | OutcomeRecorded
     | ReviewSigned
-    | QuestionsImported
-    | QuestionAdded
-    | ContextGathered
-    | StudyOpened
-    | ForecastBegun
-    | ForecastMade
-    | ForecastMissing
-    | ForecastPromoted
-    | StudyAudited
-    | LeaksAudited,
+    | LeaksAudited
+    | StreamEvent,
     Field(discriminator="kind"),
 ]
 
@@ -175,19 +182,6 @@ LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed | LeafWaiting
 
 #: What people say of a run. No agent is shown any of it, and no request depends on it.
 Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | LeaksAudited
-
-#: What happens to a set of questions or to a study: streams of their own beside the runs (`Store.streams`).
-StreamEvent = (
-    QuestionsImported
-    | QuestionAdded
-    | ContextGathered
-    | StudyOpened
-    | ForecastBegun
-    | ForecastMade
-    | ForecastMissing
-    | ForecastPromoted
-    | StudyAudited
-)
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
 VERSION = 6

@@ -114,6 +114,20 @@ class NodeFailed(EventBase):
     reason: str
 
 
+#: Why a sitting ended before the run was done.
+StopReason = Literal[
+    "interrupt",
+    "budget",
+    "failure",
+    "plan-only",
+    "refused",
+    "outage",
+    "resources",
+    "other-writer",
+    "leaves-left",
+]
+
+
 class RunStopped(EventBase):
     """The run was stopped before its end; it can be resumed.
 
@@ -122,17 +136,7 @@ class RunStopped(EventBase):
     """
 
     kind: Literal["run.stopped"] = "run.stopped"
-    why: Literal[
-        "interrupt",
-        "budget",
-        "failure",
-        "plan-only",
-        "refused",
-        "outage",
-        "resources",
-        "other-writer",
-        "leaves-left",
-    ]
+    why: StopReason
     detail: str
 
 

@@ -10,7 +10,6 @@ import gc
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from typing import Literal
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
@@ -45,18 +44,6 @@ from workbench.resources import ResourceStop, is_resource_error, resource_line
 from workbench.store import Store, StoreFull
 from workbench.store import events as ev
 from workbench.store.removal import sweep
-
-StopReason = Literal[
-    "interrupt",
-    "budget",
-    "failure",
-    "plan-only",
-    "refused",
-    "outage",
-    "resources",
-    "other-writer",
-    "leaves-left",
-]
 
 
 class Engine:
@@ -317,7 +304,7 @@ async def _stop_on_record(recorder: Recorder) -> AsyncIterator[None]:
         raise stop from error
 
 
-def _why(error: BaseException) -> StopReason | None:
+def _why(error: BaseException) -> ev.StopReason | None:
     """Return the word of ``run.stopped`` for an error; None where none is recorded: nothing was begun, or it is a bug."""
     match error:
         case RunInWork() | AnotherWriter():
