@@ -468,7 +468,7 @@ class Analysis:
 
     def _home_store(self) -> Store:
         """Open the store that holds this run, also after WORKBENCH_HOME has changed: its folder is HOME/runs/ID."""
-        return Store(self._run.folder.parent.parent)
+        return Store(self._run.home)
 
     def __repr__(self) -> str:
         from workbench.engine.wording import run_lines

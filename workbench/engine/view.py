@@ -58,6 +58,11 @@ class RunView:
         """The root's base rate known at the cutoff, where its grounding reports one; else None."""
         return root_base_rate(self.tree)
 
+    @property
+    def home(self) -> Path:
+        """The data folder that it lies in."""
+        return self.folder.parent.parent
+
     def notebook(self, node: NodeId) -> Path | None:
         """Return the proof notebook of a leaf (trial 1), or None where there is none; raises ``UnknownNode``.
 
@@ -77,21 +82,21 @@ class RunView:
         """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
         from workbench.engine.evidence.time_and_money import time_and_money
 
-        with closing(Store(self.folder.parent.parent)) as store:
+        with closing(Store(self.home)) as store:
             return time_and_money(store, self.state)
 
     def band(self) -> "Band | None":
         """Return the interval around the root with where it comes from; it reads the run's data calls."""
         from workbench.engine.band import run_band
 
-        with closing(Store(self.folder.parent.parent)) as store:
+        with closing(Store(self.home)) as store:
             return run_band(store, self.state)
 
     def badges(self) -> "list[Badge]":
         """Return how sure one can be of the run, by the checks of its audit; it reads ledgers and stored bodies."""
         from workbench.engine.evidence.badges import run_badges
 
-        with closing(Store(self.folder.parent.parent)) as store:
+        with closing(Store(self.home)) as store:
             return run_badges(store, self.state)
 
     def document(self, *, nodes: bool = True) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.run = run
         self.document = run.document(nodes=False)
         self.session = WhatIfSession(run.tree)
-        self.scenarios = SavedScenarios(run.folder.parent.parent, run.run_id)
+        self.scenarios = SavedScenarios(run.home, run.run_id)
         self.tree = TreeWidget(self.session, run=run.run_id, owns_address=owns_address)
         self.header = Panel()
         self.market = market_of(run.state)

@@ -21,7 +21,7 @@ from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels, proof
 from workbench.widgets.drivers import Drivers
-from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style
+from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style, tried
 from workbench.widgets.in_place import in_place
 from workbench.widgets.live import Follower, Poller
 from workbench.widgets.panel import Panel
@@ -66,17 +66,11 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
         return in_place(self, self.static_html(), printable("\n".join(run_lines(self.run))))
 
     def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
-        """Return the act with a refusal shown: an exception in a widget's callback is seen by nobody."""
+        def act_and_clear() -> None:
+            act()
+            self._tell("", False)
 
-        def act_or_say() -> None:
-            try:
-                act()
-            except WorkbenchError as error:
-                self._tell(str(error), True)
-            else:
-                self._tell("", False)
-
-        return act_or_say
+        return tried(act_and_clear, lambda why: self._tell(why, True))
 
 
 _SomeView = TypeVar("_SomeView", bound=_View)
@@ -251,7 +245,7 @@ class LiveView(_View):
         show_if(phase in ("running", "waiting"), self.end)
 
     def _resume(self) -> None:
-        with closing(Store(self.run.folder.parent.parent)) as store:
+        with closing(Store(self.run.home)) as store:
             process = resume_detached(store, self.run.run_id)
         if process.exit_code:
             raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
@@ -259,7 +253,7 @@ class LiveView(_View):
         self.poller.start()
 
     def _stop(self) -> None:
-        with closing(Store(self.run.folder.parent.parent)) as store:
+        with closing(Store(self.run.home)) as store:
             stop_run(store, self.run.run_id)
         self.look()
 

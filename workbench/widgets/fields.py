@@ -7,6 +7,8 @@ from typing import Any
 
 import ipywidgets
 
+from workbench.errors import WorkbenchError
+
 _HIDDEN = "wb-hidden"
 _looks: dict[type, ipywidgets.Widget] = {}
 
@@ -95,6 +97,21 @@ def action(label: str, act: Callable[[], Any], *, tooltip: str = "") -> ipywidge
     button.add_class("wb-action")
     button.on_click(lambda _button: act())
     return button
+
+
+def tried(act: Callable[[], Any], refuse: Callable[[str], None]) -> Callable[[], None]:
+    """Return ``act`` for a button, with a refusal of the workbench handed to ``refuse`` as one line.
+
+    An exception in a widget's callback is seen by nobody.
+    """
+
+    def act_or_refuse() -> None:
+        try:
+            act()
+        except WorkbenchError as error:
+            refuse(str(error))
+
+    return act_or_refuse
 
 
 class Fold(ipywidgets.Accordion):  # type: ignore[misc]

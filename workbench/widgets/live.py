@@ -32,7 +32,7 @@ class Follower:
     """
 
     def __init__(self, run: RunView) -> None:
-        self._home, self._run_id = run.folder.parent.parent, run.run_id
+        self._home, self._run_id = run.home, run.run_id
         self.lines: deque[str] = deque(maxlen=_LINES)
         #: What the last step of each leaf was, and its dollars so far.
         self.steps: dict[NodeId, str] = {}

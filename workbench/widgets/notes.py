@@ -52,7 +52,7 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
         words = [word.strip() for word in self.tags.value.split(",") if word.strip()]
         node = None if self.about.value == "the run" else str(self.about.value)
         try:
-            with closing(Store(run.folder.parent.parent)) as store:
+            with closing(Store(run.home)) as store:
                 if not (self.text.value.strip() or words):
                     raise UsageError("nothing to note: write a text or a tag")
                 add_note(

@@ -12,11 +12,10 @@ from workbench.engine.run.state import load_state
 from workbench.engine.view import RunView
 from workbench.engine.whatif.edits import price_line
 from workbench.engine.whatif.refits import refit_nodes
-from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, html, look, show_if
+from workbench.widgets.fields import action, box, html, look, show_if, tried
 
 #: How often the synthesizer is asked; `workbench refit --k` takes any number.
 _TIMES = 5
@@ -38,10 +37,10 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.line = html()
         self.ask = action(
             f"How sure are these weights? Ask {_TIMES} times",
-            self._tried(self._show_price),
+            tried(self._show_price, self._refuse),
             tooltip="says the price first",
         )
-        self.confirm = action("Ask at this price", self._tried(self._refit))
+        self.confirm = action("Ask at this price", tried(self._refit, self._refuse))
         self.cancel = action("Not now", lambda: self._offer())
         super().__init__(
             [box(ipywidgets.HBox, [self.ask, self.confirm, self.cancel], "wb-form-row"), self.line],
@@ -76,7 +75,7 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
 
         async def work() -> None:
             # A store of the thread that this runs in.
-            with closing(Store(run.folder.parent.parent)) as store:
+            with closing(Store(run.home)) as store:
                 state = load_state(store, run.run_id)
                 gateway = open_gateway(store, state)
                 await documents.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
@@ -85,12 +84,5 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._offer()
         self._refitted()
 
-    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
-        def act_or_say() -> None:
-            # An exception in a widget's callback is seen by nobody.
-            try:
-                act()
-            except WorkbenchError as error:
-                self.line.value = panels.refusal(str(error))
-
-        return act_or_say
+    def _refuse(self, why: str) -> None:
+        self.line.value = panels.refusal(why)

@@ -9,11 +9,11 @@ import ipywidgets
 from workbench.engine.run.detached import resume_detached
 from workbench.engine.run.regrounding import regrounding_line, reopen_leaf, trying_line
 from workbench.engine.view import RunView
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, field, html, look, show_if
+from workbench.widgets.fields import action, box, field, html, look, show_if, tried
 
 
 class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -34,15 +34,17 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.earlier = html()
         self.line = html()
         self.why = field("why again (goes on record)")
-        self.ask = action("Ground again", self._tried(self._show_price), tooltip="says the price first")
-        self.confirm = action("Ground it at this price", self._tried(self._reopen))
+        self.ask = action(
+            "Ground again", tried(self._show_price, self._refuse), tooltip="says the price first"
+        )
+        self.confirm = action("Ground it at this price", tried(self._reopen, self._refuse))
         self.cancel = action("Not now", lambda: self._offer())
         self.retry = action(
             "Try again",
-            self._tried(self._show_price_of_a_try),
+            tried(self._show_price_of_a_try, self._refuse),
             tooltip="this leaf alone; says the price first",
         )
-        self.try_now = action("Try it at this price", self._tried(self._resume))
+        self.try_now = action("Try it at this price", tried(self._resume, self._refuse))
         self._all = (self.ask, self.retry, self.why, self.confirm, self.try_now, self.cancel)
         row = box(ipywidgets.HBox, list(self._all), "wb-form-row")
         super().__init__([self.earlier, row, self.line], layout=look(ipywidgets.Layout))
@@ -102,18 +104,11 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
 
     def _home(self) -> Path:
         assert self._run is not None
-        return self._run.folder.parent.parent
+        return self._run.home
 
     def _id(self) -> str:
         assert self._run is not None
         return self._run.run_id
 
-    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
-        def act_or_say() -> None:
-            # An exception in a widget's callback is seen by nobody.
-            try:
-                act()
-            except WorkbenchError as error:
-                self.line.value = panels.refusal(str(error))
-
-        return act_or_say
+    def _refuse(self, why: str) -> None:
+        self.line.value = panels.refusal(why)

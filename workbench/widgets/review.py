@@ -7,11 +7,11 @@ import ipywidgets
 
 from workbench.engine.annotating import CHECKLIST, add_comment, sign_off
 from workbench.engine.view import RunView
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget
+from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, tried
 from workbench.widgets.panel import Panel
 
 _VERDICTS = {"accept it": "accept", "return it": "return"}
@@ -44,12 +44,14 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         self.about = choice([ROOT], "what the comment is pinned to")
         self.remark = field("comment for whoever reads this run", "wb-long")
         self.comment = action(
-            "Comment", self._tried(self._comment), tooltip="goes on record, and into the package"
+            "Comment", tried(self._comment, self._refuse), tooltip="goes on record, and into the package"
         )
         self.points = {key: self._point(words) for key, words in CHECKLIST.items()}
         self.verdict = choice(list(_VERDICTS), "verdict")
         self.sign = action(
-            "Sign off", self._tried(self._sign), tooltip="one hash over log, tree, comments and checklist"
+            "Sign off",
+            tried(self._sign, self._refuse),
+            tooltip="one hash over log, tree, comments and checklist",
         )
         super().__init__(
             [
@@ -85,9 +87,10 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         )
 
     def _comment(self) -> None:
+        self.line.value = ""
         run = self._run
         assert run is not None
-        with closing(Store(run.folder.parent.parent)) as store:
+        with closing(Store(run.home)) as store:
             add_comment(
                 store, run.run_id, str(self.about.value), self.remark.value, author=self.name.value.strip()
             )
@@ -95,6 +98,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         self._reviewed()
 
     def _sign(self) -> None:
+        self.line.value = ""
         run = self._run
         assert run is not None
         if not self.name.value.strip():
@@ -104,7 +108,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         left = [CHECKLIST[key] for key in CHECKLIST if key not in done]
         if verdict == "accept" and left:
             raise UsageError(f"to accept, every point is ticked; open: {'; '.join(left)}. Or return it")
-        with closing(Store(run.folder.parent.parent)) as store:
+        with closing(Store(run.home)) as store:
             attested = sign_off(store, run.run_id, author=self.name.value, verdict=verdict, done=done)
         self.line.value = panels.note(f"Signed. What is attested has the hash {attested}.")
         # The next to sign ticks for themselves.
@@ -112,13 +116,5 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
             point.value = False
         self._reviewed()
 
-    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
-        def act_or_say() -> None:
-            self.line.value = ""
-            # An exception in a widget's callback is seen by nobody.
-            try:
-                act()
-            except WorkbenchError as error:
-                self.line.value = panels.refusal(str(error))
-
-        return act_or_say
+    def _refuse(self, why: str) -> None:
+        self.line.value = panels.refusal(why)

@@ -10,7 +10,7 @@ from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import Tree
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html, look, offer
+from workbench.widgets.fields import action, box, choice, field, html, look, offer, tried
 from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.panel import Panel
 from workbench.widgets.session import WhatIfSession
@@ -113,16 +113,14 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
             self._done(f"Saved as {name}. Further edits go to {name}.")
 
     def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
-        """Return the act with a refusal shown: an exception in a widget's callback is seen by nobody."""
+        def locked() -> None:
+            with self.session.lock:
+                act()
 
-        def run() -> None:
-            try:
-                with self.session.lock:
-                    act()
-            except WorkbenchError as error:
-                self.said.value = panels.refusal(str(error))
+        return tried(locked, self._refuse)
 
-        return run
+    def _refuse(self, why: str) -> None:
+        self.said.value = panels.refusal(why)
 
     def _done(self, line: str) -> None:
         self.name.value = self.rationale.value = ""

@@ -34,7 +34,7 @@ class SharedEdits:
     def __init__(self, run: RunView) -> None:
         self.run = run
         self.session = WhatIfSession(run.tree)
-        self.scenarios = SavedScenarios(run.folder.parent.parent, run.run_id)
+        self.scenarios = SavedScenarios(run.home, run.run_id)
         self.author = field("your name", "wb-author")
         self.author.tooltip = "stands beside your edits; nothing proves it"
         self.reason = field("reason for the next edits", "wb-reason")
@@ -138,7 +138,7 @@ _shared: "WeakValueDictionary[tuple[Path, str], SharedEdits]" = WeakValueDiction
 
 def shared_edits(run: RunView) -> SharedEdits:
     """Return what this kernel's widgets of a run share, made when the first of them asks."""
-    key = (run.folder.parent.parent.resolve(), run.run_id)
+    key = (run.home.resolve(), run.run_id)
     shared = _shared.get(key)
     if shared is None:
         shared = _shared[key] = SharedEdits(run)

@@ -7,10 +7,10 @@ import ipywidgets
 
 from workbench.engine.run.detached import resume_detached, stop_run
 from workbench.engine.view import RunView
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.widgets import panels
-from workbench.widgets.fields import action, html, look, show_if
+from workbench.widgets.fields import action, html, look, show_if, tried
 from workbench.widgets.live import Follower
 
 
@@ -37,8 +37,10 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
     ) -> None:
         self._follower, self._begin, self._follow, self._say = follower, begin, follow, say
         self.state = html()
-        self.ground = action("Ground it", self._tried(self._ground), tooltip="write and run the notebooks")
-        self.end = action("Stop", self._tried(self._end), tooltip="the run can be resumed")
+        self.ground = action(
+            "Ground it", tried(self._ground, self._refuse), tooltip="write and run the notebooks"
+        )
+        self.end = action("Stop", tried(self._end, self._refuse), tooltip="the run can be resumed")
         super().__init__([self.state, self.ground, self.end], layout=look(ipywidgets.Layout))
         self.add_class("wb-working")
 
@@ -58,7 +60,7 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
     def _ground(self) -> None:
         """Go on with the run in a process of its own: it outlives this page."""
         run = self._follower.view
-        with closing(Store(run.folder.parent.parent)) as store:
+        with closing(Store(run.home)) as store:
             if self._follower.phase == "planned":
                 self._begin(store)
             process = resume_detached(store, run.run_id)
@@ -68,15 +70,9 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
 
     def _end(self) -> None:
         run = self._follower.view
-        with closing(Store(run.folder.parent.parent)) as store:
+        with closing(Store(run.home)) as store:
             stop_run(store, run.run_id)
         self._follow()
 
-    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
-        def act_or_say() -> None:
-            try:
-                act()
-            except WorkbenchError as error:
-                self._say(str(error), True)
-
-        return act_or_say
+    def _refuse(self, why: str) -> None:
+        self._say(why, True)
