@@ -151,6 +151,14 @@ class FakeKernels:
         self.connected: list[str] = []
         self.rehearsed: list[str] = []
         self.broken = False
+        self.killed: list[str] = []
+        #: Set: a rehearsal ends at once.
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
+
+    async def shutdown_kernel(self, name: str, now: bool) -> None:
+        assert now, "asked to end in the middle of its work it prints a traceback"
+        self.killed.append(name)
 
     async def start_kernel(self, kernel_name: str) -> str:
         if self.broken:
@@ -173,6 +181,7 @@ class FakeKernels:
             async def execute(self, code: str, **_: Any) -> Any:
                 assert name in kernels.connected, "it could be ended as one that was left"
                 kernels.rehearsed.append(name)
+                await kernels.goes_on.wait()
                 return {"content": {"status": "ok"}}
 
             async def is_alive(self) -> bool:
@@ -224,6 +233,21 @@ async def test_a_kernel_made_ahead_that_died_or_never_came_costs_no_page(
     kernels.fill()
     await asyncio.sleep(0.01)
     assert len(manager.live) == 3  # a server that ends makes no more
+
+
+async def test_a_server_that_ends_kills_the_kernel_that_rehearses_and_no_other() -> None:
+    manager = FakeKernels()
+    kernels = warm_kernels.WarmKernels(manager)
+    manager.goes_on.clear()
+    kernels.fill()
+    await asyncio.sleep(0.01)
+    await kernels.end_rehearsal()
+    assert manager.killed == ["kernel 1"]
+    manager.goes_on.set()
+    await asyncio.sleep(0.01)
+    await kernels.end_rehearsal()
+    assert manager.killed == ["kernel 1"]  # one that waits is ended as the others are
+    kernels.close()
 
 
 def test_what_a_kernel_drew_cannot_leave_the_element_it_is_put_into() -> None:

@@ -138,6 +138,7 @@ def _code_of(notebook: Path) -> str:
 def _application_class(environment: dict[str, str], code: str) -> Any:
     from jinja2 import ChoiceLoader, FileSystemLoader
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_core.utils import run_sync
     from tornado.httputil import HTTPServerRequest
     from tornado.ioloop import IOLoop
     from tornado.routing import Matcher, Rule
@@ -226,6 +227,7 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
 
         def stop(self) -> None:
             self._kernels.close()
+            run_sync(self._kernels.end_rehearsal)()
             super().stop()
 
         def _close_to_strangers(self) -> None:

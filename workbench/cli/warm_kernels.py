@@ -42,6 +42,7 @@ class WarmKernels:
     def __init__(self, manager: Any) -> None:
         self._manager = manager
         self._spare: asyncio.Task[Connected] | None = None
+        self._rehearsing: str | None = None
         self._closed = False
 
     def fill(self) -> None:
@@ -75,8 +76,15 @@ class WarmKernels:
         if self._spare is not None:
             self._spare.cancel()
 
-    async def _started(self) -> Connected:
+    async def end_rehearsal(self) -> None:
+        """Kill the kernel that starts or draws ahead: asked to end meanwhile, it would print a traceback on the terminal."""
+        if self._rehearsing is not None and self._rehearsing in self._manager:
+            await self._manager.shutdown_kernel(self._rehearsing, now=True)
+
+    async def _started(self, *, ahead: bool = False) -> Connected:
         kernel_id = await self._manager.start_kernel(kernel_name=self._manager.default_kernel_name)
+        if ahead:
+            self._rehearsing = kernel_id
         # As if a page were connected: an idle kernel without one is taken for left and ended.
         self._manager.notify_connect(kernel_id)
         client = self._manager.get_kernel(kernel_id).client()
@@ -85,8 +93,9 @@ class WarmKernels:
         return Connected(kernel_id, client)
 
     async def _rehearsed(self) -> Connected:
-        ready = await self._started()
+        ready = await self._started(ahead=True)
         reply = await ready.client.execute(REHEARSAL, silent=True, reply=True, timeout=_START_SECONDS)
+        self._rehearsing = None
         if reply["content"]["status"] != "ok":
             # It is slower than it could be, and a page will say what is wrong.
             _log.error("a kernel made ahead could not draw a page: %s", reply["content"].get("evalue"))
