@@ -5,6 +5,7 @@ W1 states a claim and grounds it, which takes long: it is a soak test.
 
 import json
 import socket
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -284,13 +285,15 @@ def test_s1_a_page_that_lost_its_server_ignores_no_edit_though_it_was_killed_in_
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
+    # Another one at each try: what an earlier try kept would be no edit any more.
+    scenario = f"killed {time.monotonic_ns()}"
     running = start(run_home, RUN, "--port", port)
     page = watched.page
-    url = f"{running.url}&{urlencode({'scenario': 'killed'})}"
+    url = f"{running.url}&{urlencode({'scenario': scenario})}"
     page.goto(url)
     page.wait_for_selector('[role="treeitem"]', timeout=60_000)
     type_in(page, "P2.1", "0.2")
-    page.get_by_text("kept as killed").wait_for()
+    page.get_by_text(f"kept as {scenario}").wait_for()
     running.process.kill()
     running.process.wait(timeout=30)
     editor(page, "P3").fill("0.5")
@@ -303,7 +306,7 @@ def test_s1_a_page_that_lost_its_server_ignores_no_edit_though_it_was_killed_in_
     running.process.stdout.close()
     again = start(run_home, RUN, "--port", port)
     try:
-        page.goto(f"{again.url}&{urlencode({'scenario': 'killed'})}")
+        page.goto(f"{again.url}&{urlencode({'scenario': scenario})}")
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
         wanted = resynthesize(load_run(run_home, RUN).tree, {"P2.1": 0.2, "P3": 0.5}).after
         wait_for_text(page, ROOT, percent(wanted))
