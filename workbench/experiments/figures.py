@@ -10,7 +10,13 @@ import pandas as pd
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.table import trials_of
 from workbench.science.arrays import FloatArray
-from workbench.science.plots import bars_plot, frontier_plot, heatmap_plot, reliability_plot
+from workbench.science.plots import (
+    bars_plot,
+    frontier_plot,
+    heatmap_plot,
+    reliability_plot,
+    words_as_they_stand,
+)
 from workbench.science.pooling.pool import pool, subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
 from workbench.science.scoring.scores import index_of
@@ -106,11 +112,8 @@ def study_figures(
             lambda: _weights(weights),
         ),
     ]
-    from matplotlib import rc_context
-
     figures = {}
-    # An arm may be called "$5 to \\frac": text is text, never a formula whose mistakes would cost the report.
-    with rc_context({"text.parse_math": False}):
+    with words_as_they_stand():
         for name, caption, draw in drawings:
             figure = draw()
             if figure is not None:
