@@ -117,14 +117,15 @@ def study_figures(
         for name, caption, draw in drawings:
             figure = draw()
             if figure is not None:
-                figures[name] = (caption, _png(figure))
+                figures[name] = (caption, _png(figure, results.get("manifest_id", "")))
     return figures
 
 
-def _png(figure: "Figure") -> bytes:
+def _png(figure: "Figure", manifest_id: str) -> bytes:
     stream = io.BytesIO()
-    # Without the version of matplotlib equal studies give equal bytes.
-    figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+    # Without the version of matplotlib equal studies give equal bytes. The file lies beside the report, and is copied from there.
+    metadata = {"Software": None, "Source": f"manifest {manifest_id}" if manifest_id else None}
+    figure.savefig(stream, format="png", dpi=110, metadata=metadata)
     return stream.getvalue()
 
 
