@@ -182,6 +182,11 @@ class Note:
     figures: list[tuple[str, str]]
 
     @property
+    def mark(self) -> str:
+        """What stands at every figure, so that one that is cut out of the note still leads to its run."""
+        return f"manifest {self.manifest_id[:19]}"
+
+    @property
     def headline(self) -> str:
         """The claim's probability beside its base rate, as one line."""
         beside = f", base rate {percent(self.base_rate)} ({self.gap})" if self.gap else ""
