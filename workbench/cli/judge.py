@@ -144,19 +144,44 @@ def grounders(
         if not document["record"]:
             say("no leaf is resolved yet: `workbench resolve RUN --leaves`, or `resolve RUN yes --node P1`")
         show_table(
-            ("grounder", "resolved leaves", "Brier", "$ a trial"),
-            [(name, row["n"], row["brier"], row["cost_usd"]) for name, row in document["record"].items()],
+            ("grounder", "resolved leaves", "Brier", "low", "high", "runs", "$ a trial"),
+            [
+                (
+                    name,
+                    row["n"],
+                    row["brier"],
+                    *(row["interval"] or (None, None)),
+                    row["runs"],
+                    row["cost_usd"],
+                )
+                for name, row in document["record"].items()
+            ],
         )
+        for row in document["together"]:
+            echo(
+                f"{row['grounders']}, pooled on {row['n']} leaves: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "
+                f"{row['spread']:.2f} apart on average"
+            )
         return
     show_table(
-        ("leaf", "p", "grounders", "by", "calls", "why"),
+        ("grounder", "leaves", "mean p", "model calls", "$ a trial", "resolved", "Brier"),
+        [
+            (name, *(row[key] for key in ("leaves", "mean_p", "model_calls", "cost_usd", "n", "brier")))
+            for name, row in document["by_grounder"].items()
+        ],
+    )
+    echo("")
+    show_table(
+        ("leaf", "p", "grounders", "apart", "by", "calls", "$ a trial", "why"),
         [
             (
                 row["node"],
                 row["p"],
                 ", ".join(f"{name} {p:.2f}" for name, p in row["grounders"].items()),
+                row["spread"] if len(row["grounders"]) > 1 else None,
                 row["by"],
                 row["model_calls"],
+                row["cost_usd"],
                 "; ".join([row["reason"], *(f"{name}: {why}" for name, why in row["failed"].items())]),
             )
             for row in document["leaves"]
