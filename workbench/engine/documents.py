@@ -248,6 +248,17 @@ def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the later facts that the models of runs wrote and were not shown, by rule: ``workbench leaks --memory``."""
+    from workbench.engine.evidence.memory_scan import memory_document
+    from workbench.engine.whatif.edits import require_grounded
+
+    states = [load_state(store, run_id) for run_id in dict.fromkeys(run_ids)]
+    for state in states:
+        require_grounded(state)
+    return memory_document(store, states)
+
+
 def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
     """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
     from workbench.engine.run.own_record import resolved_leaves
