@@ -114,6 +114,8 @@ class TraceEvidence:
     web : tuple of mapping
         What became of every search result and page, with the layer that dropped it and why. For audits: it may name what is
         later than the cutoff, so the proof notebook does not show it.
+    outcomes : mapping of str to float
+        Probability of every outcome of the event that the leaf is one of, where one call was asked for all of them.
     form : int
         How tool answers are written, so that they can be written again from the ledger.
     """
@@ -127,6 +129,7 @@ class TraceEvidence:
     findings: tuple[str, ...] = ()
     statistics: Mapping[str, float] = field(default_factory=dict)
     web: tuple[Mapping[str, Any], ...] = ()
+    outcomes: Mapping[str, float] = field(default_factory=dict)
     form: int = 1
 
     kind: ClassVar[str] = "trace"
@@ -196,6 +199,8 @@ class TraceEvidence:
         stated = next((step.p for step in reversed(self.steps) if step.p is not None), None)
         if stated != proof.belief.p:
             faults.append(("conclusion", None, f"the trace says {stated!r}, the log {proof.belief.p!r}"))
+        if self.outcomes and stated not in self.outcomes.values():
+            faults.append(("conclusion", None, "the trace's belief is that of none of its outcomes"))
         try:
             rows = proof.data_calls()
             known = {row.answer.meta.get("content_hash") for row in rows if row.answer}

@@ -10,6 +10,7 @@ from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.grounders.thoughts.outcomes import EventOutcomes, OutcomeForecast, parse_outcomes
 from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_json import first_line, read_json
 from workbench.agents.reply_schemas import CONCLUSION
@@ -105,6 +106,29 @@ class ThoughtCalls:
         text = render(prompt, **inputs).text
         return await self._conclusion("answer", "Conclude", text, reply_format)
 
+    async def forecast(self, event: EventOutcomes) -> OutcomeForecast:
+        """Return the probability of every outcome of an event: one call (paper P)."""
+        reply_format = render("outcomes_reply", example=event.example()).text
+        prompt = render(
+            "zero_shot_brief",
+            proposition=self._proposition,
+            event=event.event or self.task.node.statement,
+            cutoff=self.task.cutoff.text,
+            outcomes=event.listing(),
+            background=self.task.context.strip() or "(no source is given)",
+            prices=event.price_lines(),
+            reply_format=reply_format,
+        )
+        forecast = await self._ask(
+            "answer", prompt.text, lambda text: parse_outcomes(text, event.outcomes), reply_format
+        )
+        stated = "\n".join(f"- {name}: {p:g}" for name, p in forecast.probabilities.items())
+        text = f"{forecast.rationale}\n\n{stated}"
+        self.steps.append(
+            TraceStep(title="Forecast every outcome", text=text, p=forecast.probabilities[event.leaf])
+        )
+        return forecast
+
     async def conclude_by(self, manner: str, *, stage: str) -> Conclusion:
         """Return the probability that the model states when it is asked in this manner: one call."""
         reply_format = render("conclusion_reply").text
@@ -152,13 +176,18 @@ class ThoughtCalls:
         )
         return conclusion
 
-    def grounding(self, p: float, key_factor: str, report: str) -> Grounding:
-        """Return the finished grounding; the last step of its trace states this probability."""
+    def grounding(
+        self, p: float, key_factor: str, report: str, *, outcomes: Mapping[str, float] | None = None
+    ) -> Grounding:
+        """Return the finished grounding; the last step of its trace states this probability.
+
+        ``outcomes`` are the probabilities of all outcomes of the event that the leaf is one of.
+        """
         if not self.steps or self.steps[-1].p != p:
             self.steps.append(TraceStep(title="Combine", text=report, p=p))
         return Grounding(
             belief=Belief(p=p, key_factor=key_factor, report=report),
-            evidence=TraceEvidence(steps=tuple(self.steps)),
+            evidence=TraceEvidence(steps=tuple(self.steps), outcomes=dict(outcomes or {})),
             trace={"steps": self.count},
         )
 
