@@ -130,6 +130,8 @@ def stage_of(last: str) -> str:
         ("linear", '"beta"'),
         ("noisy-or", '"leak"'),
         ("logic", '"formula"'),
+        ("queries", '"queries"'),
+        ("sources", '"sources"'),
     ):
         if mark in asked:
             return stage
@@ -211,6 +213,8 @@ class Policy:
             "plan": self._research,
             "leak-filter": self._keep,
             "act": self._act,
+            "queries": lambda asked: _says(fenced({"queries": [asked.last.splitlines()[4]]})),
+            "sources": lambda _: _says(fenced({"sources": [{"number": 1, "summary": "Clouds come."}]})),
             "vanilla": self._vanilla,
             "linear": self._linear,
             "noisy-or": self._noisy_or,

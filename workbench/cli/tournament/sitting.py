@@ -28,8 +28,11 @@ def rules_of(
     contexts: str,
     size: int | None,
     skill: float,
+    engines: str | None = None,
+    own_record: bool = True,
 ) -> "tuple[NightRules, float | None]":
     """The rules of a night and its budget, from options as they came; what a run refuses is refused here."""
+    from workbench.cli.science.options import listed
     from workbench.errors import UsageError
     from workbench.tournament.night import NightRules, arms_of
 
@@ -52,8 +55,10 @@ def rules_of(
         tree={name: value for name, value in tree.items() if value is not None},
         settings=common,
         contexts=contexts,
+        engines=listed(engines) if engines else None,
         size=size,
         skill=skill,
+        own_record=own_record,
     )
     arms_of(rules)
     if budget is not None and not budget > 0:
