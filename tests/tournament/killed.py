@@ -80,7 +80,7 @@ class Scene:
 
     def sitting(self, *words: str) -> int:
         """The same in a process of its own, which the server may kill; its exit code."""
-        process = context().Process(target=_sitting, args=(self.home, words, self.environ))
+        process = context().Process(target=sitting_in_process, args=(self.home, words, self.environ))
         process.start()
         self.policy.pid = process.pid
         process.join()
@@ -89,7 +89,7 @@ class Scene:
         return process.exitcode
 
 
-def _sitting(home: Path, words: tuple[str, ...], environ: dict[str, str]) -> None:
+def sitting_in_process(home: Path, words: tuple[str, ...], environ: dict[str, str]) -> None:
     os._exit(run_cli(home, *words, **environ).returncode)
 
 

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from workbench.tournament.work import Sitting
 
 T = TypeVar("T")
+
+
+class StoppedByHand(typer.Exit):
+    """A signal ended the work: whoever does several things one after another ends too."""
+
+
 _OFFLINE = "offline/analyst"
 
 
@@ -101,4 +107,4 @@ def work(doing: Callable[[], Awaitable[T]], goes_on: str) -> T:
         raise typer.Exit(exit_code(error)) from None
     except (KeyboardInterrupt, asyncio.CancelledError):
         say(f"workbench: stopped by hand; `{goes_on}` goes on")
-        raise typer.Exit(STOPPED) from None
+        raise StoppedByHand(STOPPED) from None
