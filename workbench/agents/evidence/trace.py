@@ -116,6 +116,8 @@ class TraceEvidence:
         later than the cutoff, so the proof notebook does not show it.
     form : int
         How tool answers are written, so that they can be written again from the ledger.
+    combined : str or None
+        Of a grounder that only thinks: how its answers came to p (``thoughts.combining``); None for every other trace.
     """
 
     steps: tuple[TraceStep, ...]
@@ -128,6 +130,7 @@ class TraceEvidence:
     statistics: Mapping[str, float] = field(default_factory=dict)
     web: tuple[Mapping[str, Any], ...] = ()
     form: int = 1
+    combined: str | None = None
 
     kind: ClassVar[str] = "trace"
 
@@ -190,6 +193,7 @@ class TraceEvidence:
         ``book`` is that notebook made again, where evidence that holds this trace renders more than it.
         """
         from sandbox.record.verify import Difference, Verification
+        from workbench.agents.evidence.thought_records import thought_faults
         from workbench.agents.evidence.trace_records import cell_faults, ledger_faults
 
         faults: list[tuple[str, str | None, str]] = []
@@ -201,6 +205,8 @@ class TraceEvidence:
             known = {row.answer.meta.get("content_hash") for row in rows if row.answer}
             if self.submission is not None:
                 faults.extend(ledger_faults(self, proof, rows))
+            if self.combined is not None:
+                faults.extend(thought_faults(self, proof))
         except StoreCorrupt as error:
             faults.append(("ledger", None, str(error)))
         else:

@@ -24,11 +24,10 @@ from typing import Any
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.grounders.thoughts.calls import ThoughtCalls, whole_numbers
+from workbench.agents.grounders.thoughts.combining import agreeing
 from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
 from workbench.agents.replies import Conclusion
 
-#: Two trees of a forest agree within this.
-AGREEMENT = 0.05
 _FORMS = {
     "plain": "thought_conclude",
     "brief": "zero_shot_brief",
@@ -58,7 +57,7 @@ class _Thinker:
 
 
 def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
-    return calls.grounding(conclusion.p, conclusion.key_factor, conclusion.report)
+    return calls.grounding("last", conclusion.key_factor, conclusion.report)
 
 
 class ZeroShotGrounder(_Thinker):
@@ -162,12 +161,11 @@ class ForestOfThoughtsGrounder(_Thinker):
         conclusions: list[Conclusion] = []
         for _ in range(self.trees):
             conclusion = await search_tree(calls, **self.bounds)
-            near = [each for each in conclusions if abs(each.p - conclusion.p) <= AGREEMENT]
             conclusions.append(conclusion)
-            if near:  # consensus: the trees that are left out could not change it
-                p = (near[0].p + conclusion.p) / 2
-                text = f"Trees of thoughts agree: {near[0].p:g} and {conclusion.p:g}.\n\n{conclusion.report}"
-                return calls.grounding(p, conclusion.key_factor, text)
+            near = agreeing([each.p for each in conclusions])
+            if near is not None:  # consensus: the trees that are left out could not change it
+                text = f"Trees of thoughts agree: {near:g} and {conclusion.p:g}.\n\n{conclusion.report}"
+                return calls.grounding("agreement", conclusion.key_factor, text)
         if self.trees == 1:
             return _grounding(calls, conclusions[0])
         views = [f"One tree of thoughts gives {each.p:g}: {each.key_factor}" for each in conclusions]
