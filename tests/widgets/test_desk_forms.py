@@ -120,6 +120,30 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
     board.poller.stop()
 
 
+def test_a_failed_synthesis_is_tried_again_alone(home: Path, resumed: list[Any]) -> None:
+    tree = demo_tree()
+    with closing(Store(home)) as store:
+        store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
+        left = [
+            run_state.replace(node, belief=None, rule=None) if node.id in ("P0", "P2") else node
+            for node in tree.propositions()
+        ]
+        store.append(OTHER, ev.TreePlanned(tree=put_tree(store, tree.with_propositions(left))))
+        store.append(OTHER, ev.NodeFailed(node="P2", reason="no rule could be read"))
+        store.append(OTHER, ev.RunStopped(why="failure", detail="P2 failed for good"))
+    board = Dashboard(load_run(home, OTHER))
+    form = board.desk.regrounding
+    board.tree.selected = "P1"
+    assert not visible(form)[0], "it has its value"
+    board.tree.selected = "P2"
+    assert visible(form, form.retry, form.ask) == [True, True, False]
+    form.retry.click()
+    assert "trying P2: about 2 calls" in form.line.value and "then P0 synthesized" in form.line.value
+    form.try_now.click()
+    assert resumed == [(OTHER, ("P2",))] and "P2 is being synthesized" in form.line.value
+    board.poller.stop()
+
+
 def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
     board: Dashboard, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
