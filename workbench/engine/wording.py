@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.whatif.rule_changes import RuleChange, equation, key_factor, report
-from workbench.propositions import ROOT, NodeId, Tree, depth_of
+from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -258,6 +259,9 @@ def edit_words(tree: Tree, edit: Edit) -> str:
             return f"{place} left out"
         case Restate():
             return f"{place} restated: {edit.statement}"
+        case SetPolarity():
+            side = "for" if edit.polarity is Polarity.POSITIVE else "against"
+            return f"{place} speaks {side} {parent_of(place) or 'nothing'}"
         case SetReport():
             return f"{place} has another report"
         case SetRule():
