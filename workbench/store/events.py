@@ -59,6 +59,7 @@ from workbench.store.study_events import (
     ForecastPromoted,
     QuestionAdded,
     QuestionsImported,
+    ReasoningJudged,
     StudyAudited,
     StudyOpened,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "PublicKey",
     "QuestionAdded",
     "QuestionsImported",
+    "ReasoningJudged",
     "ReviewSigned",
     "RunChanged",
     "RunContinued",
@@ -134,6 +136,7 @@ StreamEvent = (
     | ForecastMade
     | ForecastMissing
     | ForecastPromoted
+    | ReasoningJudged
     | StudyAudited
 )
 
