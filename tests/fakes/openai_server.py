@@ -59,6 +59,10 @@ ax.set_ylabel("index points")
 plt.show()"""
 
 
+#: What a judge gives each report.
+SCORES = {"sources": 2, "evidence": 3, "combination": 4, "uncertainty": 5, "mapping": 1}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One request as the server understood it.
@@ -134,6 +138,7 @@ def stage_of(last: str) -> str:
         ("outcomes", '"probabilities"'),
         ("queries", '"queries"'),
         ("sources", '"sources"'),
+        ("judge", '"scores"'),
     ):
         if mark in asked:
             return stage
@@ -196,6 +201,7 @@ class Policy:
     faults: dict[str, list[int]] = field(default_factory=dict)
     delay: float = 0.0
     hold: dict[str, threading.Event] = field(default_factory=dict)
+    scores: Mapping[str, int] = field(default_factory=lambda: dict(SCORES))
     fetch: str = FETCH
     plot: str = PLOT
 
@@ -213,6 +219,9 @@ class Policy:
             "value": lambda asked: _says(fenced({"value": len(asked.last) % 11})),
             "vote": lambda asked: _says(report_with({"vote": "yes", "confidence": 0.8}, asked.node)),
             "outcomes": self._outcomes,
+            "judge": lambda _: _says(
+                fenced({"scores": self.scores, "reasons": dict.fromkeys(self.scores, "so")})
+            ),
             "plan": self._research,
             "leak-filter": self._keep,
             "act": self._act,

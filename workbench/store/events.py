@@ -68,6 +68,7 @@ from workbench.store.study_events import (
     ForecastPromoted,
     QuestionAdded,
     QuestionsImported,
+    ReasoningJudged,
     StudyAudited,
     StudyOpened,
 )
@@ -111,6 +112,7 @@ __all__ = [
     "PublicKey",
     "QuestionAdded",
     "QuestionsImported",
+    "ReasoningJudged",
     "ReturnedComment",
     "ReturnedSignOff",
     "ReviewReturned",
@@ -146,6 +148,7 @@ StreamEvent = (
     | ForecastMade
     | ForecastMissing
     | ForecastPromoted
+    | ReasoningJudged
     | StudyAudited
 )
 
