@@ -13,13 +13,15 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
+from workbench.agents.evidence.trace import TraceEvidence
+from workbench.engine.evidence.verification import stored_evidence
 from workbench.engine.run.asking import spending
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import change_run, new_run
 from workbench.engine.run.ownership import RunInWork, own_folder
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import load_state
+from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.experiments.arms.base import Cell
@@ -160,23 +162,28 @@ class StudyRunner:
             say=self._say,
         ) as engine:
 
-            async def forecast(cell: Cell) -> None:
+            async def forecast(cells: Sequence[Cell]) -> None:
                 async with gate:
                     if stop:  # what is in work is finished, nothing new is begun
                         return
+                    begun = next((state.begun[cell] for cell in cells if state.begun.get(cell)), "")
                     try:
-                        await self._run_cell(engine, arm, cell, state.begun.get(cell, ""))
+                        await self._run_cells_together(engine, arm, cells, begun)
                     except (WorkbenchError, SandboxError, ProxyError) as error:
                         stop.append(error)
 
             async with asyncio.TaskGroup() as group:
-                for cell in cells:
-                    group.create_task(forecast(cell))
+                for together in self._plan.runs(cells):
+                    group.create_task(forecast(together))
         if stop:
             raise stop[0]
 
-    async def _run_cell(self, engine: Engine, arm: EngineArm, cell: Cell, run_id: str) -> None:
+    async def _run_cells_together(
+        self, engine: Engine, arm: EngineArm, cells: Sequence[Cell], run_id: str
+    ) -> None:
+        """Make the forecasts that one run answers, filed under the first of them: one, or all outcomes of an event."""
         share = self._reserve(arm)
+        cell = cells[0]
         try:
             exam = self._plan.exam
             if not run_id:
@@ -187,7 +194,7 @@ class StudyRunner:
                 try:
                     await engine.check(exam.statements[cell.event], cutoff, settings)
                 except UsageError as error:
-                    self._record_missing(cell, " ".join(str(error).split()))
+                    self._record_missing_run(cells, " ".join(str(error).split()))
                     return
                 with self._store.transaction():
                     run_id = new_run(self._store, exam.statements[cell.event], cutoff, settings)
@@ -199,7 +206,7 @@ class StudyRunner:
                     )
             elif share is not None and not load_state(self._store, run_id).finished:
                 change_run(self._store, run_id, {"budget_usd": self._spent_by(run_id) + share})
-            await self._work(engine, cell, run_id)
+            await self._work(engine, cells, run_id)
         except BudgetStop as error:
             # The run names its share of what was left, which nobody chose.
             raise error if share is None else BudgetStop(self._used_up(self._spent())) from error
@@ -207,36 +214,56 @@ class StudyRunner:
             if share is not None:
                 self._reserved -= share
 
-    async def _work(self, engine: Engine, cell: Cell, run_id: str) -> None:
+    async def _work(self, engine: Engine, cells: Sequence[Cell], run_id: str) -> None:
         try:
             await engine.work(run_id)
         except UsageError as error:
             if isinstance(error, RunInWork):
                 raise
-            self._record_missing(cell, " ".join(str(error).split()), run=run_id)
+            self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
             return
         except ProviderError as error:
             # A run that failed for good by its own replies is a missing forecast; an outage stops the study.
             state = load_state(self._store, run_id)
             if state.stopped is not None and state.stopped.why == "outage":
                 raise
-            self._record_missing(cell, " ".join(str(error).split()), run=run_id)
+            self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
             return
         run = view(self._store, run_id)
         p = run.tree.root.p
         if p is None:
-            self._record_missing(cell, "the run ended without a probability", run=run_id)
+            self._record_missing_run(cells, "the run ended without a probability", run=run_id)
             return
         tokens = ModelLedger(self._store).spent(run_id)[1]
-        self._record_forecast(
-            cell,
-            p,
-            run=run_id,
-            seconds=run.state.worked_seconds,
-            calls=run.model_calls,
-            cost=run.cost_usd,
-            tokens=tokens,
-        )
+        stated = self._outcomes(run.state, cells) if len(cells) > 1 else {}
+        with self._store.transaction():
+            # What the run cost stands at its first forecast, so that sums over forecasts are sums over runs.
+            self._record_forecast(
+                cells[0],
+                p,
+                run=run_id,
+                seconds=run.state.worked_seconds,
+                calls=run.model_calls,
+                cost=run.cost_usd,
+                tokens=tokens,
+            )
+            for cell in cells[1:]:
+                if cell.event in stated:
+                    self._record_forecast(cell, stated[cell.event], run=run_id)
+                else:
+                    self._record_missing(cell, "the run gave no probability of this outcome")
+
+    def _outcomes(self, run: RunState, cells: Sequence[Cell]) -> dict[str, float]:
+        """What a run said of every outcome of its event, by event id."""
+        leaf = run.tree.root.id
+        evidence = [
+            stored_evidence(self._store, run, leaf, number)
+            for (node, number), trial in run.trials.items()
+            if node == leaf and trial.evidence is not None
+        ]
+        stated = evidence[-1].outcomes if evidence and isinstance(evidence[-1], TraceEvidence) else {}
+        names = self._plan.exam.joint[cells[0].event].names
+        return {event: stated[name] for event, name in names.items() if name in stated}
 
     def _reserve(self, arm: EngineArm) -> float | None:
         """Dollars of what is left for one run of the budget; the shares of all runs in work never exceed it."""
@@ -296,6 +323,13 @@ class StudyRunner:
                 tokens=tokens,
             ),
         )
+
+    def _record_missing_run(self, cells: Sequence[Cell], reason: str, *, run: str = "") -> None:
+        """None of a run's forecasts came about; what it cost stands at the first."""
+        with self._store.transaction():
+            self._record_missing(cells[0], reason, run=run)
+            for cell in cells[1:]:
+                self._record_missing(cell, reason)
 
     def _record_missing(self, cell: Cell, reason: str, *, run: str = "") -> None:
         calls, cost = 0, 0.0

@@ -17,6 +17,7 @@ from workbench.experiments.arms.base import ArmContext, Cell
 from workbench.experiments.arms.registry import make_arm
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.exam import StudyExam
+from workbench.experiments.joint import joint_questions
 from workbench.experiments.ledger import StudyState, fold
 from workbench.experiments.plan import StudyPlan
 from workbench.experiments.study import ArmSpec, StudySpec
@@ -327,4 +328,5 @@ def _exam(
         cutoffs={event.id: cutoff for event in events},
         # what a run's background may hold; a context is cut to it when it is made
         contexts={event: text[:MAX_CONTEXT] for event, text in backgrounds.items()},
+        joint=joint_questions(entries),
     )
