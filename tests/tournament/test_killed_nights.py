@@ -76,6 +76,20 @@ def test_a_night_killed_at_random_moments(tmp_path: Path, seed: int) -> None:
         check_nothing_was_bought_twice(made, finish(made))
 
 
+def test_a_night_that_gets_no_context_at_all_stops_before_the_forecasts(tmp_path: Path) -> None:
+    with scene(tmp_path) as made:
+        key = made.environ.pop("BRAVE_API_KEY")
+        without = made.run(*made.words())
+        assert without.returncode == 4 and "none of 3 contexts could be gathered" in without.stderr, (
+            without.stderr
+        )
+        assert {asked.stage for asked in made.server.asked} == {"queries"}
+        made.environ["BRAVE_API_KEY"] = key
+        done = made.run(*made.words("--promote", "0", "--json"))
+        assert done.returncode == 0 and json.loads(done.stdout)["night"] == "q.1"
+        assert len(made.server.by_stage("queries")) == 3 and len(made.server.by_stage("sources")) == 3
+
+
 def test_one_budget_covers_contexts_and_forecasts(tmp_path: Path) -> None:
     with scene(tmp_path) as made:
         unpriced = made.run(

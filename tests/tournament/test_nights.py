@@ -185,6 +185,8 @@ def test_mistakes_are_one_line(home: Path) -> None:
         (("tournament", "run", "nothing"), "no set of questions 'nothing'"),
         (("tournament", "run", "q", "--model", "openai/x"), "OPENAI_API_KEY"),
         (("tournament", "run", "q", "--until", "dawn"), "--until is"),
+        (("tournament", "run", "q", "--contexts", "gather", "--engines", "x"), "no search engine 'x'"),
+        (("tournament", "run", "q", "--engines", "brave"), "--engines goes with"),
         (("tournament", "run", "q", "--cutoff", "soon"), "is not a cutoff"),
         (("tournament", "show", "q"), "there is no night 'q'"),
         (("forecast",), "what is to be forecast"),

@@ -24,6 +24,7 @@ from workbench.experiments.study import ArmSpec, StudySpec
 from workbench.questions.book import QuestionSet, load_set
 from workbench.questions.model import Question, QuestionEvent, events_of
 from workbench.questions.scoring import events_table
+from workbench.search.engines import ENGINES
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
@@ -87,6 +88,13 @@ class NightRules:
             raise UsageError(f"--quick is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}")
         if self.contexts not in ("stored", "gather", "none"):
             raise UsageError(f"--contexts is stored, gather or none, not {self.contexts!r:.40}")
+        unknown = [name for name in self.engines or () if name not in ENGINES]
+        if unknown:
+            raise UsageError(
+                f"there is no search engine {unknown[0]!r:.40}; --engines names some of {', '.join(ENGINES)}"
+            )
+        if self.engines and self.contexts != "gather":
+            raise UsageError("--engines goes with --contexts gather")
         if self.trials < 1 or self.promote < 0 or (self.size is not None and self.size < 1):
             raise UsageError("--trials and --size are at least 1, --promote at least 0")
 

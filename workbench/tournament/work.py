@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.run.ownership import own_folder
-from workbench.errors import UsageError
+from workbench.errors import ProviderError, UsageError
 from workbench.experiments.contexts.book import context_before, stored_contexts
 from workbench.experiments.contexts.gathering import (
     GatherOptions,
@@ -198,9 +198,14 @@ def _check_budget(rules: NightRules, budget_usd: float | None) -> None:
 
 
 async def gather_contexts(store: Store, night: Night, sitting: Sitting) -> Night:
-    """Gather the contexts that the night is to have and lacks, out of its budget; raises ``BudgetStop``, resumable.
+    """Gather the contexts that the night is to have and lacks, out of its budget.
 
     Contexts that were gathered since the night was opened stand, however long ago that was.
+
+    Raises
+    ------
+    BudgetStop, ProviderError
+        The budget is used up, or not one could be gathered; the night goes on here next time.
     """
     if night.gathered:
         return night
@@ -214,15 +219,29 @@ async def gather_contexts(store: Store, night: Night, sitting: Sitting) -> Night
         wanted = [wish for wish in wanted if wish.question.id not in standing]
     wanted = missing_contexts(store, night.set_name, wanted)
     if wanted:
-        options = replace(gather_options(night.rules), budget_usd=night.budget_usd, account=night.account)
+        attempt = int(night.study.manifest.get("gather_attempt", 0))
+        options = replace(
+            gather_options(night.rules), budget_usd=night.budget_usd, account=night.account, attempt=attempt
+        )
         async with open_gatherer(store, night.set_name, environ=sitting.environ, options=options) as gatherer:
-            await gatherer.gather_all(wanted, say=sitting.say)
+            tried = await gatherer.gather_all(wanted, say=sitting.say)
+        if all(each.stored is None for each in tried):
+            # A night was to read contexts: going on without any would spend on what nobody asked for. Refusals are on the ledger,
+            # so the next attempt, with a key that was missing, asks at other addresses.
+            _record_manifest(store, night, gather_attempt=attempt + 1)
+            raise ProviderError(
+                f"none of {len(tried)} contexts could be gathered, the first: {tried[0].reason}; --new --contexts none does without"
+            )
     contexts = _contexts(store, night.set_name, night.questions, cutoff)
     if len(contexts) < len(night.questions):
         sitting.say(f"{len(night.questions) - len(contexts)} questions go without a context")
-    manifest = {**night.study.manifest, "contexts": contexts, "gathered": True}
-    store.append(night.account, ev.StudyOpened(study=night.study.study, manifest=manifest))
+    _record_manifest(store, night, contexts=contexts, gathered=True)
     return load_night(store, night.name)
+
+
+def _record_manifest(store: Store, night: Night, **changes: Any) -> None:
+    manifest = {**night.study.manifest, **changes}
+    store.append(night.account, ev.StudyOpened(study=night.study.study, manifest=manifest))
 
 
 def gather_options(rules: NightRules) -> GatherOptions:

@@ -67,6 +67,8 @@ class GatherOptions:
     account : str
         Stream that replies and data calls are kept and counted under, in place of the set's: a tournament night's, whose budget then
         counts what earlier sittings spent, and whose live contexts go on with what was answered, however long ago that was.
+    attempt : int
+        Of the data calls under an ``account``: what sources answered to an earlier attempt, refusals too, is asked anew.
     """
 
     model: str | None = None
@@ -78,6 +80,7 @@ class GatherOptions:
     prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
     concurrency: int = 4
     account: str = ""
+    attempt: int = 0
 
     def __post_init__(self) -> None:
         for name in ("queries", "results", "concurrency"):
@@ -320,7 +323,7 @@ class ContextGatherer:
             run=self._options.account or f"{SORT}:{self._set}",
             node=f"{question.id}@{when}",
             trial=0,
-            attempt=0,
+            attempt=self._options.attempt,
             stage="tool",
             step=0,
             retry=0,
