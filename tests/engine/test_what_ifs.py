@@ -15,14 +15,8 @@ from workbench.engine.run.budget import Budget
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.tree_documents import scenario_table
-from workbench.engine.whatif.edits import (
-    EditTexts,
-    full_what_if,
-    parse_override,
-    plan_full,
-    price_line,
-    what_if,
-)
+from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
+from workbench.engine.whatif.edits import EditTexts, parse_override, what_if
 from workbench.engine.whatif.refits import refit_nodes, refit_run
 from workbench.engine.whatif.saved import SavedScenarios, change_scenario, save_scenario
 from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
@@ -31,6 +25,7 @@ from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
+from workbench.synthesis.whatif.apply_edits import play
 
 NOW = "2026-03-01T12:00:00+00:00"
 
@@ -280,7 +275,10 @@ async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: S
     result = await full_what_if(state, edits, asked)
     assert result.model_calls == 2 and result.whatif.after == pytest.approx(p0)
     assert [change.id for change in result.whatif.changed] == ["P0", "P1", "P1.1"]
-    save_scenario(store, RUN, "full", [*edits, *result.rules])
+    again = play(state.tree, [*edits, *result.kept]).tree
+    for node in again.ids():  # values and words, to the last digit
+        assert again[node].belief == result.whatif.tree[node].belief, node
+    save_scenario(store, RUN, "full", [*edits, *result.kept])
     after = load_state(store, RUN)
     (row,) = scenario_table(after.tree, after.scenarios)["scenarios"]
     assert row["root"] == pytest.approx(p0, abs=1e-12)
@@ -290,13 +288,38 @@ async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: S
     assert plan_full(after, [*kept, SetValue(node="P3", p=0.1)])[0].nodes == ("P0",)
 
 
+async def test_old_and_new_rule_stand_side_by_side_weight_by_weight_and_text_by_text(store: Store) -> None:
+    state = ruled(load_state(store, RUN), "linear")
+    p1 = 0.05 + 0.5 * LEAVES["P1.2"][0]
+    one = {"beta": {"beta_0": 0.05, "P1.1": 0.3, "P1.2": 0.5}, "p_true": p1, "key_factor": "new"}
+    p0 = 0.4 * p1 + 0.6 * LEAVES["P3"][0]
+    two = {"beta": {"beta_0": 0.0, "P1": 0.4, "P2": 0.0, "P3": 0.6}, "p_true": p0, "key_factor": "newer"}
+    asked = desk(store, report_with(one, "P1"), report_with(two, "P0"))
+    result = await full_what_if(state, (SetValue(node="P1.1", p=0.0),), asked)
+    (first, last) = result.to_json()["asked_again"]
+    assert [(row["name"], row["before"], row["after"]) for row in first["weights"]] == [
+        ("intercept", 0.03, 0.05),
+        ("P1.1", 0.6, 0.3),
+        ("P1.2", 0.35, 0.5),
+    ]
+    assert first["id"] == "P1" and first["key_factor"] == {
+        "before": "Momentum carries most of the trend's record.",
+        "after": "new",
+    }
+    assert first["p"]["after"] == pytest.approx(p1) and last["p"]["after"] == result.whatif.after
+    assert "0.30 × P1.1" in first["rule"]["after"] and "0.60 × P1.1" in first["rule"]["before"]
+    assert "base_rate" not in first["report"]["before"], "lines for programs are left out"
+    assert "asked_again" not in what_if(state, (SetValue(node="P1.1", p=0.0),)).to_json()
+
+
 async def test_a_full_what_if_of_a_vanilla_node_keeps_the_value_that_was_stated(store: Store) -> None:
     base = ruled(load_state(store, RUN), "vanilla")
     asked = desk(store, conclusion(0.31, "P2"), conclusion(0.42, "P0"))
     edits = (SetValue(node="P2.1", p=0.0),)
     result = await full_what_if(base, edits, asked)
-    assert [rule.p for rule in result.rules] == [0.31, 0.42] and result.whatif.after == 0.42
-    save_scenario(store, RUN, "stated", [*edits, *result.rules])
+    rules = [edit for edit in result.kept if isinstance(edit, SetRule)]
+    assert [rule.p for rule in rules] == [0.31, 0.42] and result.whatif.after == 0.42
+    save_scenario(store, RUN, "stated", [*edits, *result.kept])
     state = load_state(store, RUN)
     assert what_if(state, state.scenarios["stated"].edits).whatif.after == 0.42
     later = [*state.scenarios["stated"].edits, SetValue(node="P2.2", p=0.0)]
@@ -316,7 +339,7 @@ async def test_the_average_is_recombined_without_a_model(store: Store) -> None:
     result = await full_what_if(state, (SetValue(node="P2.1", p=0.0),), desk(store))
     assert result.model_calls == 0
     assert result.whatif.tree["P2"].p == pytest.approx((LEAVES["P2.2"][0] + LEAVES["P2.3"][0]) / 3)
-    assert all(isinstance(rule, SetRule) and rule.rule["name"] == "average" for rule in result.rules)
+    assert {each.rule["name"] for each in result.kept if isinstance(each, SetRule)} == {"average"}
 
 
 async def test_refits_show_spread_and_flips_and_are_asked_afresh_each_time(store: Store) -> None:

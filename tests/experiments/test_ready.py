@@ -24,8 +24,8 @@ from workbench.store import Store
 
 def test_there_is_one_for_each_study_of_the_papers() -> None:
     assert set(ready_studies()) == {
-        "calibration", "crowd", "depth", "elicitation", "leaves", "models", "noise", "offline", "rebalancing", "sources", "steps",
-        "thoughts", "trials", "weights",
+        "calibration", "crowd", "depth", "elicitation", "leaves", "models", "noise", "offline", "open-weights", "rebalancing", "sources",
+        "steps", "thoughts", "trials", "weights",
     }  # fmt: skip
 
 

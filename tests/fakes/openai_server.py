@@ -24,6 +24,7 @@ _ID = r"P\d+(?:\.\d+)*"
 _CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
 _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
 _IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
+_EXAMPLE = re.compile(r'"probabilities": (\{.*\})\}$', re.MULTILINE)
 _CHILD = re.compile(rf"^({_ID}) \((.+?)\): (.+)\np = (\S+)$", re.MULTILINE)
 
 #: parent -> {child: (statement, polarity)}; one round per parent
@@ -130,6 +131,9 @@ def stage_of(last: str) -> str:
         ("linear", '"beta"'),
         ("noisy-or", '"leak"'),
         ("logic", '"formula"'),
+        ("outcomes", '"probabilities"'),
+        ("queries", '"queries"'),
+        ("sources", '"sources"'),
     ):
         if mark in asked:
             return stage
@@ -208,9 +212,12 @@ class Policy:
             "thoughts": self._thoughts,
             "value": lambda asked: _says(fenced({"value": len(asked.last) % 11})),
             "vote": lambda asked: _says(report_with({"vote": "yes", "confidence": 0.8}, asked.node)),
+            "outcomes": self._outcomes,
             "plan": self._research,
             "leak-filter": self._keep,
             "act": self._act,
+            "queries": lambda asked: _says(fenced({"queries": [asked.last.splitlines()[4]]})),
+            "sources": lambda _: _says(fenced({"sources": [{"number": 1, "summary": "Clouds come."}]})),
             "vanilla": self._vanilla,
             "linear": self._linear,
             "noisy-or": self._noisy_or,
@@ -260,6 +267,13 @@ class Policy:
         count = re.search(r"^Propose (\d+) ", asked.last, re.MULTILINE)
         thoughts = [f"Thought {n} on {asked.node}." for n in range(int(count[1]) if count else 1)]
         return _says("So.\n\n" + fenced({"thoughts": thoughts}))
+
+    def _outcomes(self, asked: Asked) -> dict[str, Any]:
+        """The leaf's p for the first outcome, half of it for the next, and so on."""
+        names = json.loads(re.sub(r": ([a-z])([,}])", r': "\1"\2', _EXAMPLE.findall(asked.last)[-1]))
+        p = self.p.get(asked.node, 0.6)
+        stated = {name: round(p / 2**place, 4) for place, name in enumerate(names)}
+        return _says(fenced({"rationale": "One. Two. Three.", "probabilities": stated}))
 
     def _keep(self, asked: Asked) -> dict[str, Any]:
         count = re.search(r"^Answer with (\d+) lines", asked.last, re.MULTILINE)

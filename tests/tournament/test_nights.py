@@ -90,7 +90,13 @@ def test_a_night_is_resumed_to_the_call_and_leaves_what_submit_reads(
     page = (folder / "night.html").read_text()
     assert "javascript:" not in page and 'href="https://example.org/2"' in page and "<script" not in page
     rows = list(csv.DictReader((folder / "forecasts.csv").read_text().splitlines()))
-    assert Counter(row["method"] for row in rows) == {"final": 4, "coherent": 4, "quick": 8, "tree": 1}
+    assert Counter(row["method"] for row in rows) == {
+        "final": 4,
+        "coherent": 4,
+        "raw": 4,
+        "quick": 8,
+        "tree": 1,
+    }
     both = [
         float(row["p"]) for row in rows if row["method"] == "coherent" and row["event_id"].startswith("who")
     ]

@@ -180,7 +180,7 @@ class Analysis:
                     store,
                     self.run_id,
                     scenario,
-                    (*fresh, *result.rules),
+                    (*fresh, *result.kept),
                     author=author,
                     rationale=rationale,
                     probability=probability,

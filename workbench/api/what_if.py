@@ -33,7 +33,7 @@ def added(*words: str) -> "AddChild":
 def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:
     """Return the outcome of edits with the synthesizer asked again for the ancestors; says the price on stderr first."""
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.whatif.edits import full_what_if, plan_full, price_line
+    from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
 
     plan, _ = plan_full(state, edits)
     sys.stderr.write(price_line(state, plan.nodes) + "\n")
@@ -57,6 +57,9 @@ class WhatIfView:
         Nodes that only a full resynthesis can recompute.
     overrides : list of dict
         Values held by somebody: ``id``, ``p``, ``author``, ``reason``, ``expires``, ``model_p``.
+    asked_again : list of dict
+        What a full resynthesis brought, by proposition: ``rule``, ``weights``, ``key_factor`` and ``report``, each before and
+        after; empty unless ``full``.
     model_calls : int
         How often the model was asked; 0 unless ``full``.
     """
@@ -68,6 +71,7 @@ class WhatIfView:
         self.changed = result.whatif.changed
         self.stale = result.whatif.stale
         self.overrides = result.to_json()["overrides"]
+        self.asked_again = [change.to_json() for change in result.asked_again or ()]
         self.model_calls = result.model_calls
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +79,10 @@ class WhatIfView:
         return self._result.to_json()
 
     def __repr__(self) -> str:
-        from workbench.engine.wording import percent
+        from workbench.engine.wording import brought_lines, percent
+        from workbench.terminal import printable
 
         lines = [f"{item.id:8}{percent(item.before)} -> {percent(item.after)}" for item in self.changed]
+        for change in self._result.asked_again or ():
+            lines += [printable(line) for line in brought_lines(change)]
         return "\n".join([*lines, f"root    {percent(self.before)} -> {percent(self.after)}"])

@@ -60,9 +60,15 @@ def whatif(
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Ask the synthesizer again for the ancestors.")
+        bool,
+        typer.Option(
+            "--full",
+            help="Ask the synthesizer again for the ancestors, and show its rules and words beside the old.",
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying for --full.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before paying for --full, nor before keeping its rules.")
+    ] = False,
     scenario: Annotated[
         str | None, typer.Option(help="Keep this what-if under a name, on top of what it holds already.")
     ] = None,
@@ -119,8 +125,12 @@ def whatif(
         return
     if full:
         result = _full(store, state, edits, yes=yes)
+        if not as_json:
+            _compare(result)
+        if scenario is not None and result.asked_again and _is_asked(yes):
+            typer.confirm(f"keep this as {scenario}?", abort=True, err=True)
     if scenario is not None:
-        records = (*fresh, *result.rules)
+        records = (*fresh, *result.kept)
         save_scenario(
             store,
             run_id,
@@ -175,15 +185,36 @@ def _show_ways(tree: "Tree", text: str, *, as_json: bool) -> None:
 
 def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.whatif import edits as engine
+    from workbench.engine.whatif import asking_again
 
-    plan, _ = engine.plan_full(state, edits)
+    plan, _ = asking_again.plan_full(state, edits)
     # The price first: --full is the only what-if that asks a model.
-    say(engine.price_line(state, plan.nodes))
-    # Only a person at a terminal is asked: a script would wait for ever.
-    if not yes and plan.nodes and sys.stdin.isatty() and sys.stderr.isatty():
+    say(asking_again.price_line(state, plan.nodes))
+    if plan.nodes and _is_asked(yes):
         typer.confirm("go on?", abort=True, err=True)
-    return asyncio.run(engine.full_what_if(state, edits, open_gateway(store, state)))
+    return asyncio.run(asking_again.full_what_if(state, edits, open_gateway(store, state)))
+
+
+def _is_asked(yes: bool) -> bool:
+    # Only a person at a terminal is asked: a script would wait for ever.
+    return not yes and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _compare(result: "WhatIfResult") -> None:
+    """Print the old and the new rule of each proposition that was asked about, number by number, then both texts."""
+    from workbench.cli.table import show_table
+    from workbench.engine.wording import brought_lines
+
+    rows = []
+    for change in result.asked_again or ():
+        before, after = change.before, change.after
+        rows.append((after.id, "value", before.p, after.p, after.statement))
+        rows += [("", each.name, each.before, each.after, each.statement) for each in change.weights]
+    if rows:
+        show_table(("asked", "of", "before", "now", "statement"), rows)
+    for change in result.asked_again or ():
+        for line in brought_lines(change):
+            echo(line)
 
 
 def _explain(result: "WhatIfResult") -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.engine.whatif.rule_changes import RuleChange, equation, key_factor, report
 from workbench.propositions import ROOT, NodeId, Tree, depth_of
 from workbench.propositions.edits import (
     AddChild,
@@ -264,6 +265,21 @@ def edit_words(tree: Tree, edit: Edit) -> str:
                 name, before, p = assumed
                 return f"{name} set to {percent(p)} (was {percent(before)})"
             return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
+
+
+def brought_lines(change: RuleChange) -> list[str]:
+    """Return what stood at a proposition and what a full resynthesis brought there, in words: rules, key factors, texts."""
+    lines = []
+    for what, read in (("rule", equation), ("key factor", key_factor), ("text", report)):
+        before, after = read(change.before), read(change.after)
+        if before == after:
+            lines.append(f"{change.after.id} {what}, as before: {after or 'none'}")
+        else:
+            lines += [
+                f"{change.after.id} {what} before: {before or 'none'}",
+                f"{change.after.id} {what} now: {after or 'none'}",
+            ]
+    return lines
 
 
 def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from workbench.errors import UsageError
 from workbench.experiments.caution import caution_rows, distance_matrix
+from workbench.experiments.costs import cost_rows
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.ledger import StudyState
 from workbench.experiments.mixes import mix_scores
@@ -73,6 +74,7 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "reference": reference,
         "audit": {"checked": state.audited.checked, "findings": list(state.audited.findings)},
         "arms": arms,
+        "costs": cost_rows(arms, state.manifest, frame),
         "differences": differences,
         "summary": summary_lines(arms, differences, reference, state),
         "mcnemar": {"arms": names, "p": _matrix(tests)},

@@ -26,6 +26,7 @@ from workbench.widgets.notes import NotesForm
 from workbench.widgets.panel import Panel
 from workbench.widgets.refitting import RefittingForm
 from workbench.widgets.regrounding import RegroundingForm
+from workbench.widgets.resynthesis import ResynthesisForm
 from workbench.widgets.review import ReviewPane
 from workbench.widgets.scenario_pane import ScenarioPane
 from workbench.widgets.session import WhatIfSession
@@ -91,6 +92,7 @@ class SurroundingPanes:
         self.assuming = AssumptionForm(session)
         self.change = Fold("Change this proposition", self._make_form)
         self.regrounding = RegroundingForm(self.by, follow)
+        self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
         self.refitting = RefittingForm(lambda: reread(True))
         self.notes = NotesForm(self.by, lambda: reread(False))
         self.review = ReviewPane(self.author, lambda: reread(False), select)
@@ -104,7 +106,7 @@ class SurroundingPanes:
         buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset], "wb-keeping")
         whose = box(ipywidgets.HBox, [self.author, self.reason, self.expires], "wb-keeping")
         self.left = [
-            pane("What if", [self.line, self.table, whose], "wb-what-if", beside=buttons),
+            pane("What if", [self.line, self.table, whose, self.resynthesis], "wb-what-if", beside=buttons),
             pane("What would it take", [drivers.questions], "wb-asked"),
             pane("Scenarios", [self.book], "wb-scenarios"),
             pane("Notes and tags", [self.notes], "wb-notes"),
@@ -148,6 +150,7 @@ class SurroundingPanes:
         )
         self.reset.disabled = not edits
         self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
+        self.resynthesis.show()
         self.book.show()
         self.show_selected(node, dark)
 

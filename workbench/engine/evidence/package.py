@@ -216,6 +216,7 @@ def _notebook(store: Store, state: RunState) -> str:
             head.append(f"{indent}  `{node} = {rule}`")
             head.extend(f"{indent}  {remark}" for remark in rule_remarks(state.tree, node))
     book.cells.append(nbformat.v4.new_markdown_cell(passive_markdown("\n".join(head))))  # type: ignore[no-untyped-call]
+    mark = f"Figures and numbers of run {state.run_id}, manifest {(manifest_id(store, state.run_id) or 'none')[:19]}."
     for leaf in state.tree.leaves():
         path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
         if not path.is_file():
@@ -223,7 +224,7 @@ def _notebook(store: Store, state: RunState) -> str:
         title = passive_markdown(f"## {leaf}: {state.tree[leaf].statement}")
         trail = evidence_trail(store, state, leaf) if state.trial(leaf, 1).belief is not None else None
         numbers = "" if trail is None else markdown_numbers(trail)
-        book.cells.append(nbformat.v4.new_markdown_cell(f"{title}\n\n{numbers}".strip()))  # type: ignore[no-untyped-call]
+        book.cells.append(nbformat.v4.new_markdown_cell(f"{title}\n\n{mark}\n\n{numbers}".strip()))  # type: ignore[no-untyped-call]
         places = {} if trail is None else markdown_places(trail)
         for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
             if (place := places.get(cell_anchor(cell.id))) is not None:

@@ -16,6 +16,7 @@ import orjson
 from proxies.ledger import LedgerRow
 from workbench.agents.grounders.quoted import printed_by, quoted_spans
 from workbench.engine.evidence.vintages import Vintage, vintages_of
+from workbench.engine.run.files import manifest_id
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
@@ -97,6 +98,8 @@ class Trail:
     report: str
     cells: tuple[Cell, ...]
     calls: tuple[Call, ...]
+    #: Id of the run's manifest, which stands at every figure of the proof.
+    manifest_id: str | None = None
 
     def source(self, spelling: str) -> str | None:
         """Return the id of the first cell that printed a number, or one that rounds to it; None for one of the statement's."""
@@ -164,6 +167,7 @@ def evidence_trail(store: Store, state: RunState, node: NodeId, trial: int = 1) 
         report=without_records(proof.belief.report),
         cells=cells,
         calls=calls,
+        manifest_id=manifest_id(store, state.run_id),
     )
 
 

@@ -24,11 +24,12 @@ from typing import Any
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.grounders.thoughts.calls import ThoughtCalls, whole_numbers
+from workbench.agents.grounders.thoughts.combining import agreeing
 from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
+from workbench.agents.grounders.thoughts.outcomes import read_outcomes
 from workbench.agents.replies import Conclusion
 
-#: Two trees of a forest agree within this.
-AGREEMENT = 0.05
+_EVENT = ("event", "outcomes", "leaf", "prices")
 _FORMS = {
     "plain": "thought_conclude",
     "brief": "zero_shot_brief",
@@ -58,24 +59,28 @@ class _Thinker:
 
 
 def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
-    return calls.grounding(conclusion.p, conclusion.key_factor, conclusion.report)
+    return calls.grounding("last", conclusion.key_factor, conclusion.report)
 
 
 class ZeroShotGrounder(_Thinker):
-    """One call. ``form``: ``plain``, ``brief`` (paper P's task), ``recall`` (does the model know the outcome, paper P, D.8),
-    ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
+    """One call. ``form``: ``plain``, ``brief`` (paper P's task, for all outcomes of an event: `outcomes`), ``recall`` (does the model
+    know the outcome, paper P, D.8), ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
 
     ``elicit`` asks in several ways instead (`elicited`), ``count`` how often where that is free.
     """
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        unknown = sorted(set(options) - {"form", "elicit", "count"})
+        known = ("form", "elicit", "count", *_EVENT)
+        unknown = sorted(set(options) - set(known))
         if unknown:
-            raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: form, elicit, count")
+            raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: {', '.join(known)}")
         form = options.get("form", "plain")
         if form not in _FORMS:
             raise BadSetting(f"form of zero-shot is one of {', '.join(_FORMS)}, not {form!r:.40}")
+        if form != "brief" and set(_EVENT) & set(options):
+            raise BadSetting(f"{', '.join(_EVENT)} of zero-shot go with form=brief")
         self.prompt = _FORMS[form]
+        self.event = read_outcomes(options) if form == "brief" else None
         self.way = options.get("elicit")
         if self.way is None and "count" in options:
             raise BadSetting("count of zero-shot goes with elicit")
@@ -91,6 +96,8 @@ class ZeroShotGrounder(_Thinker):
     async def _think(self, calls: ThoughtCalls) -> Grounding:
         if self.way is not None:
             return await elicit(calls, self.way, self.count)
+        if self.event is not None:
+            return _grounding(calls, await calls.conclude_event(self.event))
         return _grounding(calls, await calls.conclude((), prompt=self.prompt))
 
 
@@ -162,12 +169,11 @@ class ForestOfThoughtsGrounder(_Thinker):
         conclusions: list[Conclusion] = []
         for _ in range(self.trees):
             conclusion = await search_tree(calls, **self.bounds)
-            near = [each for each in conclusions if abs(each.p - conclusion.p) <= AGREEMENT]
             conclusions.append(conclusion)
-            if near:  # consensus: the trees that are left out could not change it
-                p = (near[0].p + conclusion.p) / 2
-                text = f"Trees of thoughts agree: {near[0].p:g} and {conclusion.p:g}.\n\n{conclusion.report}"
-                return calls.grounding(p, conclusion.key_factor, text)
+            near = agreeing([each.p for each in conclusions])
+            if near is not None:  # consensus: the trees that are left out could not change it
+                text = f"Trees of thoughts agree: {near:g} and {conclusion.p:g}.\n\n{conclusion.report}"
+                return calls.grounding("agreement", conclusion.key_factor, text)
         if self.trees == 1:
             return _grounding(calls, conclusions[0])
         views = [f"One tree of thoughts gives {each.p:g}: {each.key_factor}" for each in conclusions]
