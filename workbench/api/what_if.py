@@ -1,7 +1,7 @@
 """A what-if as a caller has it: the edits as they are written, and their outcome."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.blocking import run_blocking
@@ -11,6 +11,7 @@ from workbench.store import Store
 
 if TYPE_CHECKING:
     from workbench.engine.run.state import RunState
+    from workbench.propositions import Polarity
     from workbench.propositions.edits import AddChild, Edit
 
 
@@ -27,6 +28,18 @@ def added(*words: str) -> "AddChild":
     except (ValueError, AttributeError):
         raise UsageError(
             f'add={words!r:.80}: write (PARENT, STATEMENT) or (PARENT, STATEMENT, "Negative") (or "Positive")'
+        ) from None
+
+
+def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
+    """Return the polarities of ``polarities={NODE: "Negative"}``; raises ``UsageError`` for another word."""
+    from workbench.propositions import Polarity
+
+    try:
+        return {node: Polarity(word.capitalize()) for node, word in words.items()}
+    except (ValueError, AttributeError):
+        raise UsageError(
+            f'polarities={words!r:.80}: write {{NODE: "Positive"}} or {{NODE: "Negative"}}'
         ) from None
 
 

@@ -45,6 +45,13 @@ def whatif(
     same_meaning: Annotated[
         bool, typer.Option("--same-meaning", help="Restated propositions keep their values.")
     ] = False,
+    polarities: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--polarity",
+            help="NODE=Negative (or Positive): how it bears on its parent, whose rule turns with it.",
+        ),
+    ] = None,
     weights: Annotated[
         list[str] | None,
         typer.Option("--weight", help="NODE=W: its weight in the rule of its parent, from -1 to 1."),
@@ -88,7 +95,7 @@ def whatif(
 ) -> None:
     """Edit nodes and see which ancestors move; the run itself is not changed.
 
-    The edits of one call are made in the order unpin, restate, add, remove, rule, weight, pin, set.
+    The edits of one call are made in the order unpin, restate, add, remove, polarity, rule, weight, pin, set.
     """
     from workbench.engine.run.state import load_state
     from workbench.engine.whatif import edits as engine
@@ -109,6 +116,7 @@ def whatif(
         same_meaning=same_meaning,
         weights=weights or (),
         rules=rules or (),
+        polarities=polarities or (),
     )
     now = utc_now()
     override = engine.parse_override(author if settings else "", reason, expires, now=now)
@@ -130,7 +138,7 @@ def whatif(
         if scenario is not None and result.asked_again and _is_asked(yes):
             typer.confirm(f"keep this as {scenario}?", abort=True, err=True)
     if scenario is not None:
-        records = (*fresh, *result.kept)
+        records = (*fresh, *result.answer_edits)
         save_scenario(
             store,
             run_id,

@@ -86,11 +86,21 @@ def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
 
 
 def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
-    """Return the rows of ``sensitivity``, the reachable range, the band, what to ground next: ``sensitivity --report``."""
+    """Return the rows of ``sensitivity``, the reachable range, the band, what to ground next: ``sensitivity --report``.
+
+    ``band`` is the one of the first screen and the note, with its sentence; ``correlations`` how errors of leaves go together
+    in it, the strongest pair first. ``uncertainty`` is that of the trials alone.
+    """
+    from workbench.engine.band import leaf_correlations, run_band
     from workbench.engine.whatif.sensitivity import run_sensitivity
 
     require_grounded(state)
-    return run_sensitivity(store, state, seed=seed)
+    band = run_band(store, state)
+    return {
+        **run_sensitivity(store, state, seed=seed),
+        "band": None if band is None else band.to_json(),
+        "correlations": leaf_correlations(store, state),
+    }
 
 
 def scenarios(state: RunState, names: Sequence[str] = ()) -> dict[str, Any]:
@@ -169,20 +179,24 @@ def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[st
     """Return what a leaf rests on: ``workbench evidence``.
 
     ``numbers`` are those of the report that a cell printed, each with that cell; ``cells`` name their data calls; ``calls`` say
-    what was asked and sent, what the cutoff did to it, and the hash of the answer, which ``--call`` prints.
+    what was asked and sent, what the cutoff did to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says
+    between what chance alone may move a leaf that rests on past windows; null for others.
     """
     from workbench.engine.evidence.trail import evidence_trail
+    from workbench.engine.past_windows import past_windows
     from workbench.engine.run.files import manifest_id
 
     state = load_state(store, run_id)
     trail = evidence_trail(store, state, node, trial)
     proposition = state.tree[node]
+    windows = past_windows(state.tree, [node]).get(node)
     return {
         "run_id": run_id,
         "manifest_id": manifest_id(store, run_id),
         "statement": proposition.statement,
         "p": state.trial(node, trial).belief.p,  # type: ignore[union-attr]  # a trail is of a concluded trial
         **trail.to_json(),
+        "by_chance": None if windows is None else windows.to_json(proposition.p or 0.0),
         "earlier": [row.to_json() for row in state.earlier.get(node, [])],
     }
 

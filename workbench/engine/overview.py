@@ -9,8 +9,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
 from workbench.engine.run.ownership import owner_of
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import UsageError, WorkbenchError
@@ -63,14 +61,13 @@ def _runs_of_the_same_claims(
     """The rows of runs that a limit or a search left out, and that the course of a listed claim needs all the same."""
     claims = {claim_key(row["statement"]) for row in rows.values()} - {""}
     others: dict[str, dict[str, Any]] = {}
-    # One look at how all runs were opened: folding the log of each takes a hundred times longer.
-    for opening in store.query("SELECT run_id, data FROM events WHERE kind = 'run.started'"):
-        run_id = opening["run_id"]
+    for run_id, statement in store.claims().items():
+        if run_id in rows or claim_key(statement) not in claims:
+            continue
         try:
-            if run_id not in rows and claim_key(orjson.loads(opening["data"])["statement"]) in claims:
-                others[run_id] = _row_here(store, load_state(store, run_id))
-        except (WorkbenchError, ValueError, TypeError, KeyError):
-            continue  # damaged: it has no p to compare with, and says why where it is listed itself
+            others[run_id] = _row_here(store, load_state(store, run_id))
+        except WorkbenchError:  # it has no p to compare with, and says why where it is listed itself
+            continue
     return others
 
 

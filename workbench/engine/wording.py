@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.whatif.rule_changes import RuleChange, equation, key_factor, report
-from workbench.propositions import ROOT, NodeId, Tree, depth_of
+from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -224,6 +225,7 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
     verb = "ACCEPTED" if row["verdict"] == "accept" else "RETURNED"
     left = [key for key, is_done in row["checklist"].items() if not is_done]
     parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
+    parts += [f"came back in package {row['package'][:19]}"] if row["package"] else []
     parts += [f"open: {', '.join(left)}"] if left else []
     parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
     # "scenario.recorded": people know the thing, not the event
@@ -257,6 +259,9 @@ def edit_words(tree: Tree, edit: Edit) -> str:
             return f"{place} left out"
         case Restate():
             return f"{place} restated: {edit.statement}"
+        case SetPolarity():
+            side = "for" if edit.polarity is Polarity.POSITIVE else "against"
+            return f"{place} speaks {side} {parent_of(place) or 'nothing'}"
         case SetReport():
             return f"{place} has another report"
         case SetRule():

@@ -11,7 +11,7 @@ from workbench.engine.whatif.typed_values import market_of
 from workbench.engine.wording import equation_with_values
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
-from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetValue
+from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store
 from workbench.widgets import panels
@@ -63,7 +63,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.header = Panel()
         self.market = market_of(run.state)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
-        self.drivers = Drivers(references, self._choose)
+        self.drivers = Drivers(references, self._choose, run.mark)
         self.follower = Follower(run)
         self.poller = Poller(self.look)
         self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self._say)
@@ -185,7 +185,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _take_edits_into_plan(self, store: Store) -> None:
         """What was added, removed and reworded is grounded; values set by hand stay edits."""
         with self.session.lock:
-            shape = [edit for edit in self.session.edits if isinstance(edit, AddChild | RemoveNode | Restate)]
+            shape = [
+                edit
+                for edit in self.session.edits
+                if isinstance(edit, AddChild | RemoveNode | Restate | SetPolarity)
+            ]
             if not shape:
                 return
             edit_plan(store, self.run.run_id, shape)

@@ -50,7 +50,7 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
     ) -> None:
         self._session, self._run, self._answered = session, run, answered
         #: Edits and base that the price or the answer on the screen is for.
-        self._asked: tuple[tuple[Edit, ...], Tree] | None = None
+        self._offered_for: tuple[tuple[Edit, ...], Tree] | None = None
         self._result: WhatIfResult | None = None
         self.work = Background(self._refuse)
         self.line = html()
@@ -76,7 +76,7 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
     def show(self) -> None:
         """Offer it for the edits in effect; a price or an answer for other edits goes away."""
         self.ask.disabled = not self._session.edits
-        if self._asked is None or self.work.busy or self._is_current():
+        if self._offered_for is None or self.work.busy or self._is_current():
             return
         answered = self._result is not None
         self._offer()
@@ -84,13 +84,13 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
             self._note("Your edits went on: the answer was for those before. Ask again.")
 
     def _is_current(self) -> bool:
-        if self._asked is None:
+        if self._offered_for is None:
             return False
-        edits, base = self._asked
+        edits, base = self._offered_for
         return self._session.edits == edits and self._session.base is base
 
     def _offer(self) -> None:
-        self._asked = self._result = None
+        self._offered_for = self._result = None
         self.line.value = self.compared.value = ""
         self._show_only(self.ask)
 
@@ -102,7 +102,7 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
         self.line.value = panels.note(line)
 
     def _refuse(self, why: str) -> None:
-        self._asked = self._result = None
+        self._offered_for = self._result = None
         self.compared.value = ""
         self.line.value = panels.refusal(why)
         self._show_only(self.ask)
@@ -120,15 +120,15 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
                 raise UsageError(
                     "nothing to ask: no rule stands above what you edited, or it was asked for these edits already"
                 )
-            self._asked = edits, base
+            self._offered_for = edits, base
         self._note(price_line(state, plan.nodes))
         self._show_only(self.confirm, self.cancel)
 
     def _begin(self) -> None:
         if not self._is_current():
             raise UsageError("the edits have changed since this price: ask for it again")
-        assert self._asked is not None
-        edits, run = self._asked[0], self._run()
+        assert self._offered_for is not None
+        edits, run = self._offered_for[0], self._run()
 
         async def ask() -> WhatIfResult:
             # A store of the thread that this runs in.
@@ -159,7 +159,7 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
             if result is None or not self._is_current():
                 raise UsageError("the edits have changed since this answer: ask again")
             self._offer()
-            self._session.take_answer(result.kept)
+            self._session.take_answer(result.answer_edits)
             self._note("The new rules are among your edits; Undo takes them back.")
 
     def _drop(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypedDict
 
 from workbench.engine.wording import percent
-from workbench.propositions import ROOT, NodeId, Proposition, Tree, UnknownNode, depth_of, parent_of
+from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
 from workbench.synthesis import WhatIf
 from workbench.templates import brief
 from workbench.widgets.numbers import typed
@@ -128,6 +128,12 @@ class Rows(Mapping[NodeId, Row]):
             marks.append(Mark(name="added", why="yours: no model proposed or grounded it"))
         elif node.statement != base.statement:
             marks.append(Mark(name="reworded", why=f"before your edits: {brief(base.statement)}"))
+        side, was = _side(self._now.tree, node.id), _side(self._base, node.id) if base is not None else None
+        if base is not None and side != was:
+            words = {"Positive": "spoke for it", "Negative": "spoke against it"}.get(
+                str(was), "no polarity was stated"
+            )
+            marks.append(Mark(name="turned", why=f"before your edits: {words}"))
         if base is not None and node.rule != base.rule:
             marks.append(
                 Mark(name="rule", why="another rule than the run's: yours, or one that was asked for anew")
@@ -162,6 +168,11 @@ class Rows(Mapping[NodeId, Row]):
             for node, row in self.items()
             if _is_kind(row, kind) and all(_holds(row, word) for word in wanted)
         ]
+
+
+def _side(tree: Tree, node: NodeId) -> Polarity | None:
+    parent = parent_of(node)
+    return None if parent is None else tree[parent].polarities.get(node)
 
 
 def _by_hand(node: Proposition) -> bool:

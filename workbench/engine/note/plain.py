@@ -128,7 +128,7 @@ def _evidence(note: Note) -> list[str]:
     for leaf in note.evidence:
         lines += [f"### {leaf.id} {words(leaf.statement)}: {percent(leaf.p)}", ""]
         lines += [f"**{words(leaf.key_factor)}**", ""] if leaf.key_factor else []
-        lines += [f"Trials: {leaf.trials}", ""] if leaf.trials else []
+        lines += [leaf.spread, ""] if leaf.spread else []
         # A quotation, so that headings and rules of a report stay inside it.
         report = passive_markdown(printable(leaf.report))
         lines += [*(f"> {line}".rstrip() for line in report.splitlines()), ""] if report else []

@@ -279,8 +279,8 @@ def _evidence(document: "Document", note: Note) -> None:
         if leaf.verified is not None:
             said = "was run a second time and showed the same" if leaf.verified else "DIFFERS from its record"
             _soft(document, f"The proof {said}.")
-        if leaf.trials:
-            _soft(document, f"Trials: {leaf.trials}")
+        if leaf.spread:
+            _soft(document, leaf.spread)
         if leaf.key_factor:
             document.add_paragraph().add_run(_plain(leaf.key_factor)).bold = True
         _report(document, leaf.report)

@@ -22,6 +22,7 @@ from workbench.propositions.edits import (
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -103,6 +104,8 @@ class EditRequest:
         Weight in [-1, 1] by node, in the rule of its parent, which must be one with weights.
     rules : mapping
         Rule as JSON by inner node.
+    polarities : mapping
+        Whether a node speaks for or against its parent, whose rule is turned where it says otherwise.
     reports : mapping
         Key factor and report by node, in place of what its grounding or synthesis said.
     """
@@ -117,10 +120,11 @@ class EditRequest:
     weights: Mapping[NodeId, float] = field(default_factory=dict)
     rules: Mapping[NodeId, Mapping[str, Any]] = field(default_factory=dict)
     reports: Mapping[NodeId, tuple[str, str]] = field(default_factory=dict)
+    polarities: Mapping[NodeId, Polarity] = field(default_factory=dict)
 
     def edits(self, tree: Tree, override: Override | None = None) -> tuple[Edit, ...]:
-        """Return the edits in the order in which they are made: unpin, restate, add, remove, report, rule, weight, pin,
-        set.
+        """Return the edits in the order in which they are made: unpin, restate, add, remove, polarity, report, rule,
+        weight, pin, set.
 
         So a pin holds the value of before the settings, and an added proposition can be given a weight and a value by the
         same call. ``tree`` is the one they are made on, for the rules that weights stand in.
@@ -138,6 +142,7 @@ class EditRequest:
             ),
             *self.adds,
             *(RemoveNode(node=node) for node in self.removes),
+            *(SetPolarity(node=node, polarity=polarity) for node, polarity in self.polarities.items()),
             *(
                 SetReport(node=node, key_factor=key_factor, report=report)
                 for node, (key_factor, report) in self.reports.items()
@@ -226,6 +231,7 @@ class EditTexts:
     same_meaning: bool = False
     weights: Sequence[str] = ()
     rules: Sequence[str] = ()
+    polarities: Sequence[str] = ()
 
     def request(self) -> EditRequest:
         """Return the edits; raises ``UsageError`` for one that cannot be read."""
@@ -241,6 +247,7 @@ class EditTexts:
             same_meaning=self.same_meaning,
             weights=_numbers("--weight", self.weights, low=-1.0, example="P2.1=0.4"),
             rules=_once("--rule", [_ruled(pair) for pair in self.rules]),
+            polarities=_once("--polarity", [_sided(pair) for pair in self.polarities]),
         )
 
 
@@ -281,6 +288,14 @@ def _ruled(pair: str) -> tuple[NodeId, dict[str, Any]]:
     if not isinstance(data, dict):
         raise UsageError(f"--rule {node}: a rule is a JSON object: write {form}")
     return node, data
+
+
+def _sided(pair: str) -> tuple[NodeId, Polarity]:
+    form = "NODE=Positive or NODE=Negative"
+    node, word = _named("--polarity", pair, form)
+    if word.capitalize() not in set(Polarity):
+        raise UsageError(f"--polarity {pair!r}: write {form}")
+    return node, Polarity(word.capitalize())
 
 
 def _named(option: str, pair: str, form: str) -> tuple[str, str]:
@@ -343,7 +358,7 @@ class WhatIfResult:
         return document
 
     @property
-    def kept(self) -> tuple[Edit, ...]:
+    def answer_edits(self) -> tuple[Edit, ...]:
         """The edits that keep what the synthesizer said, its words and its rules; none where it was not asked."""
         return kept_edits(self.asked_again or ())
 
@@ -390,6 +405,6 @@ def edits_on(
     fresh = request.edits(play(state.tree, held).tree if held else state.tree, override)
     if not fresh and known is None:
         raise UsageError(
-            "nothing is changed: set, add, remove, pin, unpin, restate or weigh a proposition, or give it a rule"
+            "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a proposition, or give it a rule"
         )
     return (*held, *fresh), fresh
