@@ -310,7 +310,8 @@ async def test_what_it_looks_up_waits_for_a_person(tmp_path: Path, approve: str,
         )
     rows = ApiLedger(store).rows(run_id, "P0")
     asked = [stored.event for stored in store.events(run_id, kinds=("approval.asked",))]
-    assert rows and len(person.shown) == len(asked) == len(rows)
+    # a source that did not answer was asked about too, and has no row
+    assert rows and len(person.shown) == len(asked) >= len(rows)
     assert {event.node for event in asked} == {"P0"} and any(
         "committee waits" in text for text in person.shown
     )
