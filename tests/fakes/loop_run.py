@@ -16,6 +16,7 @@ from proxies.settings import ProxySettings
 from tests.fakes.asking_run import FixedTree, NoSandbox
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, LeafTask
+from workbench.engine.run import approvals
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import Agents, new_run
@@ -269,8 +270,12 @@ async def work(
     sandbox: Any = None,
     synthesizer: Any = None,
     statement: str = "",
+    person: Any = None,
 ) -> RunState:
-    """One sitting of a run of one leaf; its root is the plain mean unless a synthesizer is given."""
+    """One sitting of a run of one leaf; its root is the plain mean unless a synthesizer is given.
+
+    ``person`` answers the steps that wait (``approving_run.Person``).
+    """
     environ = {"EXA_API_KEY": KEY}
     if web is not None:
         engines = (
@@ -299,8 +304,13 @@ async def work(
             catalogue=broker.catalogue,
             sandbox=sandbox or NoSandbox(),
             model=model,
+            listener=None if person is None else person.listen,
+            answered=person is not None,
         )
-        with patch.object(engine_module, "Agents", lambda settings: agents):
+        with (
+            patch.object(engine_module, "Agents", lambda settings: agents),
+            patch.object(approvals, "_LOOK", 0.01),
+        ):
             return await engine.work(run_id)
     finally:
         await broker.aclose()

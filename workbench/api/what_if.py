@@ -45,6 +45,7 @@ def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
 
 def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:
     """Return the outcome of edits with the synthesizer asked again for the ancestors; says the price on stderr first."""
+    from workbench.engine.evidence.looked_up import stored_look_ups
     from workbench.engine.gateway import open_gateway
     from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
 
@@ -52,7 +53,9 @@ def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatI
     sys.stderr.write(price_line(state, plan.nodes) + "\n")
 
     async def work() -> WhatIfResult:
-        return await full_what_if(state, edits, open_gateway(store, state))
+        return await full_what_if(
+            state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
+        )
 
     return run_blocking(work())
 

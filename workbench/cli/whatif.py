@@ -192,6 +192,7 @@ def _show_ways(tree: "Tree", text: str, *, as_json: bool) -> None:
 
 
 def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
+    from workbench.engine.evidence.looked_up import stored_look_ups
     from workbench.engine.gateway import open_gateway
     from workbench.engine.whatif import asking_again
 
@@ -200,7 +201,11 @@ def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: 
     say(asking_again.price_line(state, plan.nodes))
     if plan.nodes and _is_asked(yes):
         typer.confirm("go on?", abort=True, err=True)
-    return asyncio.run(asking_again.full_what_if(state, edits, open_gateway(store, state)))
+    return asyncio.run(
+        asking_again.full_what_if(
+            state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
+        )
+    )
 
 
 def _is_asked(yes: bool) -> bool:

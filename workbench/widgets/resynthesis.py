@@ -6,6 +6,7 @@ from contextlib import closing
 
 import ipywidgets
 
+from workbench.engine.evidence.looked_up import stored_look_ups
 from workbench.engine.gateway import open_gateway
 from workbench.engine.run.state import load_state
 from workbench.engine.view import RunView
@@ -133,7 +134,9 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
             # A store of the thread that this runs in.
             with closing(Store(run.home)) as store:
                 state = load_state(store, run.run_id)
-                return await full_what_if(state, edits, open_gateway(store, state))
+                return await full_what_if(
+                    state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
+                )
 
         self._note("The synthesizer is being asked; the page goes on meanwhile.")
         self._show_only()

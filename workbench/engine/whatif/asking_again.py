@@ -1,8 +1,9 @@
 """Asking the synthesizer again after edits: which propositions, at what price, and what it then says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from proxies.asof.clock import Cutoff
+from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.state import RunState
@@ -16,8 +17,17 @@ from workbench.synthesis import Change, WhatIf
 from workbench.synthesis.whatif.apply_edits import FullPlan, full_plan, play
 
 
-async def full_what_if(state: RunState, edits: Sequence[Edit], gateway: ModelGateway) -> WhatIfResult:
+async def full_what_if(
+    state: RunState,
+    edits: Sequence[Edit],
+    gateway: ModelGateway,
+    *,
+    looked_up: Mapping[NodeId, LookUp] | None = None,
+) -> WhatIfResult:
     """Ask the synthesizer again for the ancestors of the edited nodes, bottom up, and for them only.
+
+    ``looked_up`` is what it looked up for them when they were first weighed (`looked_up.stored_look_ups`): nothing is looked up again, and
+    the same notes are shown, except where the proposition itself was put into other words.
 
     The replies are filed at addresses of their own (trial 0, attempt = the run's last event that changed it), so they are not mistaken for
     the base run's; the same edits asked again before anything else happened are answered from the ledger.
@@ -49,7 +59,11 @@ async def full_what_if(state: RunState, edits: Sequence[Edit], gateway: ModelGat
         ask = gateway.asker(
             run=state.run_id, node=node, trial=0, attempt=state.changed_seq, role="synthesizer"
         )
-        rule, belief = await synthesizer.synthesize(tree[node], tree.children(node), cutoff=cutoff, ask=ask)
+        same = node in base and base[node].statement == tree[node].statement
+        material = {"looked_up": looked_up[node]} if same and looked_up and node in looked_up else {}
+        rule, belief = await synthesizer.synthesize(
+            tree[node], tree.children(node), cutoff=cutoff, ask=ask, **material
+        )
         tree = tree.with_rule(node, rule, belief)
     named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
     moved = tuple(
