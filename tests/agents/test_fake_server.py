@@ -246,7 +246,7 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         "thought_value": ("value", "P1"),
         "thought_merge": ("thoughts", "P1"),
         "thought_conclude": ("conclude", "P1"),
-        "zero_shot_brief": ("conclude", "P1"),
+        "zero_shot_brief": ("outcomes", "P1"),
         "zero_shot_recall": ("conclude", "P1"),
         "zero_shot_variant": ("conclude", "P1"),
         "zero_shot_opposite": ("conclude", "P1"),

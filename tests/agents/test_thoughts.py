@@ -1,5 +1,6 @@
 """Thinking grounders: the calls that their definitions say, each at an address of its own; what they leave verifies."""
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -22,6 +23,7 @@ class Thinker:
         self.p = list(p) or [0.7]
         self.broken = set(broken)
         self.votes: list[tuple[str, float]] = []
+        self.outcomes: dict[str, float] = {}
         self.calls: list[Call] = []
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
@@ -46,6 +48,9 @@ class Thinker:
         if kind == "value":
             return f'```json\n{{"value": {len(self.calls) % 10}}}\n```'
         p = self.p.pop(0) if len(self.p) > 1 else self.p[0]
+        if '"probabilities"' in request.messages[-1].content:
+            stated = self.outcomes or {"Yes": p}
+            return f"```json\n{json.dumps({'rationale': 'One. Two. Three.', 'probabilities': stated})}\n```"
         return f'It may rain.\n\n```json\n{{"p_true": {p}, "key_factor": "clouds"}}\n```'
 
     def kinds(self) -> dict[str, int]:

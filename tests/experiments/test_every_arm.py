@@ -29,7 +29,7 @@ CONTEXT = "1. Minutes – 3 July (2018-07-03): “no hurry”, 2 of 9 dissent."
 CALLS: dict[str, dict[str, int]] = {
     "zero-shot": {"conclude": 1},
     "halawi": {"conclude": 1},
-    "prophet": {"conclude": 1},
+    "prophet": {"outcomes": 1},
     "recall": {"conclude": 1},
     "prompt-ensemble": {"conclude": 4},
     "both-directions": {"conclude": 2},

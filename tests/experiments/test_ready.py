@@ -24,7 +24,7 @@ from workbench.store import Store
 
 def test_there_is_one_for_each_study_of_the_papers() -> None:
     assert set(ready_studies()) == {
-        "calibration", "crowd", "depth", "elicitation", "leaves", "models", "noise", "offline", "open-weights", "rebalancing", "sources",
+        "calibration", "correctness", "crowd", "depth", "elicitation", "leaves", "models", "noise", "offline", "open-weights", "rebalancing", "sources",
         "steps", "thoughts", "trials", "weights",
     }  # fmt: skip
 
@@ -97,6 +97,8 @@ def test_each_runs_to_its_report(name: str, tmp_path: Path) -> None:
         store.close()
     assert set(results["arms"]) == set(plan.arms) and (tmp_path / "out" / "report.html").is_file()
     assert bool(results["rebalanced"]) == (name == "rebalancing")
+    if name == "correctness":
+        assert {row["column"] for row in results["correctness"]} == {"volatility", "horizon_days"}
     assert bool(results["steps"]) == (name in ("steps", "crowd"))
 
 

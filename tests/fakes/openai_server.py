@@ -24,6 +24,7 @@ _ID = r"P\d+(?:\.\d+)*"
 _CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
 _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
 _IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
+_EXAMPLE = re.compile(r'"probabilities": (\{.*\})\}$', re.MULTILINE)
 _CHILD = re.compile(rf"^({_ID}) \((.+?)\): (.+)\np = (\S+)$", re.MULTILINE)
 
 #: parent -> {child: (statement, polarity)}; one round per parent
@@ -56,6 +57,10 @@ ax.set_title("S&P 500 close")
 ax.set_xlabel("trading day")
 ax.set_ylabel("index points")
 plt.show()"""
+
+
+#: What a judge gives each report.
+SCORES = {"sources": 2, "evidence": 3, "combination": 4, "uncertainty": 5, "mapping": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +135,10 @@ def stage_of(last: str) -> str:
         ("linear", '"beta"'),
         ("noisy-or", '"leak"'),
         ("logic", '"formula"'),
+        ("outcomes", '"probabilities"'),
+        ("queries", '"queries"'),
+        ("sources", '"sources"'),
+        ("judge", '"scores"'),
     ):
         if mark in asked:
             return stage
@@ -192,6 +201,7 @@ class Policy:
     faults: dict[str, list[int]] = field(default_factory=dict)
     delay: float = 0.0
     hold: dict[str, threading.Event] = field(default_factory=dict)
+    scores: Mapping[str, int] = field(default_factory=lambda: dict(SCORES))
     fetch: str = FETCH
     plot: str = PLOT
 
@@ -208,9 +218,15 @@ class Policy:
             "thoughts": self._thoughts,
             "value": lambda asked: _says(fenced({"value": len(asked.last) % 11})),
             "vote": lambda asked: _says(report_with({"vote": "yes", "confidence": 0.8}, asked.node)),
+            "outcomes": self._outcomes,
+            "judge": lambda _: _says(
+                fenced({"scores": self.scores, "reasons": dict.fromkeys(self.scores, "so")})
+            ),
             "plan": self._research,
             "leak-filter": self._keep,
             "act": self._act,
+            "queries": lambda asked: _says(fenced({"queries": [asked.last.splitlines()[4]]})),
+            "sources": lambda _: _says(fenced({"sources": [{"number": 1, "summary": "Clouds come."}]})),
             "vanilla": self._vanilla,
             "linear": self._linear,
             "noisy-or": self._noisy_or,
@@ -260,6 +276,13 @@ class Policy:
         count = re.search(r"^Propose (\d+) ", asked.last, re.MULTILINE)
         thoughts = [f"Thought {n} on {asked.node}." for n in range(int(count[1]) if count else 1)]
         return _says("So.\n\n" + fenced({"thoughts": thoughts}))
+
+    def _outcomes(self, asked: Asked) -> dict[str, Any]:
+        """The leaf's p for the first outcome, half of it for the next, and so on."""
+        names = json.loads(re.sub(r": ([a-z])([,}])", r': "\1"\2', _EXAMPLE.findall(asked.last)[-1]))
+        p = self.p.get(asked.node, 0.6)
+        stated = {name: round(p / 2**place, 4) for place, name in enumerate(names)}
+        return _says(fenced({"rationale": "One. Two. Three.", "probabilities": stated}))
 
     def _keep(self, asked: Asked) -> dict[str, Any]:
         count = re.search(r"^Answer with (\d+) lines", asked.last, re.MULTILINE)

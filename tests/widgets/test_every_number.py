@@ -274,6 +274,8 @@ def test_the_pdf_has_every_number_in_full_and_as_the_screens_show_it(
     assert missing({**tree_numbers, **derived_numbers}, numbers_in(text)) == {}
     assert set(band) <= numbers_in(text)
     # Every percentage and every change of the page, as often as the page has it, a chart's ends and labels included.
+    # An answer as the cell read it is folded, and stays off the paper.
+    page = re.sub(r'<details class="raw">.*?</details>', " ", page, flags=re.DOTALL)
     shown = re.sub(r"<(style|script)[^>]*>.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
     figures = re.compile(r"[+\u2212]?\d+\.\d%|[+\u2212]\d+\.\d points")
     on_screen = Counter(figures.findall(" ".join(html.unescape(shown).split())))
@@ -333,3 +335,11 @@ def test_the_figures_on_a_page_of_a_proof_carry_the_manifest_id(folder: Path) ->
     captions = re.findall(r"<figcaption>.*?</figcaption>", document, re.DOTALL)
     assert captions and run.manifest_id is not None
     assert all(f"[manifest {run.manifest_id[:19]}]" in caption for caption in captions)
+
+
+def test_the_charts_of_the_page_carry_the_manifest_id(page: Dashboard) -> None:
+    mark = page.run.mark
+    assert mark.startswith("manifest sha256:") and mark in page.drivers.chart.value
+    page.drivers.questions.pair.value = "P1.1, P3"
+    page.drivers.questions.plot.click()
+    assert f"[{mark}]" in page.drivers.questions.answer.value

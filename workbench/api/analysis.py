@@ -356,6 +356,17 @@ class Analysis:
             annotating.sign_off(store, self.run_id, author=author, verdict=verdict, done=names_of(done))
             return annotating.sign_off_rows(store, load_state(store, self.run_id))
 
+    def take_review(self, package: str | Path) -> "Analysis":
+        """Take in the comments and sign-offs that a package of this run brings back, and return the run with them.
+
+        What ``workbench import FILE --review`` does. Raises ``UsageError`` where the package is of another log or holds nothing new.
+        """
+        from workbench.engine.evidence.returned import take_review
+
+        with closing(self._home_store()) as store:
+            take_review(store, Path(package), run_id=self.run_id)
+            return Analysis(view(store, self.run_id))
+
     async def reground(
         self,
         node: str,

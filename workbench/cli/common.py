@@ -37,6 +37,9 @@ RUN = typer.Argument(
     help="Run id, the beginning of one, or last.", autocompletion=lambda incomplete: run_names(incomplete)
 )
 JSON_OPTION = typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
+#: For commands that ask a model outside any run; those that work on runs have theirs in `run_options`.
+API_BASE_OPTION = typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")
+PRICE_OPTION = typer.Option("--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens.")
 ISOLATION_OPTION = typer.Option(
     help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here."
 )

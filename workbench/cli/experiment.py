@@ -3,13 +3,15 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.common import (
+    API_BASE_OPTION,
     ISOLATION_OPTION,
     JSON_OPTION,
+    PRICE_OPTION,
     STOPPED,
     USAGE,
     command,
@@ -144,6 +146,66 @@ def report(
     for line in results["summary"]:
         echo(line)
     echo(f"{folder / 'report.html'}")
+
+
+@experiment.command("judge")
+@command
+def judge(
+    file: StudyFile,
+    model: Annotated[str, typer.Option(help="The model that reads: provider/model.")],
+    per_arm: Annotated[int, typer.Option("--per-arm", min=1, help="Runs of each arm that are read.")] = 20,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    price: Annotated[list[str] | None, PRICE_OPTION] = None,
+    budget_usd: Annotated[float | None, typer.Option(help="Most US dollars.")] = None,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Print what would be read and its price, and ask nobody.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Have a model score the reasoning of a finished study from 1 to 5 in five dimensions; its report then shows the scores."""
+    from workbench.cli.run_options import read_prices
+    from workbench.engine.web import own_asker
+    from workbench.errors import UsageError
+    from workbench.experiments.judging import judge_reports, judging_cost, reports_to_judge
+    from workbench.experiments.ledger import load_study
+    from workbench.experiments.report import write_study
+
+    store = open_store()
+    plan = _plan(store, file)
+    state = load_study(store, plan.spec.name)
+    if state.audited is None:
+        raise UsageError(f"study {state.name} is not finished: `workbench experiment run {file}` first")
+    prices = read_prices(price or ())
+    reports = reports_to_judge(store, state, model, per_arm=per_arm)
+    calls, usd = judging_cost(model, len(reports), prices)
+    dollars = "whose price is unknown" if usd is None else f"about ${usd:.2f}"
+    say(f"{len(reports)} reports to read, {len(state.judged)} on record: about {calls} calls, {dollars}")
+    if plan_only:
+        if as_json:
+            emit_json({"study": state.name, "reports": len(reports), "expected_usd": usd})
+        return
+    ask = own_asker(store, model, api_base, run=f"judge:{state.name}", budget_usd=budget_usd, prices=prices)
+    state = asyncio.run(judge_reports(store, state, reports, model=model, ask=ask, say=say))
+    folder = store.home / "studies" / plan.spec.name
+    results = write_study(store, plan, state, folder)
+    if as_json:
+        emit_json({"study": state.name, "reasoning": results["reasoning"]})
+        return
+    _show_reasoning(results["reasoning"])
+    echo(f"{folder / 'report.html'}")
+
+
+def _show_reasoning(rows: list[dict[str, Any]]) -> None:
+    from workbench.cli.table import show_table
+
+    names = list(rows[0]["scores"]) if rows else []
+    show_table(
+        ["arm", "judge", "runs", *names, "mean"],
+        [
+            [row["arm"], row["judge"], row["reports"], *(f"{p:.2f}" for p in row["scores"].values()), f"{row['mean']:.2f}"]
+            for row in rows
+        ],
+    )  # fmt: skip
 
 
 @experiment.command("ready")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, say
+from workbench.cli.common import API_BASE_OPTION, JSON_OPTION, WANTING, command, echo, emit_json, say
 
 models = typer.Typer(
     help="List the models that the keys at hand reach, or try one.",
@@ -57,7 +57,7 @@ def list_models(
 @command
 def try_one(
     model: Annotated[str, typer.Argument(help="Provider/model as LiteLLM spells it.")],
-    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
     reply_form: Annotated[str, typer.Option(help="auto, text or schema, as for analyze.")] = "auto",
     timeout: Annotated[float, typer.Option(help="Seconds for one reply.")] = 120.0,
     as_json: Annotated[bool, JSON_OPTION] = False,

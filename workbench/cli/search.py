@@ -9,6 +9,7 @@ import typer
 
 from proxies.errors import ProxyError, Refused
 from workbench.cli.common import (
+    API_BASE_OPTION,
     JSON_OPTION,
     PROVIDER,
     command,
@@ -30,7 +31,6 @@ _SOURCE = typer.Option(
 _MODEL = typer.Option(
     help="Model that reads results and pages for later knowledge; without one rules alone do."
 )
-_API_BASE = typer.Option(help="Base URL of an OpenAI-compatible server for the model.")
 _AUDIT = typer.Option(
     "--audit", help="Also what was removed, with verdict and reason. May tell what came after the cutoff."
 )
@@ -47,7 +47,7 @@ def search(
     question: Annotated[str | None, _QUESTION] = None,
     source: Annotated[list[str] | None, _SOURCE] = None,
     model: Annotated[str | None, _MODEL] = None,
-    api_base: Annotated[str | None, _API_BASE] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
     audit: Annotated[bool, _AUDIT] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
@@ -84,7 +84,7 @@ def page(
     question: Annotated[str | None, _QUESTION] = None,
     source: Annotated[list[str] | None, _SOURCE] = None,
     model: Annotated[str | None, _MODEL] = None,
-    api_base: Annotated[str | None, _API_BASE] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
     audit: Annotated[bool, _AUDIT] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:

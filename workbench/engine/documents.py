@@ -262,13 +262,28 @@ def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the later facts that the models of runs wrote and were not shown, by rule: ``workbench leaks --memory``."""
+    from workbench.engine.evidence.memory_scan import memory_document
+    from workbench.engine.whatif.edits import require_grounded
+
+    states = [load_state(store, run_id) for run_id in dict.fromkeys(run_ids)]
+    for state in states:
+        require_grounded(state)
+    return memory_document(store, states)
+
+
 def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
     """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
-    from workbench.engine.run.own_record import records_of, resolved_leaves, routes_of
+    from workbench.engine.run.own_record import resolved_leaves
+    from workbench.engine.run.routes import by_grounder, record_table, routes_of, together
 
     if run_id is None:
-        return {"record": records_of(list(resolved_leaves(store)))}
-    return {"run_id": run_id, "leaves": routes_of(store, load_state(store, run_id))}
+        leaves = list(resolved_leaves(store))
+        return {"record": record_table(leaves), "together": together(leaves)}
+    state = load_state(store, run_id)
+    rows = routes_of(store, state)
+    return {"run_id": run_id, "leaves": rows, "by_grounder": by_grounder(state, rows)}
 
 
 def audit(store: Store, run_id: str) -> dict[str, Any]:

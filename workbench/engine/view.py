@@ -86,6 +86,11 @@ class RunView:
         with closing(Store(self.home)) as store:
             return time_and_money(store, self.state)
 
+    @property
+    def mark(self) -> str:
+        """What stands at every figure of the run on a screen; empty while the run has no manifest."""
+        return f"manifest {self.manifest_id[:19]}" if self.manifest_id else ""
+
     def band(self) -> "Band | None":
         """Return the interval around the root with where it comes from; it reads the run's data calls."""
         from workbench.engine.band import run_band

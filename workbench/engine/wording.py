@@ -225,6 +225,7 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
     verb = "ACCEPTED" if row["verdict"] == "accept" else "RETURNED"
     left = [key for key, is_done in row["checklist"].items() if not is_done]
     parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
+    parts += [f"came back in package {row['package'][:19]}"] if row["package"] else []
     parts += [f"open: {', '.join(left)}"] if left else []
     parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
     # "scenario.recorded": people know the thing, not the event

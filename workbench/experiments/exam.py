@@ -1,7 +1,7 @@
 """The exam of a study: events with their statements and cutoffs, whatever they come from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
+from workbench.experiments.joint import JointQuestion, joint_questions
 from workbench.experiments.study import StudySpec
 from workbench.questions.model import Question, events_of
 from workbench.science.arrays import IntArray
@@ -31,6 +32,8 @@ class StudyExam:
     left_out : tuple of str
         Events without an outcome that the study leaves out.
     simulated : SimulatedExam or None
+    joint : mapping of event id to JointQuestion
+        Of events that one question asks together.
     """
 
     events: Events
@@ -39,6 +42,7 @@ class StudyExam:
     contexts: Mapping[str, str]
     left_out: tuple[str, ...] = ()
     simulated: SimulatedExam | None = None
+    joint: Mapping[str, JointQuestion] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.events)
@@ -65,6 +69,7 @@ class _Part:
     statements: dict[str, str]
     criteria: dict[str, str]
     simulated: SimulatedExam | None = None
+    joint: Mapping[str, JointQuestion] = field(default_factory=dict)
 
 
 def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str]]:
@@ -121,6 +126,9 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
         contexts={event: contexts.get(event) or criteria.get(event, "") for event in present},
         left_out=left_out,
         simulated=parts[0].simulated,
+        joint={
+            event: question for part in parts for event, question in part.joint.items() if event in present
+        },
     )
     return exam, [*problems, *context_problems]
 
@@ -152,6 +160,7 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
         events=events,
         statements={event.id: event.statement for _, event in pairs},
         criteria={event.id: question.criteria for question, event in pairs if question.criteria},
+        joint=joint_questions(questions),
     )
 
 

@@ -1,6 +1,8 @@
 """From a study's file to what will be done: exam, arms, cells, price; every mistake is found here, before the first call."""
 
 import platform
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -11,6 +13,7 @@ from workbench.experiments.arms.registry import make_arm
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.arms.tables import PublishedArm, SimulatedArm
 from workbench.experiments.exam import StudyExam, open_exam
+from workbench.experiments.joint import cells_by_run
 from workbench.experiments.ledger import StudyState, stream_of
 from workbench.experiments.mixes import exam_mix_problems
 from workbench.experiments.study import CHANGEABLE, StudyError, StudySpec
@@ -40,11 +43,20 @@ class StudyPlan:
             ]
         return cells
 
+    def runs(self, cells: Sequence[Cell] | None = None) -> list[list[Cell]]:
+        """Cells (all, if none are named) by the run that answers them: one each, but for arms that ask all outcomes of an event at once."""
+        groups: list[list[Cell]] = []
+        by_arm: dict[str, list[Cell]] = {}
+        for cell in self.cells() if cells is None else cells:
+            by_arm.setdefault(cell.arm, []).append(cell)
+        for name, own in by_arm.items():
+            joint = self.exam.joint if getattr(self.arms[name], "joint", False) else {}
+            groups += cells_by_run(own, joint)
+        return groups
+
     def expected_usd(self) -> float | None:
         """What the whole study is expected to cost; None if a price is not known."""
-        counts: dict[str, int] = {}
-        for cell in self.cells():
-            counts[cell.arm] = counts.get(cell.arm, 0) + 1
+        counts = Counter(cells[0].arm for cells in self.runs())
         prices = {name: arm.price() for name, arm in self.arms.items()}
         if any(price.usd is None for price in prices.values()):
             return None
@@ -53,8 +65,9 @@ class StudyPlan:
     def cost_lines(self) -> list[str]:
         """The cost forecast, a line per arm that asks a model, and the sum."""
         lines, calls = [], 0
+        counts = Counter(cells[0].arm for cells in self.runs())
         for name, arm in self.arms.items():
-            price, count = arm.price(), sum(1 for cell in self.cells() if cell.arm == name)
+            price, count = arm.price(), counts[name]
             if not price.calls:
                 continue
             calls += ceil(price.calls * count)

@@ -17,6 +17,7 @@ from workbench.experiments.plan import StudyPlan
 from workbench.experiments.results import study_results
 from workbench.experiments.steps import step_statistics
 from workbench.experiments.table import tidy_table, write_tables
+from workbench.experiments.volatility import with_volatility
 from workbench.outputs import write_output
 from workbench.store import Store
 from workbench.templates import html_environment
@@ -35,20 +36,21 @@ def write_study(store: Store, plan: StudyPlan, state: StudyState, folder: Path) 
     """
     from proxies.atomic import private_folder
 
-    frame = tidy_table(plan.spec, plan.exam, state)
-    results = study_results(plan.spec, plan.exam, state, frame)
-    results["steps"] = step_statistics(store, plan.exam, state)
+    exam = with_volatility(plan.exam)
+    frame = tidy_table(plan.spec, exam, state)
+    results = study_results(plan.spec, exam, state, frame)
+    results["steps"] = step_statistics(store, exam, state)
     # Of the bytes on disk, as `sha256sum manifest.json` prints it; page, notebook and figures carry it.
     results["manifest_id"] = sha256_of(_json(state.manifest))
     private_folder(folder)
-    write_tables(folder, frame, plan.exam)
-    figures = study_figures(results, plan.exam, frame, rule_weights(store, state))
+    write_tables(folder, frame, exam)
+    figures = study_figures(results, exam, frame, rule_weights(store, state))
     for name, (_, png) in figures.items():
         write_output(folder / f"{name}.png", png)
     write_output(folder / "manifest.json", _json(state.manifest))
     write_output(folder / "results.json", _json(results))
     write_output(folder / "report.html", page(results, figures).encode())
-    write_output(folder / "report.ipynb", notebook(results, plan.exam, frame).encode())
+    write_output(folder / "report.ipynb", notebook(results, exam, frame).encode())
     return results
 
 

@@ -14,6 +14,7 @@ from workbench.errors import UsageError
 from workbench.experiments.caution import caution_rows, distance_matrix
 from workbench.experiments.costs import cost_rows
 from workbench.experiments.exam import StudyExam
+from workbench.experiments.judging import reasoning_rows
 from workbench.experiments.ledger import StudyState
 from workbench.experiments.mixes import mix_scores
 from workbench.experiments.study import StudySpec
@@ -75,6 +76,7 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "audit": {"checked": state.audited.checked, "findings": list(state.audited.findings)},
         "arms": arms,
         "costs": cost_rows(arms, state.manifest, frame),
+        "reasoning": reasoning_rows(state),
         "differences": differences,
         "summary": summary_lines(arms, differences, reference, state),
         "mcnemar": {"arms": names, "p": _matrix(tests)},

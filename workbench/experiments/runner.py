@@ -13,12 +13,15 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
+from workbench.agents.evidence.trace import TraceEvidence
+from workbench.engine.evidence.verification import stored_evidence
+from workbench.engine.run.asking import spending
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import change_run, new_run
 from workbench.engine.run.ownership import RunInWork, own_folder
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import load_state
+from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.experiments.arms.base import Cell
@@ -47,6 +50,8 @@ class StudyRunner:
         Instead of the one each arm names; for tests.
     sort : str
         Of the stream that the forecasts stand in: a study's, or that of a tournament night.
+    spent_usd : float
+        Counts against the budget beside the forecasts: what a night's contexts cost.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class StudyRunner:
         say: Callable[[str], None] = lambda line: None,
         model: Model | None = None,
         sort: str = SORT,
+        spent_usd: float = 0.0,
     ) -> None:
         self._store = store
         self._sort = sort
@@ -70,6 +76,7 @@ class StudyRunner:
         self._say = say
         self._model = model
         self._stream = f"{sort}:{plan.spec.name}"
+        self._spent_beside = spent_usd
         self._reserved = 0.0
 
     def state(self) -> StudyState:
@@ -155,23 +162,28 @@ class StudyRunner:
             say=self._say,
         ) as engine:
 
-            async def forecast(cell: Cell) -> None:
+            async def forecast(cells: Sequence[Cell]) -> None:
                 async with gate:
                     if stop:  # what is in work is finished, nothing new is begun
                         return
+                    begun = next((state.begun[cell] for cell in cells if state.begun.get(cell)), "")
                     try:
-                        await self._run_cell(engine, arm, cell, state.begun.get(cell, ""))
+                        await self._run_cells_together(engine, arm, cells, begun)
                     except (WorkbenchError, SandboxError, ProxyError) as error:
                         stop.append(error)
 
             async with asyncio.TaskGroup() as group:
-                for cell in cells:
-                    group.create_task(forecast(cell))
+                for together in self._plan.runs(cells):
+                    group.create_task(forecast(together))
         if stop:
             raise stop[0]
 
-    async def _run_cell(self, engine: Engine, arm: EngineArm, cell: Cell, run_id: str) -> None:
+    async def _run_cells_together(
+        self, engine: Engine, arm: EngineArm, cells: Sequence[Cell], run_id: str
+    ) -> None:
+        """Make the forecasts that one run answers, filed under the first of them: one, or all outcomes of an event."""
         share = self._reserve(arm)
+        cell = cells[0]
         try:
             exam = self._plan.exam
             if not run_id:
@@ -182,7 +194,7 @@ class StudyRunner:
                 try:
                     await engine.check(exam.statements[cell.event], cutoff, settings)
                 except UsageError as error:
-                    self._record_missing(cell, " ".join(str(error).split()))
+                    self._record_missing_run(cells, " ".join(str(error).split()))
                     return
                 with self._store.transaction():
                     run_id = new_run(self._store, exam.statements[cell.event], cutoff, settings)
@@ -194,61 +206,94 @@ class StudyRunner:
                     )
             elif share is not None and not load_state(self._store, run_id).finished:
                 change_run(self._store, run_id, {"budget_usd": self._spent_by(run_id) + share})
-            await self._work(engine, cell, run_id)
+            await self._work(engine, cells, run_id)
+        except BudgetStop as error:
+            # The run names its share of what was left, which nobody chose.
+            raise error if share is None else BudgetStop(self._used_up(self._spent())) from error
         finally:
             if share is not None:
                 self._reserved -= share
 
-    async def _work(self, engine: Engine, cell: Cell, run_id: str) -> None:
+    async def _work(self, engine: Engine, cells: Sequence[Cell], run_id: str) -> None:
         try:
             await engine.work(run_id)
         except UsageError as error:
             if isinstance(error, RunInWork):
                 raise
-            self._record_missing(cell, " ".join(str(error).split()), run=run_id)
+            self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
             return
         except ProviderError as error:
             # A run that failed for good by its own replies is a missing forecast; an outage stops the study.
             state = load_state(self._store, run_id)
             if state.stopped is not None and state.stopped.why == "outage":
                 raise
-            self._record_missing(cell, " ".join(str(error).split()), run=run_id)
+            self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
             return
         run = view(self._store, run_id)
         p = run.tree.root.p
         if p is None:
-            self._record_missing(cell, "the run ended without a probability", run=run_id)
+            self._record_missing_run(cells, "the run ended without a probability", run=run_id)
             return
         tokens = ModelLedger(self._store).spent(run_id)[1]
-        self._record_forecast(
-            cell,
-            p,
-            run=run_id,
-            seconds=run.state.worked_seconds,
-            calls=run.model_calls,
-            cost=run.cost_usd,
-            tokens=tokens,
-        )
+        stated = self._outcomes(run.state, cells) if len(cells) > 1 else {}
+        with self._store.transaction():
+            # What the run cost stands at its first forecast, so that sums over forecasts are sums over runs.
+            self._record_forecast(
+                cells[0],
+                p,
+                run=run_id,
+                seconds=run.state.worked_seconds,
+                calls=run.model_calls,
+                cost=run.cost_usd,
+                tokens=tokens,
+            )
+            for cell in cells[1:]:
+                if cell.event in stated:
+                    self._record_forecast(cell, stated[cell.event], run=run_id)
+                else:
+                    self._record_missing(cell, "the run gave no probability of this outcome")
+
+    def _outcomes(self, run: RunState, cells: Sequence[Cell]) -> dict[str, float]:
+        """What a run said of every outcome of its event, by event id."""
+        leaf = run.tree.root.id
+        evidence = [
+            stored_evidence(self._store, run, leaf, number)
+            for (node, number), trial in run.trials.items()
+            if node == leaf and trial.evidence is not None
+        ]
+        stated = evidence[-1].outcomes if evidence and isinstance(evidence[-1], TraceEvidence) else {}
+        names = self._plan.exam.joint[cells[0].event].names
+        return {event: stated[name] for event, name in names.items() if name in stated}
 
     def _reserve(self, arm: EngineArm) -> float | None:
         """Dollars of what is left for one run of the budget; the shares of all runs in work never exceed it."""
         budget = self._plan.spec.budget_usd
         if budget is None or arm.price().usd == 0.0:
             return None
-        state = self.state()
-        open_runs = [run for cell, run in state.begun.items() if run and not state.ended(cell)]
-        spent = (state.cost_usd or 0.0) + sum(self._spent_by(run) for run in open_runs)
+        spent = self._spent()
         left = budget - spent - self._reserved
         if left <= 0 and budget > 0:
-            raise BudgetStop(
-                f"the study's budget of ${budget:g} is used up (${spent:.2f}): raise budget_usd and run the file again"
-            )
+            raise BudgetStop(self._used_up(spent))
         share = left / self._plan.spec.concurrency if self._plan.spec.concurrency > 1 else left
         self._reserved += share
         return share
 
+    def _used_up(self, spent: float) -> str:
+        more = "raise budget_usd and run the file again" if self._sort == SORT else "--budget-usd"
+        whose = f"{self._sort} {self._plan.spec.name}"
+        return (
+            f"the budget of ${self._plan.spec.budget_usd:g} of {whose} is used up (${spent:.4f} spent, the next call may cost more"
+            f" than is left): {more}"
+        )
+
+    def _spent(self) -> float:
+        state = self.state()
+        open_runs = [run for cell, run in state.begun.items() if run and not state.ended(cell)]
+        return self._spent_beside + (state.cost_usd or 0.0) + sum(map(self._spent_by, open_runs))
+
     def _spent_by(self, run_id: str) -> float:
-        return ModelLedger(self._store).spent(run_id)[0]
+        """Dollars of a run in work; what a kill left unanswered counts at its worst, as the run's own budget counts it."""
+        return spending(self._store, run_id).usd
 
     # -- onto the log
 
@@ -278,6 +323,13 @@ class StudyRunner:
                 tokens=tokens,
             ),
         )
+
+    def _record_missing_run(self, cells: Sequence[Cell], reason: str, *, run: str = "") -> None:
+        """None of a run's forecasts came about; what it cost stands at the first."""
+        with self._store.transaction():
+            self._record_missing(cells[0], reason, run=run)
+            for cell in cells[1:]:
+                self._record_missing(cell, reason)
 
     def _record_missing(self, cell: Cell, reason: str, *, run: str = "") -> None:
         calls, cost = 0, 0.0

@@ -313,9 +313,16 @@ class Store:
 
         It is the same in every home that the run is copied to: the number of an event, which is not, counts by its place.
         """
+        head = hashlib.sha256()
+        for line in self.log_lines(run_id, before=before):
+            head.update(line + b"\n")
+        return head.hexdigest()
+
+    def log_lines(self, run_id: str, *, before: int | None = None) -> list[bytes]:
+        """Return each of a run's events as one line that is the same in every home the run is copied to."""
         rows = self.query("SELECT * FROM events WHERE run_id = ? ORDER BY seq", (run_id,))
         places = {row["seq"]: place for place, row in enumerate(rows)}
-        head = hashlib.sha256()
+        lines = []
         for row in rows:
             if before is not None and row["seq"] >= before:
                 break
@@ -325,8 +332,8 @@ class Store:
             if isinstance(holder, dict) and "base_seq" in holder:
                 holder["base_seq"] = places.get(holder["base_seq"])
             fields = [*(row[name] for name in ("at_utc", "kind", "node", "trial", "v")), content]
-            head.update(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS) + b"\n")
-        return head.hexdigest()
+            lines.append(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
+        return lines
 
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""

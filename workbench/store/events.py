@@ -22,7 +22,16 @@ from workbench.store.leaf_events import (
     LeafVerified,
     LeafWaiting,
 )
-from workbench.store.people_events import CommentAdded, LeaksAudited, NoteAdded, OutcomeRecorded, ReviewSigned
+from workbench.store.people_events import (
+    CommentAdded,
+    LeaksAudited,
+    NoteAdded,
+    OutcomeRecorded,
+    ReturnedComment,
+    ReturnedSignOff,
+    ReviewReturned,
+    ReviewSigned,
+)
 from workbench.store.run_events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -59,6 +68,7 @@ from workbench.store.study_events import (
     ForecastPromoted,
     QuestionAdded,
     QuestionsImported,
+    ReasoningJudged,
     StudyAudited,
     StudyOpened,
 )
@@ -102,6 +112,10 @@ __all__ = [
     "PublicKey",
     "QuestionAdded",
     "QuestionsImported",
+    "ReasoningJudged",
+    "ReturnedComment",
+    "ReturnedSignOff",
+    "ReviewReturned",
     "ReviewSigned",
     "RunChanged",
     "RunContinued",
@@ -134,6 +148,7 @@ StreamEvent = (
     | ForecastMade
     | ForecastMissing
     | ForecastPromoted
+    | ReasoningJudged
     | StudyAudited
 )
 
@@ -172,6 +187,7 @@ Event = Annotated[
     | NoteAdded
     | OutcomeRecorded
     | ReviewSigned
+    | ReviewReturned
     | LeaksAudited
     | StreamEvent,
     Field(discriminator="kind"),
@@ -181,7 +197,7 @@ Event = Annotated[
 LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed | LeafWaiting
 
 #: What people say of a run. No agent is shown any of it, and no request depends on it.
-Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | LeaksAudited
+Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | ReviewReturned | LeaksAudited
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
 VERSION = 6

@@ -69,7 +69,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.header = Panel()
         self.market = market_of(run.state)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
-        self.drivers = Drivers(references, self._choose)
+        self.drivers = Drivers(references, self._choose, run.mark)
         self.follower = Follower(run)
         self.poller = Poller(self.look)
         self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self._say)

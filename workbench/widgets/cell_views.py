@@ -171,7 +171,7 @@ class DriverView(_View):
     def __init__(self, run: RunView) -> None:
         self.shared = shared_edits(run)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
-        self.drivers = Drivers(references, self.shared.choose)
+        self.drivers = Drivers(references, self.shared.choose, run.mark)
         parts = [self.drivers.chart, self.drivers.questions]
         super().__init__(run, [pane("What drives it", parts, "wb-sensitivity")])
         self.edited()

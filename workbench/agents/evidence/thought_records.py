@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.trace_records import Fault, step_id
 from workbench.agents.grounders.thoughts.combining import Answer, combine
+from workbench.agents.grounders.thoughts.outcomes import parse_outcomes
 from workbench.agents.grounders.thoughts.readings import (
     conclusion_text,
     read_thoughts,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.agents.evidence.trace import TraceEvidence, TraceStep
     from workbench.models.base import ModelReply
 
-_THOUGHTS, _VALUE, _VOTE = ("propose", "merge", "refine"), "value", "vote"
+_THOUGHTS, _VALUE, _VOTE, _OUTCOMES = ("propose", "merge", "refine"), "value", "vote", "outcomes"
 
 
 def thought_faults(trace: TraceEvidence, proof: ProofContext) -> Iterator[Fault]:
@@ -44,7 +45,7 @@ def thought_faults(trace: TraceEvidence, proof: ProofContext) -> Iterator[Fault]
             continue
         used.add(step.stage)
         try:
-            fault = _fault(step, reply.text, answers, known)
+            fault = _fault(trace, step, reply.text, answers, known)
         except MalformedReply as malformed:
             fault = f"the recorded reply of {step.stage} cannot be read: {malformed.reason}"
         if fault:
@@ -58,7 +59,9 @@ def thought_faults(trace: TraceEvidence, proof: ProofContext) -> Iterator[Fault]
         yield "conclusion", None, f"the recorded answers come to {p!r}, the log holds {proof.belief.p!r}"
 
 
-def _fault(step: TraceStep, text: str, answers: list[Answer], known: list[str]) -> str | None:
+def _fault(
+    trace: TraceEvidence, step: TraceStep, text: str, answers: list[Answer], known: list[str]
+) -> str | None:
     """What of a step is not what its reply says; its answer and thoughts are added to the lists."""
     kind = step.stage.partition("-")[0]
     if kind in _THOUGHTS:
@@ -78,7 +81,13 @@ def _fault(step: TraceStep, text: str, answers: list[Answer], known: list[str]) 
         vote = read_vote(text)
         answers.append(vote)
         return None if step.text == vote_text(vote) else f"the reply of {step.stage} votes otherwise"
-    conclusion = parse_conclusion(text)
+    if kind == _OUTCOMES:
+        forecast = parse_outcomes(text, tuple(trace.outcomes))
+        if forecast.probabilities != trace.outcomes or trace.outcome not in trace.outcomes:
+            return f"the reply of {step.stage} gives the outcomes other probabilities"
+        conclusion = forecast.conclusion(trace.outcome)
+    else:
+        conclusion = parse_conclusion(text)
     answers.append(conclusion)
     if (step.text, step.p) == (conclusion_text(conclusion), conclusion.p):
         return None

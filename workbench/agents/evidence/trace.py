@@ -114,6 +114,8 @@ class TraceEvidence:
     web : tuple of mapping
         What became of every search result and page, with the layer that dropped it and why. For audits: it may name what is
         later than the cutoff, so the proof notebook does not show it.
+    outcome, outcomes : str, mapping of str to float
+        Probability of every outcome of an event, where one call was asked for all of them, and which of them the leaf is.
     form : int
         How tool answers are written, so that they can be written again from the ledger.
     combined : str or None
@@ -129,6 +131,8 @@ class TraceEvidence:
     findings: tuple[str, ...] = ()
     statistics: Mapping[str, float] = field(default_factory=dict)
     web: tuple[Mapping[str, Any], ...] = ()
+    outcome: str = ""
+    outcomes: Mapping[str, float] = field(default_factory=dict)
     form: int = 1
     combined: str | None = None
 

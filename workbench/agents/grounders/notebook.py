@@ -242,9 +242,9 @@ class _Proof:
     async def note_addressed(self, p: float) -> None:
         """Put on record, as the proof's last cell, which outputs spoke to the model; no p is stated before the conclusion's."""
         if self.addressed:
-            found = "; ".join(self.addressed)
+            listed = "; ".join(self.addressed)
             await self.log.markdown(
-                f"**Text addressed to the reader**: {found}. The model was told that it is data and no instruction; it concluded p = {p:.4f}."
+                f"**Text addressed to the reader**: {listed}. The model was told that it is data and no instruction; it concluded p = {p:.4f}."
             )
 
     def _nothing_shown(self) -> _Shown:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, PROVIDER, command, echo, emit_json, open_store, say
+from workbench.cli.common import (
+    API_BASE_OPTION,
+    JSON_OPTION,
+    PRICE_OPTION,
+    PROVIDER,
+    command,
+    echo,
+    emit_json,
+    open_store,
+    say,
+)
 
 if TYPE_CHECKING:
     from workbench.experiments.contexts.gathering import Wanted
@@ -37,11 +47,8 @@ def contexts(
     model: Annotated[
         str | None, typer.Option(help="Searches, filters, ranks and sums up; without one rules alone do.")
     ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
-    price: Annotated[
-        list[str] | None,
-        typer.Option("--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens."),
-    ] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    price: Annotated[list[str] | None, PRICE_OPTION] = None,
     engines: Annotated[
         str | None, typer.Option(help="Engines by comma; all that work here without it.")
     ] = None,

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.common import (
+    API_BASE_OPTION,
+    JSON_OPTION,
+    PRICE_OPTION,
+    command,
+    echo,
+    emit_json,
+    open_store,
+    say,
+)
 
 if TYPE_CHECKING:
     from workbench.agents.base import Asker
@@ -18,11 +27,8 @@ def classify(
     model: Annotated[
         str | None, typer.Option(help="Reads the questions; without one their words decide.")
     ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
-    price: Annotated[
-        list[str] | None,
-        typer.Option("--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens."),
-    ] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    price: Annotated[list[str] | None, PRICE_OPTION] = None,
     budget_usd: Annotated[float | None, typer.Option(help="Most US dollars.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Also questions that have a topic.")] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,

@@ -26,7 +26,7 @@ from workbench.store import ApiLedger, Store
 _LARGEST_FILE = 60_000_000  # bytes of a notebook
 _LONGEST_OUTPUT = 20_000  # characters of one output that are searched for numbers
 _FIRST_LINE = 120  # characters
-_BEGINNING = 2_000  # bytes of an answer
+BEGINNING = 2_000  # bytes of an answer
 _TAG_OR_ENTITY = re.compile(r"(<[^>]*>|&[#\w]+;)")
 
 
@@ -305,7 +305,7 @@ def _call(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
         newest=listed[-1] if listed else None,
         content_hash=str(meta.get("content_hash", "")),
         refused=row.refused,
-        beginning="" if row.answer is None else row.answer.encoded()[:_BEGINNING].decode("utf-8", "replace"),
+        beginning="" if row.answer is None else row.answer.encoded()[:BEGINNING].decode("utf-8", "replace"),
         vintages=vintages_of(listed),
     )
 

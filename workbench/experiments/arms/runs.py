@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.agents.grounders.thoughts.outcomes import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names, open_grounder
 from workbench.engine.run.settings import PRESETS, RunSettings, with_preset
@@ -69,6 +70,12 @@ class EngineArm:
         return not self.base.model.startswith("offline/") or self.base.rule == "random"
 
     @property
+    def joint(self) -> bool:
+        """Whether one run forecasts all outcomes of an event (paper P's task)."""
+        alone = self.base.analyzer == "single" and self.base.trials == 1
+        return alone and self.base.grounder == "zero-shot" and self._options.get("form") == "brief"
+
+    @property
     def clairvoyant(self) -> bool:
         """Whether its runs have no cutoff: an upper bound and no forecast."""
         return bool(self._options.get("clairvoyant"))
@@ -124,23 +131,35 @@ class EngineArm:
         """The arm's settings with the context of this event, and the seed of its random rule."""
         from dataclasses import replace
 
-        import numpy as np
-
-        def shown(column: str) -> float | None:
-            row = exam.events.event_id.tolist().index(cell.event)
-            value = float(exam.events.probability(column)[row])
-            return value if np.isfinite(value) else None
-
         background = exam.contexts.get(cell.event, "") if self.read_context else ""
-        crowd = shown("crowd") if self.crowd else None
-        prior = None if self.prior is None else shown(self.prior)
-        options = {} if prior is None else {"grounder": {**self._options, "prior": prior}}
+        crowd = _column(exam, "crowd") if self.crowd else {}
+        own: dict[str, Any] = {}
+        if self.joint:
+            own, crowd = _event_options(exam, cell.event, crowd), {}
+        elif self.prior is not None and cell.event in (priors := _column(exam, self.prior)):
+            own = {"prior": priors[cell.event]}
+        options = {"grounder": {**self._options, **own}} if own else {}
         return replace(
             self.base,
             options={**self.base.options, **options},
-            context=replace(self.base.context, background=background, crowd=crowd),
+            context=replace(self.base.context, background=background, crowd=crowd.get(cell.event)),
             agent=replace(self.base.agent, rule_seed=cell.seed * 1000 + cell.trial),
         )
+
+
+def _column(exam: StudyExam, name: str) -> dict[str, float]:
+    """A column of probabilities by event, without the events that have none."""
+    import numpy as np
+
+    values = zip(exam.events.event_id.tolist(), exam.events.probability(name).tolist(), strict=True)
+    return {event: p for event, p in values if np.isfinite(p)}
+
+
+def _event_options(exam: StudyExam, event: str, crowd: Mapping[str, float]) -> dict[str, Any]:
+    """Settings of paper P's task: the outcomes that are asked together, and the market's prices where the arm shows them."""
+    if event in exam.joint:
+        return exam.joint[event].options(event, crowd)
+    return {"outcomes": [YES], "prices": {YES: crowd[event]}} if event in crowd else {}
 
 
 def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:

@@ -6,11 +6,14 @@ named: a history with a gap at either end, a span that is none, options whose va
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
+from math import isfinite
 
 from workbench.questions.formats.base import Reading, collect, number_of
 from workbench.questions.model import Question, QuestionError, check_day, event_id
 from workbench.science.scoring.payoffs import payoff_rule
+from workbench.science.series.realised import realised_volatility
 
 #: The paper's categories (App. C.2); others are taken as they are written.
 CATEGORIES = ("stocks", "indices", "commodities", "forex", "cryptocurrencies")
@@ -29,7 +32,8 @@ def read_price_history(
     Parameters
     ----------
     rows : sequence of mapping
-        Columns ``symbol, date, close`` and, if there are any, ``category, name``.
+        Columns ``symbol, date, close`` and, if there are any, ``category, name`` and ``volume`` (traded that day, in pieces). From the
+        year before ``start`` come each question's ``volume`` (dollars a day) and ``extra`` column ``volatility`` (percent a year).
     start : str
         ISO day: cutoff of the questions. The price is that of the last close before it.
     days : int
@@ -80,9 +84,28 @@ def read_price_history(
         long, short = (float(values[0]) for values in rule.asset([first], [last], [days]))
         if abs(long - short) < _SAME:
             return f"long and short are both worth {long:.3f}: they cannot be told apart"
-        return _question(own[0], begin, end, first, {LONG: long, SHORT: short})
+        asset = _question(own[0], begin, end, first, {LONG: long, SHORT: short})
+        return _with_measures(asset, own, begin)
 
     return collect(assets.items(), question)
+
+
+def _with_measures(question: Question, rows: Sequence[Mapping[str, str]], begin: date) -> Question:
+    """The question with volatility and traded volume of the year before it, where the history says so."""
+    year = (begin - timedelta(days=365)).isoformat()
+    known = sorted(
+        (day, close, number_of(row.get("volume", "")))
+        for row in rows
+        if year <= (day := row["date"].strip()) < begin.isoformat()
+        and (close := number_of(row["close"])) is not None
+    )
+    volatility = realised_volatility([day for day, _, _ in known], [close for _, close, _ in known])
+    traded = [close * pieces for _, close, pieces in known if pieces is not None]
+    return replace(
+        question,
+        volume=sum(traded) / len(traded) if traded else None,
+        extra={"volatility": f"{volatility:.6g}"} if isfinite(volatility) else {},
+    )
 
 
 def _price(prices: Sequence[tuple[str, float]], day: date) -> float | None:

@@ -10,6 +10,7 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.agents.grounders.thoughts.combining import Answer, combine
+from workbench.agents.grounders.thoughts.outcomes import EventOutcomes, parse_outcomes
 from workbench.agents.grounders.thoughts.readings import (
     LONGEST_THOUGHT,
     Vote,
@@ -42,6 +43,9 @@ class ThoughtCalls:
         self.task = task
         self.steps: list[TraceStep] = []
         self.answers: list[Answer] = []
+        #: What one call said of every outcome of an event, and which of them the leaf is.
+        self.outcomes: Mapping[str, float] = {}
+        self.outcome = ""
         self.count = 0
         self.background = f"{task.context.strip()}\n\n" if task.context.strip() else ""
         self._proposition = f"{task.node.id}: {task.node.statement}"
@@ -107,6 +111,28 @@ class ThoughtCalls:
         text = render(prompt, **inputs).text
         return await self._conclusion("answer", "Conclude", text, reply_format)
 
+    async def conclude_event(self, event: EventOutcomes) -> Conclusion:
+        """Return the probability of the leaf's outcome, from one call that is asked for every outcome of the event (paper P)."""
+        reply_format = render("outcomes_reply", example=event.example()).text
+        prompt = render(
+            "zero_shot_brief",
+            proposition=self._proposition,
+            event=event.event or self.task.node.statement,
+            cutoff=self.task.cutoff.text,
+            outcomes=event.listing(),
+            background=self.task.context.strip() or "(no source is given)",
+            prices=event.price_lines(),
+            reply_format=reply_format,
+        )
+        forecast = await self._ask(
+            "outcomes", prompt.text, lambda text: parse_outcomes(text, event.outcomes), reply_format
+        )
+        answer = forecast.conclusion(event.leaf)
+        self._step("outcomes", "Forecast every outcome", answer.report, p=answer.p)
+        self.answers.append(answer)
+        self.outcome, self.outcomes = event.leaf, forecast.probabilities
+        return answer
+
     async def conclude_by(self, manner: str, *, stage: str) -> Conclusion:
         """Return the probability that the model states when it is asked in this manner: one call."""
         reply_format = render("conclusion_reply").text
@@ -168,7 +194,9 @@ class ThoughtCalls:
             self.steps.append(TraceStep(title="Combine", text=report, p=p))
         return Grounding(
             belief=Belief(p=p, key_factor=key_factor, report=report),
-            evidence=TraceEvidence(steps=tuple(self.steps), combined=way),
+            evidence=TraceEvidence(
+                steps=tuple(self.steps), combined=way, outcome=self.outcome, outcomes=self.outcomes
+            ),
             trace={"steps": self.count},
         )
 

@@ -26,8 +26,10 @@ from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.grounders.thoughts.calls import ThoughtCalls, whole_numbers
 from workbench.agents.grounders.thoughts.combining import agreeing
 from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
+from workbench.agents.grounders.thoughts.outcomes import read_outcomes
 from workbench.agents.replies import Conclusion
 
+_EVENT = ("event", "outcomes", "leaf", "prices")
 _FORMS = {
     "plain": "thought_conclude",
     "brief": "zero_shot_brief",
@@ -61,20 +63,24 @@ def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
 
 
 class ZeroShotGrounder(_Thinker):
-    """One call. ``form``: ``plain``, ``brief`` (paper P's task), ``recall`` (does the model know the outcome, paper P, D.8),
-    ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
+    """One call. ``form``: ``plain``, ``brief`` (paper P's task, for all outcomes of an event: `outcomes`), ``recall`` (does the model
+    know the outcome, paper P, D.8), ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
 
     ``elicit`` asks in several ways instead (`elicited`), ``count`` how often where that is free.
     """
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        unknown = sorted(set(options) - {"form", "elicit", "count"})
+        known = ("form", "elicit", "count", *_EVENT)
+        unknown = sorted(set(options) - set(known))
         if unknown:
-            raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: form, elicit, count")
+            raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: {', '.join(known)}")
         form = options.get("form", "plain")
         if form not in _FORMS:
             raise BadSetting(f"form of zero-shot is one of {', '.join(_FORMS)}, not {form!r:.40}")
+        if form != "brief" and set(_EVENT) & set(options):
+            raise BadSetting(f"{', '.join(_EVENT)} of zero-shot go with form=brief")
         self.prompt = _FORMS[form]
+        self.event = read_outcomes(options) if form == "brief" else None
         self.way = options.get("elicit")
         if self.way is None and "count" in options:
             raise BadSetting("count of zero-shot goes with elicit")
@@ -90,6 +96,8 @@ class ZeroShotGrounder(_Thinker):
     async def _think(self, calls: ThoughtCalls) -> Grounding:
         if self.way is not None:
             return await elicit(calls, self.way, self.count)
+        if self.event is not None:
+            return _grounding(calls, await calls.conclude_event(self.event))
         return _grounding(calls, await calls.conclude((), prompt=self.prompt))
 
 
