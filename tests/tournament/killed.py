@@ -57,22 +57,13 @@ class Scene:
     web: FakeWeb
     environ: dict[str, str]
 
-    def words(self, *more: str) -> tuple[str, ...]:
-        """A night's command line."""
+    def words(self, *more: str, gather: bool = True) -> tuple[str, ...]:
+        """A night's command line, two trials and a tree after contexts from the web; without them one trial and no tree."""
         model = ("--model", "openai/x", "--api-base", self.server.url, "--price", "openai/x=1,2")
-        rules = (
-            "--contexts",
-            "gather",
-            "--engines",
-            "brave",
-            "--tree-grounder",
-            "zero-shot",
-            "--trials",
-            "2",
-            "--promote",
-            "1",
-        )
-        return ("tournament", "run", "q", *model, *rules, *more)
+        rules: tuple[str, ...] = ("--contexts", "none", "--trials", "1", "--promote", "0")
+        if gather:
+            rules = ("--contexts", "gather", "--engines", "brave", "--trials", "2", "--promote", "1")
+        return ("tournament", "run", "q", *model, *rules, "--tree-grounder", "zero-shot", *more)
 
     def run(self, *words: str) -> Any:
         """A command in this process."""

@@ -17,7 +17,6 @@ from workbench.tournament import work
 from workbench.tournament.night import nights_of
 
 DUE = ("forecast", "--due", "--quiet")
-PLAIN = ("--contexts", "none", "--trials", "1", "--promote", "0")
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 
 
@@ -26,7 +25,7 @@ def begin(made: Scene, *, sets: tuple[str, ...] = ("q",)) -> None:
     for name in sets:
         if name != "q":
             assert made.run("questions", "import", "q.csv", "--as", name).returncode == 0
-        words = ["tournament", "run", name, *made.words(*PLAIN, "--size", "1")[3:]]
+        words = ["tournament", "run", name, *made.words("--size", "1", gather=False)[3:]]
         assert made.run(*words).returncode == 0
 
 

@@ -76,6 +76,7 @@ def test_a_night_killed_at_random_moments(tmp_path: Path, seed: int) -> None:
         check_nothing_was_bought_twice(made, finish(made))
 
 
+@pytest.mark.soak
 def test_a_night_that_gets_no_context_at_all_stops_before_the_forecasts(tmp_path: Path) -> None:
     with scene(tmp_path) as made:
         key = made.environ.pop("BRAVE_API_KEY")

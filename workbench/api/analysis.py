@@ -429,10 +429,10 @@ class Analysis:
         return explorer(self._run)
 
     def dashboard(self) -> Any:
-        """Return the whole page of ``workbench serve`` as a widget: tree, evidence, what-if, scenarios, a run in work."""
-        from workbench.widgets.board import dashboard
+        """Return the whole page of ``workbench serve`` as a widget, with the edits of the run's other cells."""
+        from workbench.widgets.board import whole_page
 
-        return dashboard(self._run)
+        return whole_page(self._run)
 
     def scenario_view(self) -> Any:
         """Return the saved what-ifs and the tree's edits as a widget; ``scenarios`` returns the former as values.

@@ -29,7 +29,7 @@ class Band:
     high: float
     origin: str
     #: What there are several of, in a word.
-    repeats: Literal["trials", "windows", "refits"] = "trials"
+    repeats: Literal["trials", "past windows", "refits"] = "trials"
     #: How errors of leaves go together in it, as a sentence; empty where they are taken apart.
     together: str = ""
 
@@ -107,7 +107,7 @@ def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None
             f"how far chance alone may move {which} on {number} separate past windows, carried up to the claim"
             " (its central 90 %); it says how well the past is known, not how sure the event"
         ),
-        repeats="windows",
+        repeats="past windows",
         together=_together(correlation, "Their errors go together as their past outcomes did"),
     )
 

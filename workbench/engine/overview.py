@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
-from workbench.engine.run.ownership import owner_of
+from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.grammar import read_claim
@@ -104,9 +104,7 @@ def run_row(state: RunState) -> dict[str, Any]:
 
 def _row_here(store: Store, state: RunState) -> dict[str, Any]:
     row = run_row(state)
-    # The log of a run whose process was killed ends in the middle: only its lock tells.
-    if row["state"] in ("running", "waiting") and owner_of(store.folder(state.run_id)) is None:
-        row["state"] = "stopped"
+    row["state"] = phase_here(state.phase, store.folder(state.run_id))
     return row
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.engine.annotating import sign_off_rows
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.files import manifest_id
+from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import RunState, load_state
 from workbench.propositions import NodeId, Tree
@@ -132,8 +133,10 @@ class RunView:
             "isolation": self.state.isolation,
             "imported": self.state.imported.to_json() if self.state.imported else None,
             "status": self.state.status,
-            "state": self.state.phase,
-            "reason": self.state.reason,
+            "state": (phase := phase_here(self.state.phase, self.folder)),
+            "reason": self.state.reason
+            if phase == self.state.phase
+            else f"its process ended without a word: `workbench resume {self.run_id}` goes on",
             "not_verified": self.state.unverified_line(),
             "folder": str(self.folder),
             "manifest_id": self.manifest_id,

@@ -197,7 +197,10 @@ def _nearest(yes: FloatArray, holds: FloatArray, stated: FloatArray) -> FloatArr
         # A conditional forecast is a ratio; with the chance of its condition as it was, the problem is linear.
         mass = np.maximum(holds @ worlds, 1e-6)
         rows = (yes - stated[:, None] * holds) / mass[:, None]
-        solved, _ = nnls(np.vstack([rows, np.full(count, 1e3)]), np.append(np.zeros(len(rows)), 1e3))
+        try:
+            solved, _ = nnls(np.vstack([rows, np.full(count, 1e3)]), np.append(np.zeros(len(rows)), 1e3))
+        except RuntimeError:  # it did not end: what the step before found still hangs together
+            break
         change = np.abs(solved / solved.sum() - worlds).max()
         worlds = solved / solved.sum()
         if change < 1e-12:

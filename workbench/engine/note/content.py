@@ -7,6 +7,7 @@ makes a document of them escapes or cleans them for it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from workbench.engine.annotating import CHECKLIST, sign_off_rows
@@ -18,6 +19,7 @@ from workbench.engine.note.full_figures import full_figures
 from workbench.engine.note.plots import Plot, proof_plots
 from workbench.engine.past_windows import past_windows
 from workbench.engine.run.files import manifest_id
+from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import IMPORTED_TREE, RunState
 from workbench.engine.tree_documents import scenario_table, sensitivity_report
@@ -217,7 +219,7 @@ def note_of(store: Store, state: RunState) -> Note:
         gap=None if p is None or base_rate is None else _points(base_rate, p),
         band=band,
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
-        warnings=_warnings(state),
+        warnings=_warnings(state, store.folder(state.run_id)),
         summary=_summary(state, drivers, scenarios, audit, reachable, base_rate),
         rows=rows,
         rows_left_out=len(tree.ids()) - len(rows),
@@ -256,7 +258,7 @@ def _points(before: float, after: float) -> str:
     return point_change(before, after).replace(" pp", " points")
 
 
-def _warnings(state: RunState) -> list[str]:
+def _warnings(state: RunState, folder: Path) -> list[str]:
     lines = [
         state.not_installed(),
         *hindsight(state.settings, state.parsed_cutoff()),
@@ -265,7 +267,9 @@ def _warnings(state: RunState) -> list[str]:
         state.imported.line() if state.imported else None,
     ]
     if state.tree.root.p is None:
-        lines.append(f"UNFINISHED: the run is {state.phase}; what follows is as far as it has come")
+        lines.append(
+            f"UNFINISHED: the run is {phase_here(state.phase, folder)}; what follows is as far as it has come"
+        )
     return [line for line in lines if line]
 
 
