@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +12,8 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.agents.grounders.thoughts.outcomes import EventOutcomes, OutcomeForecast, parse_outcomes
+from workbench.agents.loop.tools import Call
+from workbench.agents.loop.toolset import Toolset
 from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_json import first_line, read_json
 from workbench.agents.reply_schemas import CONCLUSION
@@ -18,9 +21,13 @@ from workbench.prompts import render
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
+    from workbench.agents.loop.tools import ToolBox
+    from workbench.agents.loop.toolset import WebOpener
     from workbench.models.base import ReplySchema
 
 T = TypeVar("T")
+_LONGEST_QUERY = 400  # characters, as the search tool takes
+_RESULTS = 10  # of one search
 _LONGEST_THOUGHT = 2000  # characters of one thought that later calls read again
 
 
@@ -37,23 +44,31 @@ class ThoughtCalls:
     """One grounding's calls; every call is a dialogue of its own, so that branches of thought do not see each other.
 
     Stages are numbered in the order of the calls, so that a resumed grounding finds each reply at its address.
+
+    Parameters
+    ----------
+    open_web : callable, optional
+        The web of the leaf: with it every proposal of thoughts looks something up first, for that proposal alone.
     """
 
-    def __init__(self, task: LeafTask) -> None:
+    def __init__(self, task: LeafTask, *, open_web: WebOpener | None = None) -> None:
         self.task = task
+        self._tools = None if open_web is None else Toolset(task, open_web, results=_RESULTS)
+        self._box = None if self._tools is None else self._tools.box(("search",))
         self.steps: list[TraceStep] = []
         self.count = 0
         self.background = f"{task.context.strip()}\n\n" if task.context.strip() else ""
         self._proposition = f"{task.node.id}: {task.node.statement}"
 
     async def propose(self, path: Sequence[str], count: int) -> list[str]:
-        """Return ``count`` thoughts that go on from a path: one call."""
+        """Return ``count`` thoughts that go on from a path: one call, and where thoughts search one more for what to search for."""
+        background = self.background + ("" if self._box is None else await self._look_up(self._box, path))
         reply_format = render("thoughts_reply").text
         prompt = render(
             "thought_propose",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
-            background=self.background,
+            background=background,
             path=_path(path),
             count=count,
             reply_format=reply_format,
@@ -62,6 +77,27 @@ class ThoughtCalls:
         listing = "\n".join(f"- {thought}" for thought in thoughts)
         self.steps.append(TraceStep(title=f"Propose {len(thoughts)} thoughts", text=listing))
         return thoughts
+
+    async def _look_up(self, box: ToolBox, path: Sequence[str]) -> str:
+        """Search once for what the next thoughts need, as of the cutoff, and return what was found as part of their prompt."""
+        reply_format = render("query_reply").text
+        prompt = render(
+            "thought_query",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            path=_path(path),
+            reply_format=reply_format,
+        )
+        words = await self._ask("query", prompt.text, _words, reply_format)
+        (seen,) = await box.run([Call(id=None, name="search", arguments={"words": words})], self.count)
+        # The text of strangers stands in a block that it cannot close.
+        results = seen.text.replace("```", "~~~")
+        self.steps.append(
+            TraceStep(title="Search", text=f"```text\n{words}\n\n{results}\n```", answers=seen.answers)
+        )
+        quoted = json.dumps(words, ensure_ascii=False)
+        return f"{render('thought_found', words=quoted, results=seen.text).text}\n\n"
 
     async def value(self, path: Sequence[str]) -> float:
         """Return how useful a line of thought is, 0 to 10: one call."""
@@ -187,7 +223,11 @@ class ThoughtCalls:
             self.steps.append(TraceStep(title="Combine", text=report, p=p))
         return Grounding(
             belief=Belief(p=p, key_factor=key_factor, report=report),
-            evidence=TraceEvidence(steps=tuple(self.steps), outcomes=dict(outcomes or {})),
+            evidence=TraceEvidence(
+                steps=tuple(self.steps),
+                outcomes=dict(outcomes or {}),
+                web=() if self._tools is None else self._tools.web_records(),
+            ),
             trace={"steps": self.count},
         )
 
@@ -234,6 +274,16 @@ def _thoughts(text: str, count: int) -> list[str]:
         if len(thoughts) < count:
             raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
         return [each.strip()[:_LONGEST_THOUGHT] for each in thoughts[:count]]
+
+    return read_json(text, read, what="a `json` block")[0]
+
+
+def _words(text: str) -> str:
+    def read(data: Any) -> str:
+        words = data.get("words") if isinstance(data, dict) else None
+        if not isinstance(words, str) or not words.strip():
+            raise MalformedReply('the JSON must hold a text under "words"')
+        return " ".join(words.replace("`", "'").split())[:_LONGEST_QUERY]
 
     return read_json(text, read, what="a `json` block")[0]
 
