@@ -1,27 +1,35 @@
-"""Calls and tokens of one leaf by each grounder that asks a model, and by each arm of the belief agent.
+"""Calls and tokens of one leaf by every registered grounder, and by each arm of the belief agent.
 
-Run: ``python -m benchmarks.grounders``. A script plays the model, so these are counts of what the loops send and not bills: ten
+Run: ``python -m benchmarks.grounders``; ``--write`` puts the table into docs/models.md, and a test holds that page to it. A script plays the model, so these are counts of what the loops send and not bills: ten
 results of a search with snippets of 600 characters, pages of 6,000, a series of sixty values; 120 words of a belief's evidence
 after each step. Tokens are counted as ``benchmarks.prompts`` counts them, tools included; nothing is written, no network.
 """
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from benchmarks.prompts import counter
 from proxies.catalogue import api_map, load_catalogue
 from sandbox.types import SessionSpec
 from tests.fakes.leaf import FakeGuide
-from tests.fakes.loop_leaf import AskedModel, leaf
-from tests.fakes.loop_run import Say, ScriptedModel, believing, block, calls, says
+from tests.fakes.loop_leaf import CUTOFF, AskedModel, leaf
+from tests.fakes.loop_run import MARKET, Say, ScriptedModel, believing, block, calls, says
 from tests.fakes.sandbox import FakeSession, printed
-from workbench.agents.base import Grounding
+from workbench.agents.base import AgentSettings, Grounding
+from workbench.agents.evidence.routed import RoutedEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
 from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.grounders.search import SearchGrounder
+from workbench.agents.registry import open_grounder
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 
@@ -108,7 +116,23 @@ STEPS = [
     for n in range(6)
 ]
 
-ROWS: dict[str, tuple[Callable[[], Any], Mapping[str, Sequence[Say]]]] = {
+THOUGHTS: Mapping[str, Sequence[Say]] = {
+    "propose": [block({"thoughts": [WORDS] * 3})],
+    "value": [block({"value": 7})],
+    "merge": [block({"thoughts": [WORDS]})],
+    "refine": [block({"thoughts": [WORDS]})],
+    "answer": [says(REPORT + "\n\n" + DONE)],
+}
+
+
+def routed(*among: str) -> RouterGrounder:
+    """A router over these, whose search reads the web of this module."""
+    router = RouterGrounder(AgentSettings(), {"among": list(among)})
+    router._grounders["search"] = SearchGrounder(open_web=lambda task: Web())
+    return router
+
+
+LEAF_ROWS: dict[str, tuple[Callable[[], Any], Mapping[str, Sequence[Say]]]] = {
     "notebook, six steps": (NotebookGrounder, {"step": [*STEPS, says("<TERMINATE_NOTEBOOK>")], "conclude": [says(REPORT + "\n\n" + DONE)]}),
     "search, five look-ups": (lambda: SearchGrounder(open_web=lambda task: Web()), {"act": [*looks(5, with_belief=False), answer(with_belief=False)]}),
     "belief, seven steps": (lambda: BeliefGrounder(options={"compact_over": None}, open_web=lambda task: Web()), {"act": [*looks(6, with_belief=True), answer(with_belief=True)]}),
@@ -120,13 +144,51 @@ ROWS: dict[str, tuple[Callable[[], Any], Mapping[str, Sequence[Say]]]] = {
     ),
     "belief, zero-shot": (lambda: BeliefGrounder(options={"mode": "zero-shot"}, open_web=lambda task: Web()), {"act": [answer(with_belief=True)]}),
     "deep_research, four questions and one": (lambda: DeepResearchGrounder(open_web=lambda task: Web()), research()),
+    "statistical": (lambda: open_grounder("statistical"), {}),
+    "market": (lambda: open_grounder("market"), {}),
+    "auto, to search by rule": (lambda: routed("search"), {"act": [*looks(5, with_belief=False), answer(with_belief=False)]}),
+    "auto, a model chooses search": (lambda: routed("search", "notebook"), {"route": [block({"grounders": ["search"], "reason": "an event"})], "act": [*looks(5, with_belief=False), answer(with_belief=False)]}),
+    "zero-shot": (lambda: open_grounder("zero-shot"), THOUGHTS),
+    "tree-of-thoughts": (lambda: open_grounder("tree-of-thoughts"), THOUGHTS),
+    "graph-of-thoughts": (lambda: open_grounder("graph-of-thoughts"), THOUGHTS),
+    "forest-of-thoughts, two trees agree": (lambda: open_grounder("forest-of-thoughts"), THOUGHTS),
 }  # fmt: skip
 
 
-async def measure(make: Callable[[], Any], script: Mapping[str, Sequence[Say]]) -> tuple[int, int, int, int]:
-    """Model calls, tool calls, input tokens and output tokens of one leaf."""
+#: Leaves that a series and a market decide; every other one is an event in words.
+STATEMENTS = {
+    "statistical": "The S&P 500 closes higher on 2018-09-28 than on 2018-06-29",
+    "market": f"The S&P rises by September (kalshi/{MARKET})",
+    # an event and a figure: the rules leave it open
+    "auto, a model chooses search": "The ECB announces a rate of 2 % by 2018-12-31",
+}
+_SECOND = int(CUTOFF.instant.timestamp())
+_PRICE = {"yes_bid": {"close_dollars": "0.61"}, "yes_ask": {"close_dollars": "0.63"}}
+_ROWS: dict[str, Any] = {
+    "embedded/series/observations": SERIES,
+    "kalshi/market": {"market": {"title": "S&P up by September?"}},
+    "kalshi/candlesticks": {"candlesticks": [{"end_period_ts": _SECOND - 86400, **_PRICE}]},
+}
+#: Six years of a made-up index for the grounder that needs a past: 2,000 days up to the cutoff's eve.
+_PAST = [
+    {"date": str(CUTOFF.last_visible_day - timedelta(days=2000 - n)), "value": 2000.0 + n % 97 + n / 5}
+    for n in range(2001)
+]
+_COLUMNS = ("leaf", "model calls", "look-ups or cells", "input tokens", "output tokens")
+_MARKS = "<!-- grounders: begin -->", "<!-- grounders: end -->"
+PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+
+
+@cache
+def _guide() -> FakeGuide:
+    return FakeGuide(api_map(load_catalogue()))
+
+
+async def measure(name: str) -> tuple[int, int, int, int]:
+    """Model calls, tool and data calls or cells, input tokens and output tokens of one leaf."""
+    make, script = LEAF_ROWS[name]
     count, _ = counter()
-    sent = written = 0
+    sent = written = looked = 0
 
     def of_call(call: ToolCall) -> int:
         return count(json.dumps([call.name, call.arguments]))
@@ -146,29 +208,62 @@ async def measure(make: Callable[[], Any], script: Mapping[str, Sequence[Say]]) 
         return session
 
     ask = AskedModel(Counting(script))
-    task = leaf(
-        ask,
-        rows={"embedded/series/observations": SERIES},
-        open_notebook=open_notebook,
-        data=FakeGuide(api_map(load_catalogue())),
-    )
-    outcome = await make().ground(task)
+    rows = {**_ROWS, "embedded/series/observations": _PAST} if name == "statistical" else _ROWS
+    task = leaf(ask, rows=rows, open_notebook=open_notebook, data=_guide())
+    task = replace(task, node=replace(task.node, statement=STATEMENTS.get(name, task.node.statement)))
+    call_api = task.call_api
+
+    async def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        return await call_api(*args, **kwargs)
+
+    outcome = await make().ground(replace(task, call_api=counted))
     assert isinstance(outcome, Grounding), outcome
-    steps = getattr(outcome.evidence, "steps", ())
-    tool_calls = sum(len(step.calls) for step in steps) or len(
-        [cell for cell in session.cells if cell.kind == "code"]
+    evidence = outcome.evidence
+    parts = evidence.parts if isinstance(evidence, RoutedEvidence) else ()
+    steps = [
+        step for each in (evidence, *(part.evidence for part in parts)) for step in getattr(each, "steps", ())
+    ]
+    cells = [cell for cell in session.cells if cell.kind == "code"]
+    return len(ask.requests), sum(len(step.calls) for step in steps) or len(cells) or looked, sent, written
+
+
+async def table() -> str:
+    """The rows of all leaves as Markdown."""
+    lines = [f"| {' | '.join(_COLUMNS)} |", f"| {' | '.join('---' for _ in _COLUMNS)} |"]
+    for name in LEAF_ROWS:
+        made, tools, sent, written = await measure(name)
+        lines.append(f"| {name} | {made} | {tools} | {sent:,} | {written:,} |")
+    return "\n".join(lines)
+
+
+def page_rows() -> dict[str, tuple[int, ...]]:
+    """What docs/models.md says of each leaf, by its name."""
+    part = PAGE.read_text(encoding="utf-8").partition(_MARKS[0])[2].partition(_MARKS[1])[0]
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")]
+        for line in part.splitlines()
+        if line.startswith("| ")
+    ]
+    return {name: tuple(int(number.replace(",", "")) for number in numbers) for name, *numbers in rows[2:]}
+
+
+def write(rows: str) -> None:
+    """Put the table between the marks of docs/models.md."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_MARKS[0])
+    PAGE.write_text(
+        f"{before}{_MARKS[0]}\n\n{rows}\n\n{_MARKS[1]}{rest.partition(_MARKS[1])[2]}", encoding="utf-8"
     )
-    return len(ask.requests), tool_calls, sent, written
 
 
-async def main() -> None:
-    print(f"tokens: {counter()[1]}\n")
-    print("| leaf | model calls | tool calls or cells | input tokens | output tokens |")
-    print("| --- | --- | --- | --- | --- |")
-    for name, (make, script) in ROWS.items():
-        made, tools, sent, written = await measure(make, script)
-        print(f"| {name} | {made} | {tools} | {sent:,} | {written:,} |")
+def main() -> None:
+    rows = asyncio.run(table())
+    print(f"tokens: {counter()[1]}\n\n{rows}")
+    if "--write" in sys.argv[1:]:
+        write(rows)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -43,7 +43,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 #: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
-_LONG_FIRST = ("browser", "sandbox", "cli", "kernels", "engine", "agents", "proxies", "models", "widgets")
+_LONG_FIRST = (
+    "browser",
+    "sandbox",
+    "cli",
+    "kernels",
+    "engine",
+    "agents",
+    "experiments",
+    "tournament",
+    "mcp",
+    "proxies",
+    "models",
+    "widgets",
+)
 #: Folders whose tests meet the machine's clock: browsers, kernels, servers and processes that are killed. On a machine that
 #: others load, one of thousands of waits is now and then too short: such a test is tried again, and the summary names it.
 #: ``--soak`` tries nothing again, so that what fails seldom is still seen.

@@ -67,7 +67,7 @@ def _proposition_parser() -> _Parser:
 def _what_if_parser() -> _Parser:
     parser = _parser("%whatif")
     parser.add_argument("values", nargs="*", metavar="NODE=P")
-    for name in ("--add", "--remove", "--restate", "--weight", "--rule", "--pin", "--unpin"):
+    for name in ("--add", "--remove", "--restate", "--polarity", "--weight", "--rule", "--pin", "--unpin"):
         parser.add_argument(name, action="append", default=[])
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--scenario")
@@ -113,6 +113,7 @@ def load_ipython_extension(shell: Any) -> None:
             restatements=options.pop("restate"),
             weights=options.pop("weight"),
             rules=options.pop("rule"),
+            polarities=options.pop("polarity"),
             pins=options.pop("pin"),
             unpins=options.pop("unpin"),
         ).request()

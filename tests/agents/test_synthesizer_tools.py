@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import nbformat
 import orjson
 import pytest
 
+from tests.fakes.approving_run import Person
 from tests.fakes.loop_run import (
     HOSTILE,
     KEY,
@@ -31,15 +32,19 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.grounders.search import SearchGrounder
 from workbench.agents.registry import open_synthesizer
 from workbench.engine.evidence.audit import audit_run
-from workbench.engine.evidence.looked_up import look_up_faults, node_look_up
+from workbench.engine.evidence.looked_up import look_up_faults, node_look_up, stored_look_ups
 from workbench.engine.evidence.package import export_run, import_run
 from workbench.engine.evidence.verification import verify_run
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.budget import Budget
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view_of
+from workbench.engine.whatif.asking_again import full_what_if
 from workbench.errors import UsageError
-from workbench.store import ApiLedger, Store
+from workbench.propositions.edits import Restate, SetValue
+from workbench.store import ApiLedger, ModelLedger, Store
 
 NOTES = {"notes": [{"text": "Committees that waited in June mostly went on waiting.", "sources": ["S1.1"]}]}
 RULE = '```json\n{"beta": {"beta_0": 0.05, "P1": 0.9}, "p_true": 0.61, "key_factor": "it waits"}\n```\nIt follows its one child.'
@@ -261,3 +266,60 @@ async def test_a_package_takes_it_along(tmp_path: Path) -> None:
     run_id = import_run(there, tmp_path / "run.zip")
     taken = dataclasses.replace(ran, store=there, state=load_state(there, run_id))
     assert taken.found == ran.found and taken.notebook.is_file() and await differences(taken) == []
+
+
+async def test_a_full_what_if_weighs_again_with_the_same_notes_and_looks_nothing_up(tmp_path: Path) -> None:
+    ran = await run(tmp_path)
+    linear = replace(ran.state.settings, rule="linear", options={"synthesizer": TOOLS})
+    ran.state.settings = linear
+    stored = stored_look_ups(ran.store, ran.state)
+    assert list(stored) == ["P0"]
+    rule = RULE.replace("0.61", "0.23")  # 0.05 + 0.9 * 0.2
+
+    async def again(*edits: Any) -> str:
+        model = ScriptedModel({"linear": [says(rule)]})
+        gateway = ModelGateway(model, ModelLedger(ran.store), Budget())
+        await full_what_if(ran.state, edits, gateway, looked_up=stored)
+        assert [request.stage for request in model.requests] == ["linear"]
+        return model.everything
+
+    before = len(ApiLedger(ran.store).rows(ran.state.run_id))
+    line = "- Committees that waited in June mostly went on waiting. [S1.1 2018-06-01"
+    assert line in await again(SetValue(node="P1", p=0.2))
+    # notes on other words are no material of this proposition
+    assert line not in await again(Restate(node="P0", statement="Another claim"), SetValue(node="P1", p=0.2))
+    assert len(ApiLedger(ran.store).rows(ran.state.run_id)) == before
+    ran.store.close()
+
+
+@pytest.mark.parametrize(("approve", "answer"), [("calls", "no"), ("pages", "no"), ("pages", "yes")])
+async def test_what_it_looks_up_waits_for_a_person(tmp_path: Path, approve: str, answer: str) -> None:
+    store = Store(tmp_path, durable=False)
+    run_id = open_run(store, approve=approve)
+    person = Person(tmp_path, lambda text: (answer, "not from here" if answer == "no" else "", None))
+    model = ScriptedModel(SCRIPT)
+    with ExaOnLoopback() as web:
+        await work(
+            store,
+            run_id,
+            model,
+            SearchGrounder(open_web=BrokerWeb),
+            web,
+            synthesizer=open_synthesizer("linear", None, TOOLS),
+            person=person,
+        )
+    rows = ApiLedger(store).rows(run_id, "P0")
+    asked = [stored.event for stored in store.events(run_id, kinds=("approval.asked",))]
+    # a source that did not answer was asked about too, and has no row
+    assert rows and len(person.shown) == len(asked) >= len(rows)
+    assert {event.node for event in asked} == {"P0"} and any(
+        "committee waits" in text for text in person.shown
+    )
+    state = load_state(store, run_id)
+    assert state.tree.root.p == pytest.approx(0.05 + 0.9 * 0.62)
+    if answer == "no":
+        assert searches(web) == 0 and all("Ann refused" in (row.refused or "") for row in rows)
+    else:
+        assert searches(web) >= 1 and any(row.answer is not None for row in rows)
+    assert (await verify_run(store, run_id)).differing == []
+    store.close()

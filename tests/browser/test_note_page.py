@@ -1,13 +1,12 @@
 """The note in a real browser: on a phone and a desk, light and dark, on paper; it asks nobody for anything."""
 
-import os
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import FinishedRun
-from tests.fakes.browser import SCREENSHOTS, Watched, find_chromium
+from tests.fakes.browser import SCREENSHOTS, Watched
 from workbench.engine.evidence.package import export_run
 from workbench.store import Store
 
@@ -44,12 +43,3 @@ def test_the_note_fits_the_screen_and_asks_nobody(
     assert shown["plots"] >= 9 and shown["bars"] == 9
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     watched.page.screenshot(path=SCREENSHOTS / f"note_{width}_{scheme}.png")
-
-
-def test_the_note_is_printed_by_the_browser_that_is_here(demo: FinishedRun) -> None:
-    if find_chromium() is None:
-        pytest.skip("no Chromium")
-    with closing(Store(demo.home / "home")) as store:
-        data, notes = export_run(store, demo.run_id, "pdf", environ=os.environ)
-    assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF") and len(data) > 100_000
-    assert notes == ()

@@ -18,6 +18,7 @@ from tests.command_line import run_cli
 from tests.fakes.browser import Watched, shot
 from tests.fakes.screens import RUN
 from workbench.engine import load_run
+from workbench.engine.whatif.saved import SavedScenarios
 from workbench.engine.wording import percent
 from workbench.synthesis import resynthesize
 
@@ -93,6 +94,10 @@ def test_w2_an_economist_compares_scenarios_with_the_base_and_takes_the_note(
     served: Served, watched: Watched, tmp_path: Path
 ) -> None:
     page = watched.page
+    kept = SavedScenarios(served.home, RUN)
+    for row in kept.table()["scenarios"]:
+        if row["name"] in ("w2 soft", "w2 copy", "w2 hard", "draft"):
+            kept.change("close", row["name"])  # of a try before this one, which would refuse the names
     page.goto(served.url + "&run=")
     page.locator(
         f'a[href="?run={RUN}"]'
@@ -227,6 +232,52 @@ def test_the_keyboard_alone_leads_from_the_tree_to_an_edit_and_back(served: Serv
     wait_for_text(page, ROOT, percent(resynthesize(load_run(served.home, RUN).tree, {"P1": 0.9}).after))
     page.keyboard.press("Control+z")
     page.wait_for_selector('[data-id="P1.1"][data-edited="false"]')
+    watched.clean()
+
+
+def test_a_full_resynthesis_is_priced_compared_and_kept_with_the_keyboard_on_a_dark_telephone(
+    served: Served, watched: Watched
+) -> None:
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    watched.page.emulate_media(color_scheme="dark")
+    scenario = f"asked again {time.monotonic_ns()}"  # another one at each try
+    page = opened(served, watched, scenario)
+    type_in(page, "P2.1", "0")
+
+    def press(name: str) -> None:
+        button = page.get_by_role("button", name=name)
+        button.wait_for()
+        for _ in range(3):  # the button before has just gone: Tab goes on from where it stood
+            if button.evaluate("each => each === document.activeElement"):
+                break
+            page.keyboard.press("Tab")
+        assert button.evaluate("each => each === document.activeElement"), name
+        page.keyboard.press("Enter")
+
+    page.get_by_role("button", name="Ask the synthesizer again").focus()
+    press("Ask the synthesizer again")
+    page.get_by_text("for 2 nodes (P2, P0): 2 calls").wait_for()
+    press("Ask at this price")
+    page.locator('[data-asked="P0"] [data-weight="P3"]').wait_for()
+    new = page.locator('[data-field="asked-root"] b').get_attribute("data-value")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert axe_findings(page) == []
+    shot(page, "asked-again-dark-390")
+    press("Keep the new rules")
+    kept = SavedScenarios(served.home, RUN)
+
+    def root() -> float:
+        """What `workbench scenarios --json` prints."""
+        (found,) = [row["root"] for row in kept.table()["scenarios"] if row["name"] == scenario]
+        return float(found)
+
+    for _ in range(100):  # the page writes a moment after the last edit
+        if root() == float(str(new)):
+            break
+        page.wait_for_timeout(100)
+    assert root() == float(str(new))  # to the last digit
+    page.get_by_role("button", name="Undo").click()
+    wait_for_text(page, ROOT, percent(resynthesize(load_run(served.home, RUN).tree, {"P2.1": 0.0}).after))
     watched.clean()
 
 

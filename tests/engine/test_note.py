@@ -22,7 +22,7 @@ from tests.fakes.hostile_text import RUN as HOSTILE_RUN
 from tests.fakes.hostile_text import corpus, make_hostile_run
 from tests.fakes.screens import RUN, figure_png, make_run
 from workbench.engine.annotating import add_comment, record_outcome, sign_off
-from workbench.engine.evidence.package import FORMATS, export_run, format_of
+from workbench.engine.evidence.package import format_of
 from workbench.engine.note.content import Driver, Note, note_of, without_records
 from workbench.engine.note.page import chart_axis, driver_chart, note_html, report_html
 from workbench.engine.note.plain import note_markdown, words
@@ -404,18 +404,6 @@ def test_a_browser_gets_no_key_no_proxy_and_no_network(recorder: Path) -> None:
 
 
 # --- formats --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", [form for form in FORMATS if form not in ("pdf", "zip", "docx")])
-def test_every_export_carries_the_manifest_id(tmp_path: Path, form: str) -> None:
-    from tests.fakes.small_run import RUN as SMALL
-    from tests.fakes.small_run import make_small_run
-    from workbench.engine.run.files import manifest_id
-
-    make_small_run(tmp_path / "home")
-    with closing(Store(tmp_path / "home")) as store:
-        data, _ = export_run(store, SMALL, form)
-        assert (manifest_id(store, SMALL) or "none") in data.decode()
 
 
 def test_a_format_is_named_or_is_the_suffix() -> None:

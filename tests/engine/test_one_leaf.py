@@ -1,16 +1,21 @@
-"""A sitting that is kept to some leaves: a failed one tried again by itself, its price first, the others as they were."""
+"""A sitting that is kept to some nodes: a failed one tried again by itself, its price first, the others as they were."""
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fakes.asking_run import AskingGrounder, Provider, open_run, work
+from tests.fakes.asking_run import AskingGrounder, Provider, open_run, undisturbed, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
+from workbench.agents.errors import AgentGaveUp
+from workbench.engine.run.opening import Agents
 from workbench.engine.run.regrounding import trying_line
+from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import load_state
 from workbench.engine.run.tree_grounding import LeavesLeft
 from workbench.errors import ProviderError, UsageError
+from workbench.propositions import Proposition
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -36,6 +41,31 @@ def sitting(store: Store, run_id: str, grounder: Choosy, only: tuple[str, ...] =
     provider = Provider()
     asyncio.run(work(store, run_id, provider, leaves=LEAVES, grounder=grounder, only=only))
     return provider
+
+
+class Halting:
+    """The plain mean of the children, but for nodes at which it gives up; counts what it was asked for."""
+
+    stages = ("linear",)
+
+    def __init__(self, *failing: str) -> None:
+        self.failing = failing
+        self.asked: list[str] = []
+        self._mean = Agents(RunSettings(rule="average")).synthesizer
+
+    async def synthesize(self, node: Proposition, children: Any, **more: Any) -> Any:
+        self.asked.append(node.id)
+        if node.id in self.failing:
+            raise AgentGaveUp(node.id, "no rule could be read")
+        return await self._mean.synthesize(node, children, **more)
+
+
+def combining(store: Store, run_id: str, synthesizer: Halting, only: tuple[str, ...] = ()) -> Choosy:
+    grounder = Choosy()
+    asyncio.run(
+        work(store, run_id, Provider(), leaves=20, grounder=grounder, synthesizer=synthesizer, only=only)
+    )
+    return grounder
 
 
 def failed_at(home: Path, count: int) -> tuple[Store, str, list[str]]:
@@ -103,11 +133,38 @@ def test_the_price_names_what_follows_and_what_is_left(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_failed_synthesis_is_tried_alone_and_no_leaf_with_it(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run_id = open_run(store)
+    with pytest.raises(ProviderError, match="P2, P5 failed for good"):
+        combining(store, run_id, Halting("P2", "P5"))
+    state = load_state(store, run_id)
+    line = trying_line(state, ["P2"])
+    assert line.startswith("trying P2: about ") and line.endswith("; P5 left as they are")
+    assert trying_line(state, ["P2", "P5"]).endswith("; then P0 synthesized")
+    with pytest.raises(UsageError, match="P0 waits for P2, P5"):
+        combining(store, run_id, Halting(), ("P0",))
+    with pytest.raises(UsageError, match="P1 has its value"):
+        combining(store, run_id, Halting(), ("P1",))
+    again = Halting()
+    with pytest.raises(LeavesLeft, match="P2 has its value; P5 still without"):
+        combining(store, run_id, again, ("P2",))
+    assert again.asked == ["P2"] and load_state(store, run_id).phase == "stopped"
+    with pytest.raises(ProviderError, match="P5 failed for good"):
+        combining(store, run_id, Halting("P5"), ("P5",))
+    last = Halting()
+    grounder = combining(store, run_id, last, ("P5",))
+    assert last.asked == ["P5", "P0"] and grounder.grounded == []
+    state = load_state(store, run_id)
+    assert state.finished and state.tree.root.p == undisturbed(tmp_path / "whole", 20)
+    store.close()
+
+
 def test_what_is_no_leaf_without_a_value_is_refused_and_nothing_is_asked(tmp_path: Path) -> None:
     store, run_id, failed = failed_at(tmp_path, 1)
     state = load_state(store, run_id)
     known = next(leaf for leaf in state.tree.leaves() if leaf not in failed)
-    for place, line in ((known, "has its value"), ("P0", "only a leaf")):
+    for place, line in ((known, "has its value"), ("P0", f"waits for {failed[0]}")):
         with pytest.raises(UsageError, match=line):
             trying_line(state, [place])
         with pytest.raises(UsageError, match=line):

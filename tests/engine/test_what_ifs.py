@@ -15,22 +15,28 @@ from workbench.engine.run.budget import Budget
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.tree_documents import scenario_table
-from workbench.engine.whatif.edits import (
-    EditTexts,
-    full_what_if,
-    parse_override,
-    plan_full,
-    price_line,
-    what_if,
-)
+from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
+from workbench.engine.whatif.edits import EditTexts, parse_override, what_if
 from workbench.engine.whatif.refits import refit_nodes, refit_run
+from workbench.engine.whatif.remarks import edit_remarks
 from workbench.engine.whatif.saved import SavedScenarios, change_scenario, save_scenario
 from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
+from workbench.engine.wording import edit_words
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
-from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, Unpin
+from workbench.propositions.edits import (
+    AddChild,
+    Pin,
+    RemoveNode,
+    Restate,
+    SetPolarity,
+    SetRule,
+    SetValue,
+    Unpin,
+)
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
+from workbench.synthesis.whatif.apply_edits import play
 
 NOW = "2026-03-01T12:00:00+00:00"
 
@@ -104,6 +110,24 @@ def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
 def test_a_polarity_that_is_none_is_one_line(text: str) -> None:
     with pytest.raises(UsageError, match="PARENT, Negative=STATEMENT"):
         EditTexts(adds=[text]).request().edits(demo_tree())
+
+
+def test_a_polarity_is_an_edit_of_its_own(store: Store) -> None:
+    state = load_state(store, RUN)
+    edits = EditTexts(polarities=["P2=negative"], weights=["P3=0.4"]).request().edits(state.tree)
+    assert isinstance(edits[0], SetPolarity) and edits[0].polarity is Polarity.NEGATIVE
+    after = what_if(state, edits).whatif
+    rule = after.tree["P0"].rule
+    assert rule is not None
+    assert rule.to_json()["weights"] == {"P1": 0.3, "P2": -0.25, "P3": 0.4}
+    save_scenario(store, RUN, "turned", edits, author="Ann")
+    state = load_state(store, RUN)
+    assert what_if(state, state.scenarios["turned"].edits).whatif.after == after.after
+    (remark,) = edit_remarks(state.tree, edits)
+    assert "turned at P2" in remark.line and edit_words(state.tree, edits[0]) == "P2 speaks against P0"
+    for wrong in ("P2", "P2=maybe", "=Negative"):
+        with pytest.raises(UsageError, match="NODE=Positive or NODE=Negative"):
+            EditTexts(polarities=[wrong]).request()
 
 
 async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_polarity(store: Store) -> None:
@@ -280,7 +304,10 @@ async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: S
     result = await full_what_if(state, edits, asked)
     assert result.model_calls == 2 and result.whatif.after == pytest.approx(p0)
     assert [change.id for change in result.whatif.changed] == ["P0", "P1", "P1.1"]
-    save_scenario(store, RUN, "full", [*edits, *result.rules])
+    again = play(state.tree, [*edits, *result.answer_edits]).tree
+    for node in again.ids():  # values and words, to the last digit
+        assert again[node].belief == result.whatif.tree[node].belief, node
+    save_scenario(store, RUN, "full", [*edits, *result.answer_edits])
     after = load_state(store, RUN)
     (row,) = scenario_table(after.tree, after.scenarios)["scenarios"]
     assert row["root"] == pytest.approx(p0, abs=1e-12)
@@ -290,13 +317,38 @@ async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: S
     assert plan_full(after, [*kept, SetValue(node="P3", p=0.1)])[0].nodes == ("P0",)
 
 
+async def test_old_and_new_rule_stand_side_by_side_weight_by_weight_and_text_by_text(store: Store) -> None:
+    state = ruled(load_state(store, RUN), "linear")
+    p1 = 0.05 + 0.5 * LEAVES["P1.2"][0]
+    one = {"beta": {"beta_0": 0.05, "P1.1": 0.3, "P1.2": 0.5}, "p_true": p1, "key_factor": "new"}
+    p0 = 0.4 * p1 + 0.6 * LEAVES["P3"][0]
+    two = {"beta": {"beta_0": 0.0, "P1": 0.4, "P2": 0.0, "P3": 0.6}, "p_true": p0, "key_factor": "newer"}
+    asked = desk(store, report_with(one, "P1"), report_with(two, "P0"))
+    result = await full_what_if(state, (SetValue(node="P1.1", p=0.0),), asked)
+    (first, last) = result.to_json()["asked_again"]
+    assert [(row["name"], row["before"], row["after"]) for row in first["weights"]] == [
+        ("intercept", 0.03, 0.05),
+        ("P1.1", 0.6, 0.3),
+        ("P1.2", 0.35, 0.5),
+    ]
+    assert first["id"] == "P1" and first["key_factor"] == {
+        "before": "Momentum carries most of the trend's record.",
+        "after": "new",
+    }
+    assert first["p"]["after"] == pytest.approx(p1) and last["p"]["after"] == result.whatif.after
+    assert "0.30 × P1.1" in first["rule"]["after"] and "0.60 × P1.1" in first["rule"]["before"]
+    assert "base_rate" not in first["report"]["before"], "lines for programs are left out"
+    assert "asked_again" not in what_if(state, (SetValue(node="P1.1", p=0.0),)).to_json()
+
+
 async def test_a_full_what_if_of_a_vanilla_node_keeps_the_value_that_was_stated(store: Store) -> None:
     base = ruled(load_state(store, RUN), "vanilla")
     asked = desk(store, conclusion(0.31, "P2"), conclusion(0.42, "P0"))
     edits = (SetValue(node="P2.1", p=0.0),)
     result = await full_what_if(base, edits, asked)
-    assert [rule.p for rule in result.rules] == [0.31, 0.42] and result.whatif.after == 0.42
-    save_scenario(store, RUN, "stated", [*edits, *result.rules])
+    rules = [edit for edit in result.answer_edits if isinstance(edit, SetRule)]
+    assert [rule.p for rule in rules] == [0.31, 0.42] and result.whatif.after == 0.42
+    save_scenario(store, RUN, "stated", [*edits, *result.answer_edits])
     state = load_state(store, RUN)
     assert what_if(state, state.scenarios["stated"].edits).whatif.after == 0.42
     later = [*state.scenarios["stated"].edits, SetValue(node="P2.2", p=0.0)]
@@ -316,7 +368,7 @@ async def test_the_average_is_recombined_without_a_model(store: Store) -> None:
     result = await full_what_if(state, (SetValue(node="P2.1", p=0.0),), desk(store))
     assert result.model_calls == 0
     assert result.whatif.tree["P2"].p == pytest.approx((LEAVES["P2.2"][0] + LEAVES["P2.3"][0]) / 3)
-    assert all(isinstance(rule, SetRule) and rule.rule["name"] == "average" for rule in result.rules)
+    assert {each.rule["name"] for each in result.answer_edits if isinstance(each, SetRule)} == {"average"}
 
 
 async def test_refits_show_spread_and_flips_and_are_asked_afresh_each_time(store: Store) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxies.asof.clock import Cutoff
 from proxies.errors import MissingKey
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Limits
@@ -37,9 +38,12 @@ from workbench.engine.workers.messages import (
 )
 from workbench.engine.workers.opening import check_workers
 from workbench.engine.workers.pool import Requirements, WorkerPool
+from workbench.engine.workers.worker import take_verdicts
 from workbench.errors import BudgetStop, UsageError, WorkbenchError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ReplySchema, ToolCall, ToolSpec
 from workbench.models.errors import ContextOverflow, ModelUnavailable
+from workbench.search.engines import Hit
+from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
 from workbench.store import Store
 
 WORDS = st.text(max_size=20)
@@ -153,6 +157,7 @@ class FakeOwner:
         self.gateway = self
         self.pace = SimpleNamespace(learn=lambda limits: None)
         self.charged = 0
+        self.verdicts: Any = None
         self.replies: dict[Address, ModelReply] = {}
 
     def on_reply(self, address: Address, reply: ModelReply) -> None:
@@ -220,6 +225,53 @@ def test_a_call_that_dies_with_its_worker_is_charged_and_asked_again_at_the_same
         assert (await third.next())["what"] == "answer"
         service.receive("c", {"n": 3, "what": "level"}, third)
         assert (await third.next())["level"] == "landlock"
+
+    asyncio.run(scene())
+
+
+def test_what_one_worker_had_judged_no_other_has_judged_again(tmp_path: Path) -> None:
+    """The owner reads each reply of the filter and sends new verdicts with every answer; a worker's filter then asks nobody."""
+    question, cutoff = NodeRef(id="P1", statement="It rains"), Cutoff.parse(job().cutoff)
+    hits = [
+        Hit(url=f"https://x.org/{n}", title=f"T{n}", published="", text=f"text {n}", engines=("exa",))
+        for n in (1, 2)
+    ]
+    judging = filter_request([shown_text(hit) for hit in hits], node=question, cutoff=cutoff)
+    ask = {"n": 2, "what": "ask", "place": ["filter", 0, 0], "request": request_to_json(judging)}
+    reply = {**REPLY, "text": "1: KEEP - early\n2: DROP - later"}
+
+    async def no_model(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        raise AssertionError("judged already")
+
+    async def judged_by(messages: list[dict[str, Any]]) -> list[bool]:
+        verdicts = Verdicts()
+        for message in messages:
+            take_verdicts(verdicts, decode(encode(message)))
+        reader = LeakFilter(no_model, node=question, cutoff=cutoff, verdicts=verdicts)
+        return [verdict.keep for verdict in await reader.judge(hits, step=0, retry=0)]
+
+    async def scene() -> None:
+        owner: Any = FakeOwner(Store(tmp_path))
+        owner.verdicts = Verdicts()
+        first, second = JobService(job(), owner), JobService(job(), owner)
+        a, b = Inbox(), Inbox()
+        for service, lease, inbox in ((first, "a", a), (second, "b", b)):
+            service.receive(lease, {"n": 1, "what": "begin", "worker": "w"}, inbox)
+            assert (await inbox.next())["verdicts"] == []
+        first.receive("a", ask, a)
+        assert (await a.next())["what"] == "send"
+        first.receive("a", {"n": 2, "what": "sent", "limits": {}, "reply": reply}, a)
+        assert await judged_by([await a.next()]) == [True, False]
+        # the other one hears of it with its next answer, whatever it asked, and once
+        second.receive("b", {**ASK, "place": ["act", 0, 0]}, b)
+        assert (await b.next())["what"] == "send"
+        second.receive("b", {"n": 2, "what": "sent", "limits": {}, "reply": REPLY}, b)
+        assert await judged_by([await b.next()]) == [True, False]
+        second.receive("b", {**ASK, "n": 3, "place": ["act", 0, 0]}, b)
+        assert (await b.next())["verdicts"] == []
+        # whoever takes the job over begins with all of them
+        second.receive("c", {"n": 1, "what": "begin", "worker": "w3"}, b)
+        assert await judged_by([await b.next()]) == [True, False]
 
     asyncio.run(scene())
 

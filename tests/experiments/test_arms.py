@@ -1,13 +1,16 @@
 """Every arm on a scripted server, through the real engine: calls, costs, equal contexts, resuming to the call."""
 
 import asyncio
+import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.experiments.test_study_files import events_file
 from tests.fakes.openai_server import OpenAIServer, Policy
@@ -108,6 +111,13 @@ def test_analytica_v_s_and_l_over_a_grounder_and_the_report(
         path.name for path in (tmp_path / "out").iterdir()
     }
     assert results["arms"]["tree-L"]["calls"] == 10 and results["missing"] == []
+    manifest = f"sha256:{hashlib.sha256((tmp_path / 'out' / 'manifest.json').read_bytes()).hexdigest()}"
+    captions = re.findall("<figcaption>.*?</figcaption>", page, re.DOTALL)
+    assert manifest in page and captions and all(manifest[:19] in caption for caption in captions)
+    assert manifest in (tmp_path / "out" / "report.ipynb").read_text()
+    for path in (tmp_path / "out").glob("*.png"):
+        with Image.open(path) as picture:
+            assert picture.info["Source"] == f"manifest {manifest}", path.name
 
 
 def test_a_study_stopped_at_any_moment_goes_on_without_asking_twice(

@@ -189,14 +189,15 @@ async def work(
     steps: int = 3,
     timing: Timing | None = None,
     grounder: Any = None,
+    synthesizer: Any = None,
     listener: Callable[..., None] | None = None,
     only: Sequence[str] = (),
 ) -> RunState:
-    """One sitting of a run, or of these leaves of it."""
+    """One sitting of a run, or of these nodes of it."""
     agents = SimpleNamespace(
         analyzer=FixedTree(leaves),
         grounder=grounder or AskingGrounder(steps),
-        synthesizer=Agents(RunSettings(rule="average")).synthesizer,
+        synthesizer=synthesizer or Agents(RunSettings(rule="average")).synthesizer,
     )
     no_broker: Any = SimpleNamespace(session=lambda *_, **__: None, settings=ProxySettings(keys={}))
     sandbox: Any = NoSandbox()

@@ -71,8 +71,8 @@ class Watched:
         assert self.errors == [], "the page logged errors"
 
 
-@pytest.fixture
-def watched(chromium: Any) -> Iterator[Watched]:
+@contextmanager
+def watching(chromium: Any) -> Iterator[Watched]:
     """A fresh browser profile of 1280 by 800; requests that leave loopback are recorded and refused."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
@@ -95,6 +95,13 @@ def watched(chromium: Any) -> Iterator[Watched]:
     context.unroute_all()  # an intercepted farewell is lost, and the kernel would outlive the test
     page.goto("about:blank")
     context.close()
+
+
+@pytest.fixture
+def watched(chromium: Any) -> Iterator[Watched]:
+    """A page in a profile of this test's own."""
+    with watching(chromium) as seen:
+        yield seen
 
 
 def shot(page: Any, name: str) -> Path:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from proxies.settings import ProxySettings
 from tests.fakes.asking_run import FixedTree, NoSandbox
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, LeafTask
+from workbench.engine.run import approvals
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import Agents, new_run
@@ -55,14 +57,48 @@ PAGES = [
 ]
 
 
-class ExaOnLoopback(Upstream):
-    """Answers every search with the same pages, whatever their dates; an address, with that page."""
+#: A market that ExaOnLoopback knows too, its price before the cutoff, and one of the day after it.
+MARKET, PRICE, LATE_PRICE = "INX-18SEP-UP", 0.62, 0.9731
+_DAY, _CUTOFF_SECOND = 86400, int(datetime.fromisoformat("2018-06-30T04:00:00+00:00").timestamp())
 
-    def __init__(self, pages: Sequence[Mapping[str, Any]] = PAGES) -> None:
+
+class ExaOnLoopback(Upstream):
+    """Answers every search with the same pages, whatever their dates; an address, with that page; and one market of Kalshi's."""
+
+    def __init__(
+        self, pages: Sequence[Mapping[str, Any]] = PAGES, question: str = "S&P up by September?"
+    ) -> None:
         self.pages = list(pages)
+        self.question = question
         super().__init__(self._results)
 
+    def _market(self, seen: Seen) -> Sent:
+        if seen.path.endswith("historical/cutoff"):
+            return Sent({})
+        if "candlesticks" in seen.path:
+            early, late = f"{PRICE:.4f}", f"{LATE_PRICE:.4f}"
+            rows = [
+                {
+                    "end_period_ts": _CUTOFF_SECOND + day * _DAY,
+                    "yes_bid": {"close_dollars": p},
+                    "yes_ask": {"close_dollars": p},
+                }
+                for day, p in ((-2, "0.5000"), (-1, early), (1, late))
+            ]
+            return Sent({"ticker": MARKET, "candlesticks": rows})
+        market = {
+            "ticker": MARKET,
+            "title": self.question,
+            "open_time": "2018-01-01T00:00:00Z",
+            "created_time": "2018-01-01T00:00:00Z",
+            "close_time": "2018-09-28T00:00:00Z",
+            "result": "yes",
+        }
+        return Sent({"market": market, "markets": [market], "cursor": ""})
+
     def _results(self, seen: Seen) -> Sent:
+        if MARKET in seen.path or "historical" in seen.path or "markets" in seen.path:
+            return self._market(seen)
         query = (seen.body or seen.query).get("query")
         if query is None:  # another engine's request
             return Sent({"error": "not here"}, status=404)
@@ -176,7 +212,8 @@ class ScriptedModel:
             raise Killed
         self.requests.append(request)
         stage = "lead" if request.stage == "conclude" and "lead" in self.script else request.stage
-        replies = self.script[stage]
+        # thinking grounders number their stages: propose-1, value-2, ...
+        replies = self.script[stage if stage in self.script else stage.partition("-")[0]]
         turn = sum(message.role == "assistant" for message in request.messages)
         say = replies[min(turn, len(replies) - 1)]
         reply = say(request) if callable(say) else say
@@ -194,6 +231,18 @@ class ScriptedModel:
     @property
     def everything(self) -> str:
         return "\n".join(turn.content for request in self.requests for turn in request.messages)
+
+
+class OneLeaf:
+    """Hangs a leaf of this statement under the claim."""
+
+    def __init__(self, statement: str) -> None:
+        self.statement = statement
+
+    async def analyze(self, tree: Any, *, cutoff: Any, ask: Any, on_round: Any) -> Any:
+        tree = tree.expand("P0", {LEAF: self.statement})
+        await on_round(tree)
+        return tree
 
 
 def open_run(store: Store, **settings: Any) -> str:
@@ -220,15 +269,31 @@ async def work(
     *,
     sandbox: Any = None,
     synthesizer: Any = None,
+    statement: str = "",
+    person: Any = None,
 ) -> RunState:
-    """One sitting of a run of one leaf; its root is the plain mean unless a synthesizer is given."""
+    """One sitting of a run of one leaf; its root is the plain mean unless a synthesizer is given.
+
+    ``person`` answers the steps that wait (``approving_run.Person``).
+    """
     environ = {"EXA_API_KEY": KEY}
     if web is not None:
-        engines = ("EXA", "BRAVE", "WIKIPEDIA", "GDELT", "SEC", "WAYBACK", "SERPER", "TAVILY", "SEARXNG")
+        engines = (
+            "EXA",
+            "BRAVE",
+            "WIKIPEDIA",
+            "GDELT",
+            "SEC",
+            "WAYBACK",
+            "SERPER",
+            "TAVILY",
+            "SEARXNG",
+            "KALSHI",
+        )
         environ |= {f"WORKBENCH_UPSTREAM_{name}": web.url for name in engines}
     broker = open_broker(ProxySettings.from_environment(environ, cache_path=store.home / "cache.db"))
     agents = SimpleNamespace(
-        analyzer=FixedTree(1),
+        analyzer=OneLeaf(statement) if statement else FixedTree(1),
         grounder=grounder,
         synthesizer=synthesizer or Agents(RunSettings(rule="average")).synthesizer,
     )
@@ -239,8 +304,13 @@ async def work(
             catalogue=broker.catalogue,
             sandbox=sandbox or NoSandbox(),
             model=model,
+            listener=None if person is None else person.listen,
+            answered=person is not None,
         )
-        with patch.object(engine_module, "Agents", lambda settings: agents):
+        with (
+            patch.object(engine_module, "Agents", lambda settings: agents),
+            patch.object(approvals, "_LOOK", 0.01),
+        ):
             return await engine.work(run_id)
     finally:
         await broker.aclose()

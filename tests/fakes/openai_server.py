@@ -137,6 +137,8 @@ def stage_of(last: str) -> str:
         ("noisy-or", '"leak"'),
         ("logic", '"formula"'),
         ("outcomes", '"probabilities"'),
+        ("queries", '"queries"'),
+        ("sources", '"sources"'),
         ("judge", '"scores"'),
     ):
         if mark in asked:
@@ -225,6 +227,8 @@ class Policy:
             "plan": self._research,
             "leak-filter": self._keep,
             "act": self._act,
+            "queries": lambda asked: _says(fenced({"queries": [asked.last.splitlines()[4]]})),
+            "sources": lambda _: _says(fenced({"sources": [{"number": 1, "summary": "Clouds come."}]})),
             "vanilla": self._vanilla,
             "linear": self._linear,
             "noisy-or": self._noisy_or,

@@ -83,19 +83,18 @@ def demo_tree() -> Tree:
     return tree
 
 
-def make_run(home: Path, run_id: str = RUN) -> str:
-    """Write the run into a data folder and return its id."""
+def make_run(home: Path, run_id: str = RUN, *, settings: RunSettings | None = None) -> str:
+    """Write the run into a data folder and return its id; the offline analyst is its model unless settings say otherwise."""
     store = Store(home)
     tree = demo_tree()
     try:
-        settings = RunSettings().to_json()
         store.append(
             run_id,
             ev.RunStarted(
                 statement=STATEMENT,
                 cutoff=CUTOFF,
                 cutoff_instant="2018-06-30T04:00:00+00:00",
-                settings=settings,
+                settings=(settings or RunSettings()).to_json(),
             ),
         )
         store.append(run_id, ev.RunSealed(isolation="namespaces"))

@@ -242,7 +242,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "thought_value": thinking("tree-of-thoughts", "value"),
     "thought_merge": thinking("graph-of-thoughts", "merge"),
     "thought_conclude": thinking("tree-of-thoughts", "answer"),
-    "zero_shot_brief": thinking("zero-shot", "answer", form="brief"),
+    "zero_shot_brief": thinking("zero-shot", "outcomes", form="brief"),
     "zero_shot_halawi": thinking("zero-shot", "answer", form="halawi"),
     "zero_shot_recall": thinking("zero-shot", "answer", form="recall"),
     "zero_shot_variant": thinking("zero-shot", "variant", elicit="ensemble"),

@@ -14,6 +14,7 @@ from workbench.propositions.edits import (
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -39,6 +40,7 @@ edits: st.SearchStrategy[Edit] = st.one_of(
     ),
     st.builds(RemoveNode, node=ids),
     st.builds(Restate, node=ids, statement=words, keep_belief=st.booleans()),
+    st.builds(SetPolarity, node=ids, polarity=st.sampled_from(Polarity)),
     st.builds(SetReport, node=ids, report=words, key_factor=words),
     st.builds(SetRule, node=ids, rule=st.just({"name": "vanilla"})),
 )

@@ -197,11 +197,20 @@ def test_parsed_texts_are_stored_under_their_hash(tmp_path: Path, monkeypatch: p
     folder = tmp_path / "compiled"
     parsed = compiled_documents(TEXTS, folder)
     assert parsed == [{"a": [1, "2020-01-02"]}, {}] == compiled_documents(TEXTS, None)
-    monkeypatch.setattr(compiled_module, "parse_yaml", lambda text: {"parsed": "again"})
+    monkeypatch.setattr(compiled_module, "_parsed", lambda text: b'{"parsed": "again"}')
     assert compiled_documents(TEXTS, folder) == parsed
     edited = [CatalogueText(name="a.yaml", text="a: [1, 2020-01-02] "), TEXTS[1]]
     assert compiled_documents(edited, folder) == [{"parsed": "again"}] * 2
     assert len(list(folder.iterdir())) == 2
+
+
+def test_a_text_is_parsed_once_and_what_a_reader_does_to_it_reaches_no_other() -> None:
+    first = compiled_documents(TEXTS, None)
+    first[0]["a"].append("later")
+    before = compiled_module._parsed.cache_info()
+    assert compiled_documents(TEXTS, None) == [{"a": [1, "2020-01-02"]}, {}]
+    after = compiled_module._parsed.cache_info()
+    assert (after.hits - before.hits, after.misses) == (len(TEXTS), before.misses)
 
 
 @pytest.mark.parametrize("how", ["writable", "link"])

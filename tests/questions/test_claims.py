@@ -36,6 +36,22 @@ D1, D2 = "2018-06-29", "2018-12-31"
             "Nasdaq closes at least 2% below its 200 day moving average on 31 December 2018",
             "The NASDAQ Composite closes at least 2 % below its 200-day average on 2018-12-31",
         ),
+        ("the S&P 500 closes 2018 higher", f"The S&P 500 closes higher on {D2} than on 2017-12-31"),
+        (
+            "Will the S&P 500 end 2018 lower than 2016?",
+            f"The S&P 500 closes lower on {D2} than on 2016-12-31",
+        ),
+        ("S&P 500 does not close lower in 2018", f"The S&P 500 closes no lower on {D2} than on 2017-12-31"),
+        (
+            "the NASDAQ gains 10% over 2018",
+            f"The NASDAQ Composite rises at least 10 % from 2017-12-31 to {D2}",
+        ),
+        ("WTI closes 2018 above 60", f"WTI crude oil closes above 60 on {D2}"),
+        (
+            "NASDAQ beats the S&P 500 in 2018",
+            f"The NASDAQ Composite outperforms the S&P 500 from 2017-12-31 to {D2}",
+        ),
+        (f"VIX closes above 2018 on {D2}", f"The VIX closes above 2018 on {D2}"),
         (f"VIX higher on {D2} than its {D1} close", f"The VIX closes higher on {D2} than on {D1}"),
         ("WTI is between $70 and $60 on 2018-12-31", "WTI crude oil closes between 60 and 70 on 2018-12-31"),
         (
@@ -78,6 +94,8 @@ def test_reads_what_people_write(written: str, reading: str) -> None:
         ("Tesla closes above 300 on 2018-12-31", "names no series"),
         ("The NASDAQ-100 closes above 7000 on 2018-12-31", "names no series"),
         ("The S&P 500 closes higher", "no full date"),
+        ("The S&P 500 closes the year higher", "no year"),
+        ("The S&P 500 closes 2018 higher than 2019", "swap"),
         ("The S&P 500 closes above on 2018-12-31", "not one of the patterns"),
         ("The S&P 500 closes above 2900 on 2018-02-30", "2018-02-30 is not a day"),
         ("S&P 500 above 2900 on 2018-12-31 and VIX above 20 on 2018-12-31", "joins several"),

@@ -107,3 +107,10 @@ def test_the_whole_room_holds_at_landlock_for_the_user_of_the_suite():
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_forty_memory_bombs_beside_a_busy_loop_end_well_for_an_ordinary_user_too():
+    passed, skipped = _run_tests(["test_blame.py"], "--soak", "-k", "forty_memory_bombs", seconds=3500)
+    assert passed >= 1 and [reason for reason in skipped if NOBODY_HAS_IT not in reason] == []

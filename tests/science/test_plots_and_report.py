@@ -1,5 +1,6 @@
 """The pictures hold the numbers they show; the report notebook runs with and without real data."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from workbench.science import plots
 from workbench.science.errors import DomainError
@@ -111,3 +113,21 @@ def test_the_report_ships_without_outputs() -> None:
         for cell in notebook.cells
         if cell.cell_type == "code"
     )
+
+
+@pytest.mark.parametrize("name", [r"$5 a_b to $\frac{1}$", r"\$1 and \alpha"])
+def test_a_name_in_a_figure_is_text_and_never_a_formula(name: str) -> None:
+    """Drawn after the function returned, tight as notebooks draw it: the ticks are made only then."""
+    p, o = [0.2, 0.8], [0, 1]
+    figures = [
+        plots.reliability_plot({name: (p, o)}),
+        plots.market_plot(p, [0.3, 0.6], o, name=name),
+        plots.bars_plot({name: (60.0, 55.0, 66.0)}, label=name),
+        plots.heatmap_plot([name, "b"], [[1.0, 0.5], [0.25, 1.0]], title=name),
+        plots.frontier_plot({name: [(1.0, 60.0), (2.0, 64.0)]}, cost=name),
+        plots.traces_plot({name: [0.5, 0.7]}),
+    ]
+    for figure in figures:
+        figure.savefig(io.BytesIO(), format="png", dpi=40, bbox_inches="tight")
+        words = [text for text in figure.findobj(Text) if name in text.get_text()]
+        assert words and not any(text.get_parse_math() for text in words)

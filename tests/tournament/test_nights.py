@@ -90,7 +90,13 @@ def test_a_night_is_resumed_to_the_call_and_leaves_what_submit_reads(
     page = (folder / "night.html").read_text()
     assert "javascript:" not in page and 'href="https://example.org/2"' in page and "<script" not in page
     rows = list(csv.DictReader((folder / "forecasts.csv").read_text().splitlines()))
-    assert Counter(row["method"] for row in rows) == {"final": 4, "coherent": 4, "quick": 8, "tree": 1}
+    assert Counter(row["method"] for row in rows) == {
+        "final": 4,
+        "coherent": 4,
+        "raw": 4,
+        "quick": 8,
+        "tree": 1,
+    }
     both = [
         float(row["p"]) for row in rows if row["method"] == "coherent" and row["event_id"].startswith("who")
     ]
@@ -179,6 +185,8 @@ def test_mistakes_are_one_line(home: Path) -> None:
         (("tournament", "run", "nothing"), "no set of questions 'nothing'"),
         (("tournament", "run", "q", "--model", "openai/x"), "OPENAI_API_KEY"),
         (("tournament", "run", "q", "--until", "dawn"), "--until is"),
+        (("tournament", "run", "q", "--contexts", "gather", "--engines", "x"), "no search engine 'x'"),
+        (("tournament", "run", "q", "--engines", "brave"), "--engines goes with"),
         (("tournament", "run", "q", "--cutoff", "soon"), "is not a cutoff"),
         (("tournament", "show", "q"), "there is no night 'q'"),
         (("forecast",), "what is to be forecast"),

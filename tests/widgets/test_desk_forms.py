@@ -1,5 +1,6 @@
 """What the page offers below a proposition: ground again, refit, rule, report, notes; each one goes on record as the command line's."""
 
+import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import ipywidgets
 import pytest
 
+from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
 from workbench.engine.run import state as run_state
@@ -118,6 +120,30 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
     board.poller.stop()
 
 
+def test_a_failed_synthesis_is_tried_again_alone(home: Path, resumed: list[Any]) -> None:
+    tree = demo_tree()
+    with closing(Store(home)) as store:
+        store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
+        left = [
+            run_state.replace(node, belief=None, rule=None) if node.id in ("P0", "P2") else node
+            for node in tree.propositions()
+        ]
+        store.append(OTHER, ev.TreePlanned(tree=put_tree(store, tree.with_propositions(left))))
+        store.append(OTHER, ev.NodeFailed(node="P2", reason="no rule could be read"))
+        store.append(OTHER, ev.RunStopped(why="failure", detail="P2 failed for good"))
+    board = Dashboard(load_run(home, OTHER))
+    form = board.desk.regrounding
+    board.tree.selected = "P1"
+    assert not visible(form)[0], "it has its value"
+    board.tree.selected = "P2"
+    assert visible(form, form.retry, form.ask) == [True, True, False]
+    form.retry.click()
+    assert "trying P2: about 2 calls" in form.line.value and "then P0 synthesized" in form.line.value
+    form.try_now.click()
+    assert resumed == [(OTHER, ("P2",))] and "P2 is being synthesized" in form.line.value
+    board.poller.stop()
+
+
 def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
     board: Dashboard, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +206,34 @@ def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:
     form.rule_text.value = "{"
     form.set_rule.click()
     assert "the rule is no JSON" in form.line.value
+
+
+def test_a_polarity_is_set_kept_and_undone_on_the_page(board: Dashboard, home: Path) -> None:
+    board.tree.selected = "P2.1"
+    form = board.desk.form
+    assert form.side.value == "speaks for it"
+    before = board.session.now.after
+    form.side.value = "speaks against it"
+    form.turn.click()
+    assert form.line.value == "" and board.session.rows["P2.1"]["polarity"] == "Negative"
+    assert [mark["name"] for mark in board.session.rows["P2.1"]["marks"]] == ["turned"]
+    assert "P2.1 speaks against P2" in board.desk.table.value and "turned at P2.1" in board.desk.table.value
+    said = json.loads(
+        run_cli(home, "whatif", RUN, "--polarity", "P2.1=Negative", "--json", WORKBENCH_HOME=str(home)).stdout
+    )
+    # P2.1 stands at 0.5, where its negation is worth the same: another value shows that the rule has turned.
+    assert board.session.now.after == said["after"] == pytest.approx(before)
+    board.session.edit("P2.1", "0")
+    assert board.session.now.after is not None and before is not None
+    assert board.session.now.after - before == pytest.approx(0.1)
+    board.keeper.flush()
+    again = Dashboard(load_run(home, RUN))
+    assert again.session.now.after == board.session.now.after
+    board.session.undo()
+    board.session.undo()
+    assert form.side.value == "speaks for it" and board.session.now.after == before
+    board.tree.selected = "P0"
+    assert not visible(form._side_row)[0], "the root speaks for nothing"
 
 
 def test_report_and_key_factor_are_editable_and_undone(board: Dashboard) -> None:

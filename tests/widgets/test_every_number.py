@@ -4,11 +4,14 @@ What the command line prints as JSON is the list of the numbers; each has to sta
 what is shown rounded) and in each export that holds such numbers.
 """
 
+import hashlib
 import html
 import io
 import json
+import os
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -18,10 +21,13 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
+from tests.fakes.browser import find_chromium
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.engine import load_run
 from workbench.engine.annotating import record_outcome
-from workbench.engine.evidence.package import export_run
+from workbench.engine.evidence.package import FORMATS, export_run
+from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
+from workbench.engine.run.state import load_state
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.whatif.saved import save_scenario
 from workbench.engine.wording import percent
@@ -31,6 +37,7 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
 from workbench.widgets.board import Dashboard
+from workbench.widgets.proof import proof_document, trail_of
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
 _TOOLTIP = re.compile(r'title="([^"]*)"')
@@ -65,6 +72,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 probability=held,
             )
         record_outcome(store, RUN, "no", on="2018-12-31")
+        manifest = run_manifest(store, load_state(store, RUN))
+        write_atomically(store.folder(RUN) / "manifest.json", manifest)
     return place
 
 
@@ -243,14 +252,94 @@ def test_outcome_and_audit_are_the_same_words_everywhere(page: Dashboard, folder
     assert len(badges) > 5
 
 
-def test_the_pdf_is_the_html_note_printed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    printed: list[str] = []
+@pytest.mark.browser
+def test_the_pdf_has_every_number_in_full_and_as_the_screens_show_it(
+    folder: Path,
+    tree_numbers: dict[str, float],
+    derived_numbers: dict[str, float],
+    band: tuple[float, float],
+) -> None:
+    """Read back from the printed pages by a reader that knows nothing of the note."""
+    if find_chromium() is None:
+        pytest.skip("no Chromium")
+    from pypdf import PdfReader
 
-    def printing(page: str, environ: Any) -> bytes:
-        printed.append(page)
-        return b"%PDF-"
-
-    monkeypatch.setattr("workbench.engine.evidence.package.print_pdf", printing)
     with closing(Store(folder / "home")) as store:
-        assert export_run(store, RUN, "pdf")[0] == b"%PDF-"
-        assert printed == [export_run(store, RUN, "html")[0].decode()]
+        data, notes = export_run(store, RUN, "pdf", environ=os.environ)
+        page = export_run(store, RUN, "html")[0].decode()
+        manifest = manifest_id(store, RUN)
+    assert data.rstrip().endswith(b"%%EOF") and notes == ()
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(data)).pages]
+    text = "\n".join(pages)
+    assert missing({**tree_numbers, **derived_numbers}, numbers_in(text)) == {}
+    assert set(band) <= numbers_in(text)
+    # Every percentage and every change of the page, as often as the page has it, a chart's ends and labels included.
+    # An answer as the cell read it is folded, and stays off the paper.
+    page = re.sub(r'<details class="raw">.*?</details>', " ", page, flags=re.DOTALL)
+    shown = re.sub(r"<(style|script)[^>]*>.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
+    figures = re.compile(r"[+\u2212]?\d+\.\d%|[+\u2212]\d+\.\d points")
+    on_screen = Counter(figures.findall(" ".join(html.unescape(shown).split())))
+    assert Counter(figures.findall(" ".join(text.split()))) == on_screen
+    assert on_screen.total() > 50
+    assert manifest is not None and manifest in "".join(text.split())
+    assert all(manifest[:19] in "".join(page.split()) for page in pages), "each page, when it is cut out"
+
+
+FORMATS_WITH_FIGURES = ("html", "md", "docx", "ipynb")
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "pdf"])
+def test_every_export_and_every_figure_in_it_carries_the_manifest_id(folder: Path, form: str) -> None:
+    with closing(Store(folder / "home")) as store:
+        data = export_run(store, RUN, form, misfit="project")[0]
+        manifest = manifest_id(store, RUN)
+    assert manifest is not None
+    if form == "zip":
+        package = zipfile.ZipFile(io.BytesIO(data))
+        # The package carries the file itself, whose hash the id is, and the note.
+        assert f"sha256:{hashlib.sha256(package.read('run/manifest.json')).hexdigest()}" == manifest
+        text = package.read("report.html").decode()
+    elif form == "docx":
+        text = zipfile.ZipFile(io.BytesIO(data)).read("word/document.xml").decode()
+    else:
+        text = data.decode()
+    assert manifest in text
+    figures = figures_of(text, "html" if form == "zip" else form)
+    assert len(figures) >= (6 if form in (*FORMATS_WITH_FIGURES, "zip") else 0)
+    for figure in figures:
+        assert manifest[:19] in figure, figure[:300]
+
+
+def figures_of(text: str, form: str) -> list[str]:
+    """Each figure of a document with what stands at it: its caption, or for a chart of bars its section."""
+    if form == "html":
+        bars = [part for part in re.split(r"<h2>", text) if 'class="bar"' in part]
+        return [*re.findall(r"<figure>.*?</figure>|<svg class=.vintages.*?</svg>", text, re.DOTALL), *bars]
+    if form == "md":
+        return re.findall(r"^Plot in the proof: .*$", text, re.MULTILINE)
+    if form == "docx":
+        return [part[:6000] for part in text.split("<w:drawing>")[1:]]
+    if form == "ipynb":
+        # A proof's figures stand below its heading, which names the manifest.
+        proofs = "\n".join(
+            "".join(cell["source"]) if cell["cell_type"] == "markdown" else json.dumps(cell)
+            for cell in json.loads(text)["cells"]
+        )
+        return [part for part in re.split(r"^## (?=P\d)", proofs, flags=re.MULTILINE) if "image/png" in part]
+    return []
+
+
+def test_the_figures_on_a_page_of_a_proof_carry_the_manifest_id(folder: Path) -> None:
+    run = load_run(folder / "home", RUN)
+    document = proof_document(run.notebook("P1.1") or Path(), trail=trail_of(run, "P1.1"))
+    captions = re.findall(r"<figcaption>.*?</figcaption>", document, re.DOTALL)
+    assert captions and run.manifest_id is not None
+    assert all(f"[manifest {run.manifest_id[:19]}]" in caption for caption in captions)
+
+
+def test_the_charts_of_the_page_carry_the_manifest_id(page: Dashboard) -> None:
+    mark = page.run.mark
+    assert mark.startswith("manifest sha256:") and mark in page.drivers.chart.value
+    page.drivers.questions.pair.value = "P1.1, P3"
+    page.drivers.questions.plot.click()
+    assert f"[{mark}]" in page.drivers.questions.answer.value

@@ -1,5 +1,8 @@
 """The first page beyond a run's own log: age, the change since the run before, the next review, own series and sources."""
 
+import json
+import re
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,12 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxies.asof.clock import Cutoff
 from proxies.catalogue.loader import load_catalogue
+from tests.command_line import run_cli
 from tests.fakes.screens import RUN
 from tests.proxies.test_own_sources import HOUSE, home_with
-from workbench.engine.overview import age, claim_day, with_course
+from workbench.engine.annotating import record_outcome
+from workbench.engine.evidence.package import adopt_tree
+from workbench.engine.overview import age, claim_day, listed_runs, with_course
+from workbench.engine.run.opening import new_run
+from workbench.engine.run.settings import with_preset
+from workbench.engine.wording import percent, point_change
+from workbench.propositions import Belief, Tree
+from workbench.store import Store
+from workbench.store import events as ev
 from workbench.widgets import panels
-from workbench.widgets.home import REVIEW_DUE, Home
+from workbench.widgets.home import REVIEW_DUE, Home, list_runs
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 CLAIM = "A treaty is signed by 2027-03-01"
@@ -102,3 +115,74 @@ def test_own_sources_are_shown_when_they_are_asked_for(home: Path) -> None:
     page.sources.on_open("sources")
     assert 'role="alert"' in page.sources.value and "bad.yaml" in page.sources.value
     load_catalogue.cache_clear()
+
+
+# --- the list of runs: command line, Python API, first page ----------------------------------------------------------------
+
+ROW = {
+    *("run_id", "statement", "cutoff", "p", "status", "state", "model", "started_utc", "imported", "outcome"),
+    *("tags", "age", "before", "change", "next_review"),
+}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with three runs of one claim, one of another between them, and one that a killed process left."""
+    place = tmp_path_factory.mktemp("course")
+    later = (datetime.now(UTC) + timedelta(days=400)).date()
+    claims = (f"A treaty is signed by {later}", 0.5), (f"Rain falls by {later}", 0.2)
+    with closing(Store(place / "home")) as store:
+        for number, (claim, p) in enumerate((claims[0], claims[1], claims[0], claims[0])):
+            tree = Tree.root_only(claim).with_belief("P0", Belief(p=p + number / 7, key_factor="", report=""))
+            adopt_tree(store, tree, cutoff="2026-01-01", package=f"sha256:{number:064d}")
+        killed = new_run(store, "It holds", Cutoff.parse("2026-01-01"), with_preset("product", model="m"))
+        record_outcome(store, store.run_ids()[2], "yes", on="2026-02-01")
+        store.append(killed, ev.NoteAdded(text="cut off"))
+    return place
+
+
+def test_any_part_of_the_list_says_of_a_run_what_the_whole_list_says(course: Path) -> None:
+    with closing(Store(course / "home")) as store:
+        now = datetime.now(UTC)
+        whole = {each["run_id"]: each for each in listed_runs(store, now)}
+        parts = [listed_runs(store, now, limit=limit) for limit in range(1, 6)]
+        parts += [listed_runs(store, now, search=word) for word in ("treaty", "rain", "cut", "nothing")]
+    assert [len(part) for part in parts] == [1, 2, 3, 4, 5, 3, 1, 1, 0]
+    for part in parts:
+        assert part == [whole[each["run_id"]] for each in part]
+
+
+def test_a_row_has_the_documented_fields_and_its_change_is_that_of_the_claim(course: Path) -> None:
+    rows = json.loads(run_cli(course, "runs", "--json").stdout)
+    assert all(set(each) == ROW for each in rows)
+    page = (Path(__file__).parents[2] / "docs" / "screens.md").read_text()
+    table = page[page.index("## The list of runs") :].partition("\n## ")[0]
+    documented = {
+        name
+        for cell in re.findall(r"^\|([^|]*)\|", table, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", cell)
+    }
+    assert documented == ROW | {"unreadable", "not_installed"}
+    treaty, rain, second, third, killed = rows
+    assert treaty["change"] is None and rain["change"] is None and killed["p"] is None
+    for earlier, each in ((treaty, second), (second, third)):
+        assert each["before"] == {"run_id": earlier["run_id"], "p": earlier["p"]}
+        assert each["change"] == each["p"] - earlier["p"]
+    assert second["outcome"]["brier"] == (1 - second["p"]) ** 2
+    assert [each["next_review"] is None for each in rows] == [True, False, True, False, True]
+    assert datetime.fromisoformat(third["next_review"]) > datetime.now(UTC)
+    assert killed["state"] == "stopped" and killed["status"] != "done", "no process works on it"
+
+
+def test_the_table_of_the_terminal_and_the_first_page_show_the_same_words(course: Path) -> None:
+    rows = json.loads(run_cli(course, "runs", "--json").stdout)
+    shown = run_cli(course, "runs").stdout
+    page = panels.runs_table(list_runs(course / "home"))
+    for each in rows:
+        line = next(line for line in shown.splitlines() if line.startswith(each["run_id"]))
+        words = [each["state"], each["age"], percent(each["p"])]
+        words += [point_change(each["before"]["p"], each["p"])] if each["before"] else []
+        words += [each["next_review"][:10]] if each["next_review"] else []
+        words += [f"{each['outcome']['brier']:.3f}"] if each["outcome"] else []
+        for word in words:
+            assert word in line and word in page, (word, line)

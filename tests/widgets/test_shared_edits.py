@@ -53,6 +53,29 @@ def test_a_widget_that_was_closed_is_made_anew_with_the_edits(analysis: wb.Analy
     assert again is not tree and again.tree["nodes"]["P2.1"]["p"] == 0.0
 
 
+def test_the_whole_page_and_the_tree_beside_it_have_one_draft(analysis: wb.Analysis, home: Path) -> None:
+    tree = analysis.explorer()
+    tree.session.edit("P3", "0.2")
+    page, scenarios = analysis.dashboard(), analysis.scenario_view()
+    assert analysis.dashboard() is page, "a cell that is run again shows the page there is"
+    assert page.session.values == {"P3": 0.2}
+    page.tree._on_message(page.tree, {"type": "edit", "id": "P2.1", "text": "0"}, [])
+    assert tree.tree["nodes"]["P2.1"]["p"] == 0.0 and "P2.1" in scenarios.table.value
+    page.desk.author.value = "Ann"
+    typed(shared_edits(analysis.run), {"type": "edit", "id": "P1.1", "text": "0.1", "moving": True})
+    assert "P1.1" not in page.desk.table.value, "the steps of a drag wait for no panel"
+    typed(shared_edits(analysis.run), {"type": "rest"})
+    assert "P1.1" in page.desk.table.value and page.tree.tree["nodes"]["P1.1"]["p"] == 0.1
+    page.keeper.flush()
+    assert page.keeper is shared_edits(analysis.run).keeper and "kept as draft" in page.desk.line.value
+    table = SavedScenarios(home, RUN).table()["scenarios"]
+    assert [row["name"] for row in table] == ["draft"], "one draft of a run and kernel"
+    kept = SavedScenarios(home, RUN).scenario("draft")
+    assert kept is not None and kept.edits[-1].override.author == "Ann"  # type: ignore[union-attr]
+    page.desk.undo.click()
+    assert "P1.1" not in tree.session.values
+
+
 def test_two_runs_share_nothing(analysis: wb.Analysis, home: Path) -> None:
     make_run(home, "20180630-120000-5b52")
     analysis.explorer().session.edit("P2.1", "0.0")

@@ -84,6 +84,7 @@ class _Exchange:
     reply_format: str
     schema: ReplySchema | None
     final: bool
+    whole: bool = False
     retry: int = 0
     faults: int = 0
     interrupts: int = 0
@@ -162,6 +163,7 @@ class Dialogue:
         short: str | None = None,
         schema: ReplySchema | None = None,
         final: bool = False,
+        whole: bool = False,
     ) -> T:
         """Ask, and ask again until ``parse`` accepts the reply; return what it made of it.
 
@@ -180,6 +182,8 @@ class Dialogue:
             The reply as one JSON object, for models that take a schema; ``parse`` reads both forms.
         final : bool
             Whether the dialogue ends here: tools stay on offer, since a provider's cache begins with them, but are not answered.
+        whole : bool
+            Whether a reply that is cut off is asked for anew instead of continued, because evidence reads it again from one record.
 
         Raises
         ------
@@ -201,6 +205,7 @@ class Dialogue:
             reply_format=reply_format,
             schema=schema,
             final=final,
+            whole=whole,
             retry=self._first_retry.get(self._step, 0),
             max_tokens=self._settings.max_tokens,
         )
@@ -418,7 +423,7 @@ class Dialogue:
         written = reply.usage.output_tokens or 0
         state.max_tokens = max(_HIGHER_LIMIT, 2 * (state.max_tokens or written))
         # A conclusion is asked for anew: evidence is verified from the one reply that states it.
-        whole = state.stage == "conclude" or state.read_calls is not None
+        whole = state.whole or state.stage == "conclude" or state.read_calls is not None
         if not text.strip() or reply.tool_calls or whole:
             state.raised = True
             self._ask_anew("again_short", state)

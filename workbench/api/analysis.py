@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.api.home import names_of
 from workbench.api.proof import Proof
-from workbench.api.what_if import WhatIfView, added, ask_again
+from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
 from workbench.engine import documents
 from workbench.engine.blocking import run_blocking
 from workbench.engine.run.state import load_state
@@ -72,6 +72,7 @@ class Analysis:
         weights: Mapping[str, float] | None = None,
         rules: Mapping[str, Mapping[str, Any]] | None = None,
         reports: Mapping[str, tuple[str, str]] | None = None,
+        polarities: Mapping[str, str] | None = None,
         full: bool = False,
         scenario: str | None = None,
         author: str = "",
@@ -83,7 +84,7 @@ class Analysis:
     ) -> WhatIfView:
         """Return what edits do to the root; the run itself is not changed, and unless ``full`` no model is asked.
 
-        They are made in the order unpin, restate, add, remove, rules, weights, pin, values, whatever the order of the
+        They are made in the order unpin, restate, add, remove, polarities, rules, weights, pin, values, whatever the order of the
         arguments, as by ``workbench whatif``.
 
         Parameters
@@ -102,6 +103,8 @@ class Analysis:
             Rule by node with children, as its JSON: ``{"name": "linear", "intercept": 0.1, "weights": {"P1": 0.5}}``.
         reports : mapping
             Key factor and report by node, in place of its own.
+        polarities : mapping
+            ``"Positive"`` or ``"Negative"`` by node: how it bears on its parent, whose rule turns with it.
         full : bool
             Ask the synthesizer again for the ancestors; its price is said on stderr first.
         scenario, rationale, probability, base_seq
@@ -130,6 +133,7 @@ class Analysis:
             weights=dict(weights or {}),
             rules=dict(rules or {}),
             reports=dict(reports or {}),
+            polarities=sides_of(polarities or {}),
         )
         return self.what_if_of(
             request,
@@ -180,7 +184,7 @@ class Analysis:
                     store,
                     self.run_id,
                     scenario,
-                    (*fresh, *result.rules),
+                    (*fresh, *result.answer_edits),
                     author=author,
                     rationale=rationale,
                     probability=probability,
@@ -352,6 +356,17 @@ class Analysis:
             annotating.sign_off(store, self.run_id, author=author, verdict=verdict, done=names_of(done))
             return annotating.sign_off_rows(store, load_state(store, self.run_id))
 
+    def take_review(self, package: str | Path) -> "Analysis":
+        """Take in the comments and sign-offs that a package of this run brings back, and return the run with them.
+
+        What ``workbench import FILE --review`` does. Raises ``UsageError`` where the package is of another log or holds nothing new.
+        """
+        from workbench.engine.evidence.returned import take_review
+
+        with closing(self._home_store()) as store:
+            take_review(store, Path(package), run_id=self.run_id)
+            return Analysis(view(store, self.run_id))
+
     async def reground(
         self,
         node: str,
@@ -414,10 +429,10 @@ class Analysis:
         return explorer(self._run)
 
     def dashboard(self) -> Any:
-        """Return the whole page of ``workbench serve`` as a widget: tree, evidence, what-if, scenarios, a run in work."""
-        from workbench.widgets.board import dashboard
+        """Return the whole page of ``workbench serve`` as a widget, with the edits of the run's other cells."""
+        from workbench.widgets.board import whole_page
 
-        return dashboard(self._run)
+        return whole_page(self._run)
 
     def scenario_view(self) -> Any:
         """Return the saved what-ifs and the tree's edits as a widget; ``scenarios`` returns the former as values.

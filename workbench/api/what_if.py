@@ -1,7 +1,7 @@
 """A what-if as a caller has it: the edits as they are written, and their outcome."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.blocking import run_blocking
@@ -11,6 +11,7 @@ from workbench.store import Store
 
 if TYPE_CHECKING:
     from workbench.engine.run.state import RunState
+    from workbench.propositions import Polarity
     from workbench.propositions.edits import AddChild, Edit
 
 
@@ -30,16 +31,31 @@ def added(*words: str) -> "AddChild":
         ) from None
 
 
+def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
+    """Return the polarities of ``polarities={NODE: "Negative"}``; raises ``UsageError`` for another word."""
+    from workbench.propositions import Polarity
+
+    try:
+        return {node: Polarity(word.capitalize()) for node, word in words.items()}
+    except (ValueError, AttributeError):
+        raise UsageError(
+            f'polarities={words!r:.80}: write {{NODE: "Positive"}} or {{NODE: "Negative"}}'
+        ) from None
+
+
 def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:
     """Return the outcome of edits with the synthesizer asked again for the ancestors; says the price on stderr first."""
+    from workbench.engine.evidence.looked_up import stored_look_ups
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.whatif.edits import full_what_if, plan_full, price_line
+    from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
 
     plan, _ = plan_full(state, edits)
     sys.stderr.write(price_line(state, plan.nodes) + "\n")
 
     async def work() -> WhatIfResult:
-        return await full_what_if(state, edits, open_gateway(store, state))
+        return await full_what_if(
+            state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
+        )
 
     return run_blocking(work())
 
@@ -57,6 +73,9 @@ class WhatIfView:
         Nodes that only a full resynthesis can recompute.
     overrides : list of dict
         Values held by somebody: ``id``, ``p``, ``author``, ``reason``, ``expires``, ``model_p``.
+    asked_again : list of dict
+        What a full resynthesis brought, by proposition: ``rule``, ``weights``, ``key_factor`` and ``report``, each before and
+        after; empty unless ``full``.
     model_calls : int
         How often the model was asked; 0 unless ``full``.
     """
@@ -68,6 +87,7 @@ class WhatIfView:
         self.changed = result.whatif.changed
         self.stale = result.whatif.stale
         self.overrides = result.to_json()["overrides"]
+        self.asked_again = [change.to_json() for change in result.asked_again or ()]
         self.model_calls = result.model_calls
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +95,10 @@ class WhatIfView:
         return self._result.to_json()
 
     def __repr__(self) -> str:
-        from workbench.engine.wording import percent
+        from workbench.engine.wording import brought_lines, percent
+        from workbench.terminal import printable
 
         lines = [f"{item.id:8}{percent(item.before)} -> {percent(item.after)}" for item in self.changed]
+        for change in self._result.asked_again or ():
+            lines += [printable(line) for line in brought_lines(change)]
         return "\n".join([*lines, f"root    {percent(self.before)} -> {percent(self.after)}"])

@@ -1,11 +1,16 @@
 """``decide``: from analyzed options to probabilities that sum to 1, and a decision (paper A, C.1 and 5.1)."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+
+if TYPE_CHECKING:
+    from workbench.questions.book import QuestionSet
+    from workbench.questions.choices import ChoiceRules
 
 
 @command
@@ -38,6 +43,13 @@ def decide(
             "--payoff", help="OPTION=VALUE: what a dollar on it comes back as if it comes true; else 1 / ask."
         ),
     ] = None,
+    linked: Annotated[
+        bool,
+        typer.Option(
+            "--linked",
+            help="Weigh the question together with all that are linked to it (conditional, implied, excluded); --payoff ID=VALUE then.",
+        ),
+    ] = False,
     horizon: Annotated[str, typer.Option(help="Which resolution day of a question with several.")] = "",
     risk_aversion: Annotated[float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.")] = 1.0,
     fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.")] = 0.0,
@@ -60,6 +72,7 @@ def decide(
             forecasts,
             method=method,
             pool=pool,
+            linked=linked,
             payoffs=_payoffs(payoff or []),
             risk_aversion=risk_aversion,
             fee=fee,
@@ -70,8 +83,8 @@ def decide(
         return
     if not runs:
         raise UsageError("which runs? one per option, or --question SET/ID with --forecasts FILE")
-    if payoff or forecasts is not None:
-        raise UsageError("--payoff and --forecasts go with --question SET/ID")
+    if payoff or linked or forecasts is not None:
+        raise UsageError("--payoff, --linked and --forecasts go with --question SET/ID")
     _decide_runs(runs, threshold, as_json=as_json)
 
 
@@ -113,12 +126,13 @@ def _decide_question(
     *,
     method: str,
     pool: str,
+    linked: bool,
     as_json: bool,
     **rules: Any,
 ) -> None:
     from workbench.cli.questions.acting import pooled_events
-    from workbench.cli.table import show_table
     from workbench.engine.wording import percent
+    from workbench.errors import UsageError
     from workbench.questions.book import load_set
     from workbench.questions.choices import ChoiceRules, choice_document
 
@@ -126,6 +140,12 @@ def _decide_question(
     name, _, own = reference.partition("/")
     questions = load_set(store, name)
     entry = questions[own]
+    if linked:
+        if forecasts is None:
+            raise UsageError("--linked wants the forecasts of all linked questions: --forecasts FILE")
+        p = pooled_events(questions, forecasts, method, pool)
+        _decide_linked(questions, entry.id, p, ChoiceRules(**rules), as_json=as_json)
+        return
     p = (
         _roots(entry, runs, str(rules["horizon"]))
         if forecasts is None
@@ -139,18 +159,48 @@ def _decide_question(
         echo(f"{percent(row['p']):>7}  {row['state']}")
     if document["mended"] > 0.005:
         say(f"the forecasts contradicted each other and were moved by up to {percent(document['mended'])}")
+    _show_choices(document, ["choice", "p", "pays", "expected", "stake"])
+    echo(f"decision: {document['decision']}")
+    if document["worth"] is not None:
+        echo(
+            f"it was worth {document['worth']['payoff']:.4f} (best {document['worth']['best']:.4f}, worst {document['worth']['worst']:.4f})"
+        )
+
+
+def _decide_linked(
+    questions: "QuestionSet", own: str, p: Mapping[str, float], rules: "ChoiceRules", *, as_json: bool
+) -> None:
+    """Say what does not fit together among the linked forecasts, the nearest that do, and the bets on them."""
+    from workbench.engine.wording import percent
+    from workbench.questions.choices import linked_document
+    from workbench.tournament.coherence import set_findings
+
+    document = {"set": questions.name, **linked_document(questions.questions, own, p, rules)}
+    linked = [questions[name] for name in document["linked"]]
+    findings = set_findings(linked, {question.id: p[question.id] for question in linked})
+    document["findings"] = [finding.to_json() for finding in findings]
+    if as_json:
+        emit_json(document)
+        return
+    for finding in findings:
+        say(finding.message)
+    for row in document["forecasts"]:
+        moved = "" if abs(row["p"] - row["stated"]) < 5e-4 else f" (stated {percent(row['stated'])})"
+        echo(f"{percent(row['p']):>7}  {row['question']}{moved}")
+    _show_choices(document, ["choice", "pays", "expected", "stake"])
+    echo(f"decision: {document['decision']}")
+
+
+def _show_choices(document: dict[str, Any], columns: list[str]) -> None:
+    from workbench.cli.table import show_table
+    from workbench.engine.wording import percent
+
     if document["choices"]:
-        columns = ["choice", "p", "pays", "expected", "stake"]
         show_table(columns, [[row[column] for column in columns] for row in document["choices"]])
         sized = document["portfolio"]
         echo(
             f"stake {percent(sized['staked'])}: expected {sized['expected']:+.4f}, worst {sized['worst']:+.4f}, "
             f"worth a certain {sized['certain']:+.4f}"
-        )
-    echo(f"decision: {document['decision']}")
-    if document["worth"] is not None:
-        echo(
-            f"it was worth {document['worth']['payoff']:.4f} (best {document['worth']['best']:.4f}, worst {document['worth']['worst']:.4f})"
         )
 
 

@@ -3,12 +3,15 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from workbench.store import Store
 
 #: A terminal would take some of their bytes for control sequences.
 _BINARY = ("zip", "pdf", "docx")
@@ -100,6 +103,13 @@ def import_file(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Keep a package whose evidence was altered, marked so.")
     ] = False,
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review",
+            help="Take only the comments and sign-offs of a package into its run, which is in this home.",
+        ),
+    ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Take in an exported run or a tree; it becomes a run of this home, marked as imported.
@@ -113,6 +123,9 @@ def import_file(
 
     store = open_store()
     try:
+        if review:
+            _take_review(store, path, as_json=as_json)
+            return
         run_id = import_run(store, path, cutoff=cutoff, anyway=anyway)
     except PackageAltered as error:
         if as_json:
@@ -126,3 +139,20 @@ def import_file(
         emit_json(run.document())
     else:
         echo("\n".join(run_lines(run)))
+
+
+def _take_review(store: "Store", path: Path, *, as_json: bool) -> None:
+    from workbench.engine.evidence.returned import take_review
+
+    returned = take_review(store, path)
+    if as_json:
+        emit_json(returned.to_json())
+        return
+    for comment in returned.comments:
+        echo(f"comment on {comment.node} ({comment.author or 'nobody named'}): {comment.text}")
+    for signed in returned.sign_offs:
+        verb = "ACCEPTED" if signed.verdict == "accept" else "RETURNED"
+        echo(f"{verb} by {signed.author} (a typed name), {signed.attested[:19]}")
+    say(
+        f"run {returned.run_id}: {len(returned.comments)} comments and {len(returned.sign_offs)} sign-offs came back"
+    )

@@ -92,6 +92,13 @@ def leaks(
             help="Have this model, of another family than wrote the runs, read them now; without it what is on record."
         ),
     ] = None,
+    memory: Annotated[
+        bool,
+        typer.Option(
+            "--memory",
+            help="Look instead, by rule and without a model, for later facts that the runs' own model wrote and was not shown.",
+        ),
+    ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."""
@@ -102,7 +109,12 @@ def leaks(
     from workbench.engine.run.state import load_state
 
     store = open_store()
-    run_ids = [store.resolve_run(run) for run in runs]
+    run_ids = list(dict.fromkeys(store.resolve_run(run) for run in runs))
+    if memory:
+        if model is not None:
+            raise UsageError("--memory goes by rule and asks nobody: leave out --model")
+        _show_memory(documents.memory(store, run_ids), as_json=as_json)
+        return
     if model is not None:
         # Every run before the first request: a refusal in the middle would leave some read and some not.
         states = [load_state(store, run_id) for run_id in run_ids]
@@ -144,19 +156,44 @@ def grounders(
         if not document["record"]:
             say("no leaf is resolved yet: `workbench resolve RUN --leaves`, or `resolve RUN yes --node P1`")
         show_table(
-            ("grounder", "resolved leaves", "Brier", "$ a trial"),
-            [(name, row["n"], row["brier"], row["cost_usd"]) for name, row in document["record"].items()],
+            ("grounder", "resolved leaves", "Brier", "low", "high", "runs", "$ a trial"),
+            [
+                (
+                    name,
+                    row["n"],
+                    row["brier"],
+                    *(row["interval"] or (None, None)),
+                    row["runs"],
+                    row["cost_usd"],
+                )
+                for name, row in document["record"].items()
+            ],
         )
+        for row in document["together"]:
+            echo(
+                f"{row['grounders']}, pooled on {row['n']} leaves: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "
+                f"{row['spread']:.2f} apart on average"
+            )
         return
     show_table(
-        ("leaf", "p", "grounders", "by", "calls", "why"),
+        ("grounder", "leaves", "mean p", "model calls", "$ a trial", "resolved", "Brier"),
+        [
+            (name, *(row[key] for key in ("leaves", "mean_p", "model_calls", "cost_usd", "n", "brier")))
+            for name, row in document["by_grounder"].items()
+        ],
+    )
+    echo("")
+    show_table(
+        ("leaf", "p", "grounders", "apart", "by", "calls", "$ a trial", "why"),
         [
             (
                 row["node"],
                 row["p"],
                 ", ".join(f"{name} {p:.2f}" for name, p in row["grounders"].items()),
+                row["spread"] if len(row["grounders"]) > 1 else None,
                 row["by"],
                 row["model_calls"],
+                row["cost_usd"],
                 "; ".join([row["reason"], *(f"{name}: {why}" for name, why in row["failed"].items())]),
             )
             for row in document["leaves"]
@@ -186,6 +223,23 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
             raise UsageError(f"{path}, line {number}: {node} is there twice, or a score lies outside 1 to 5")
         scores[node] = values
     return scores
+
+
+def _show_memory(document: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        emit_json(document)
+        return
+    low, high = document["wilson"]
+    line = (
+        f"{document['late']} of {document['leaves']} leaves hold a later fact of the model's own = {document['rate']:.1%} "
+        f"(Wilson {low:.1%} to {high:.1%}"
+    )
+    if (drawn := document["bootstrap_over_runs"]) is not None:
+        line += f", drawing runs {drawn[0]:.1%} to {drawn[1]:.1%}"
+    echo(f"{line}); by rule, which sees only what names a day")
+    for row in document["sentences"]:
+        whose = "own" if row["own"] else "shown to it"
+        say(f"{whose}: {row['run_id']}, {row['node']}, {row['stage']} {row['step']}: {row['sentence']}")
 
 
 def _rate_line(kind: str, rate: dict[str, Any]) -> str:

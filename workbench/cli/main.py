@@ -8,7 +8,9 @@ level, 6 checked and found wanting.
 import os
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -136,6 +138,12 @@ def main() -> None:
             sys.exit(3)
 
 
+@cache
+def _commands() -> Any:
+    """Return the commands as click has them: made from seventy signatures, so once where one process runs several."""
+    return typer.main.get_command(app)
+
+
 _INTERRUPTED = 130  # what typer's own main makes of Ctrl-C in a command
 
 
@@ -146,7 +154,7 @@ def _main() -> None:
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         # Without standalone mode an exit code asked for by a command is what the call returns.
-        code = app(standalone_mode=False, prog_name="workbench") or 0
+        code = _commands()(standalone_mode=False, prog_name="workbench") or 0
         if code == _INTERRUPTED:
             raise typer.Abort
         sys.exit(code)

@@ -23,7 +23,7 @@ def refit(
     from workbench.engine import documents
     from workbench.engine.gateway import open_gateway
     from workbench.engine.run.state import load_state
-    from workbench.engine.whatif.edits import price_line
+    from workbench.engine.whatif.asking_again import price_line
     from workbench.engine.whatif.refits import refit_nodes
 
     store = open_store()

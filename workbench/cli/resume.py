@@ -20,7 +20,9 @@ def resume(
     leaves: Annotated[
         list[str] | None,
         typer.Option(
-            "--leaf", help="Only this leaf, as one that failed; as often as you like. Says the price."
+            "--leaf",
+            "--node",
+            help="Only this leaf or inner node, as one that failed, and what follows above; as often as you like. Says the price.",
         ),
     ] = None,
     detach: Annotated[bool, DETACH] = False,

@@ -1,5 +1,6 @@
 """``runs``: the runs of this home."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,10 @@ def list_runs(
     limit: Annotated[int | None, typer.Option(help="The newest so many.")] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """List the runs of this home, the newest last, with outcome and Brier score where there is one; leaves with exit code 6 if the records of one cannot be read."""
+    """List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review.
+
+    Leaves with exit code 6 if the records of a run cannot be read.
+    """
     from workbench.engine import documents
 
     store = open_store()
@@ -35,7 +39,7 @@ def list_runs(
 
 def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.engine.wording import NO_VALUE, percent
 
     if not rows and chosen:
         say(f"no run in {home} has these tags and words: `workbench runs` lists all")
@@ -43,24 +47,52 @@ def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
     if not rows:
         say(f"no runs in {home} yet: `workbench analyze` or `workbench demo` makes one")
         return
-    # Two columns that say nothing would cost a narrow terminal the claim.
+    # A column that says nothing would cost a narrow terminal the claim.
     resolved = any(row["outcome"] is not None for row in rows)
+    moved = any(row["change"] is not None for row in rows)
+    reviewed = any(row["next_review"] is not None for row in rows)
+    now = datetime.now(UTC)
     lines = [
         (
             row["run_id"],
-            row["status"],
+            row["state"] or row["status"],
             percent(row["p"]),
+            *((_change(row),) if moved else ()),
             *(_outcome_cells(row["outcome"]) if resolved else ()),
             row["cutoff"],
+            row["age"] or NO_VALUE,
+            *((_review(row["next_review"], now),) if reviewed else ()),
             f"{_mark(row['imported'])}{row['statement'] or row['unreadable']}{_tags(row['tags'])}",
         )
         for row in rows
     ]
-    columns = ("outcome", "Brier") if resolved else ()
-    show_table(("run", "status", "p", *columns, "cutoff", "statement"), lines)
+    columns = (
+        *("run", "state", "p"),
+        *(("change",) if moved else ()),
+        *(("outcome", "Brier") if resolved else ()),
+        *("cutoff", "age"),
+        *(("next review",) if reviewed else ()),
+        "statement",
+    )
+    show_table(columns, lines)
     for row in rows:
         if "not_installed" in row:
             echo(f"{row['run_id']}: {row['not_installed']}")
+
+
+def _change(row: dict[str, Any]) -> str:
+    from workbench.engine.wording import NO_VALUE, point_change
+
+    return NO_VALUE if row["before"] is None else point_change(row["before"]["p"], row["p"])
+
+
+def _review(instant: str | None, now: datetime) -> str:
+    from workbench.engine.wording import NO_VALUE
+
+    if instant is None:
+        return NO_VALUE
+    review = datetime.fromisoformat(instant)
+    return f"due since {review.date()}" if review <= now else str(review.date())
 
 
 def _outcome_cells(outcome: dict[str, Any] | None) -> tuple[str, str]:

@@ -6,6 +6,9 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
 
+#: Pairs of leaves whose errors go together that are named.
+_PAIRS = 5
+
 
 @command
 def sensitivity(
@@ -93,13 +96,15 @@ def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     echo(
         f"\nroot {percent(document['root'])}; whatever the leaves turn out, {percent(low)} to {percent(high)}"
     )
-    band = document["uncertainty"]
+    band = document["band"]
     if band is None:
-        echo("no band from the trials: a leaf needs at least two (analyze --trials 2)")
+        echo("no band: one trial a leaf (analyze --trials 2), no refits (`workbench refit`)")
     else:
-        echo(
-            f"90% band from the spread of the trials: {percent(band['low'])} to {percent(band['high'])} ({band['method']})"
-        )
+        echo(f"band {band['line']}")
+    if pairs := document["correlations"]:
+        shown = ", ".join(f"{row['a']} and {row['b']} {row['correlation']:+.2f}" for row in pairs[:_PAIRS])
+        more = f", and {len(pairs) - _PAIRS} more pairs (--json)" if len(pairs) > _PAIRS else ""
+        echo(f"errors of leaves that go together: {shown}{more}")
     echo("")
     lines = [
         (

@@ -45,6 +45,13 @@ def whatif(
     same_meaning: Annotated[
         bool, typer.Option("--same-meaning", help="Restated propositions keep their values.")
     ] = False,
+    polarities: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--polarity",
+            help="NODE=Negative (or Positive): how it bears on its parent, whose rule turns with it.",
+        ),
+    ] = None,
     weights: Annotated[
         list[str] | None,
         typer.Option("--weight", help="NODE=W: its weight in the rule of its parent, from -1 to 1."),
@@ -60,9 +67,15 @@ def whatif(
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Ask the synthesizer again for the ancestors.")
+        bool,
+        typer.Option(
+            "--full",
+            help="Ask the synthesizer again for the ancestors, and show its rules and words beside the old.",
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying for --full.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before paying for --full, nor before keeping its rules.")
+    ] = False,
     scenario: Annotated[
         str | None, typer.Option(help="Keep this what-if under a name, on top of what it holds already.")
     ] = None,
@@ -82,7 +95,7 @@ def whatif(
 ) -> None:
     """Edit nodes and see which ancestors move; the run itself is not changed.
 
-    The edits of one call are made in the order unpin, restate, add, remove, rule, weight, pin, set.
+    The edits of one call are made in the order unpin, restate, add, remove, polarity, rule, weight, pin, set.
     """
     from workbench.engine.run.state import load_state
     from workbench.engine.whatif import edits as engine
@@ -103,6 +116,7 @@ def whatif(
         same_meaning=same_meaning,
         weights=weights or (),
         rules=rules or (),
+        polarities=polarities or (),
     )
     now = utc_now()
     override = engine.parse_override(author if settings else "", reason, expires, now=now)
@@ -119,8 +133,12 @@ def whatif(
         return
     if full:
         result = _full(store, state, edits, yes=yes)
+        if not as_json:
+            _compare(result)
+        if scenario is not None and result.asked_again and _is_asked(yes):
+            typer.confirm(f"keep this as {scenario}?", abort=True, err=True)
     if scenario is not None:
-        records = (*fresh, *result.rules)
+        records = (*fresh, *result.answer_edits)
         save_scenario(
             store,
             run_id,
@@ -174,16 +192,42 @@ def _show_ways(tree: "Tree", text: str, *, as_json: bool) -> None:
 
 
 def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
+    from workbench.engine.evidence.looked_up import stored_look_ups
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.whatif import edits as engine
+    from workbench.engine.whatif import asking_again
 
-    plan, _ = engine.plan_full(state, edits)
+    plan, _ = asking_again.plan_full(state, edits)
     # The price first: --full is the only what-if that asks a model.
-    say(engine.price_line(state, plan.nodes))
-    # Only a person at a terminal is asked: a script would wait for ever.
-    if not yes and plan.nodes and sys.stdin.isatty() and sys.stderr.isatty():
+    say(asking_again.price_line(state, plan.nodes))
+    if plan.nodes and _is_asked(yes):
         typer.confirm("go on?", abort=True, err=True)
-    return asyncio.run(engine.full_what_if(state, edits, open_gateway(store, state)))
+    return asyncio.run(
+        asking_again.full_what_if(
+            state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
+        )
+    )
+
+
+def _is_asked(yes: bool) -> bool:
+    # Only a person at a terminal is asked: a script would wait for ever.
+    return not yes and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _compare(result: "WhatIfResult") -> None:
+    """Print the old and the new rule of each proposition that was asked about, number by number, then both texts."""
+    from workbench.cli.table import show_table
+    from workbench.engine.wording import brought_lines
+
+    rows = []
+    for change in result.asked_again or ():
+        before, after = change.before, change.after
+        rows.append((after.id, "value", before.p, after.p, after.statement))
+        rows += [("", each.name, each.before, each.after, each.statement) for each in change.weights]
+    if rows:
+        show_table(("asked", "of", "before", "now", "statement"), rows)
+    for change in result.asked_again or ():
+        for line in brought_lines(change):
+            echo(line)
 
 
 def _explain(result: "WhatIfResult") -> None:

@@ -4,7 +4,7 @@ Called by the command line, the Python API and the page. Names of people are typ
 package (``export --to zip --sign``).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -218,13 +218,60 @@ def sign_off_rows(store: Store, state: RunState) -> list[dict[str, Any]]:
     """Return every sign-off of a run, with whether it still holds: ``workbench show``, the note, the page.
 
     ``fault`` says what contradicts it, null if nothing does; ``later`` what was added after it, one word each, which it
-    does not cover.
+    does not cover; ``package`` is null, or the hash of the package in which it came back from another home.
     """
-    signed = state.annotations.sign_offs
-    if not signed:
+    said = state.annotations
+    if not said.sign_offs and not said.returned:
         return []
     stream = store.events(state.run_id)
-    return [_sign_off_row(store, state, stored, stream) for stored in signed]
+    rows = [_sign_off_row(store, state, stored, stream) for stored in said.sign_offs]
+    return rows + [row for stored in said.returned for row in _returned_rows(state, stored, stream)]
+
+
+def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEvent]) -> list[dict[str, Any]]:
+    """Sign-offs that were made in another home: over the events that both logs have, and what the reviewer said there."""
+    event = stored.event
+    assert isinstance(event, ev.ReviewReturned)
+    after = [item for item in stream[event.shared :] if item.seq != stored.seq]
+    tree_moved = any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in after)
+    rows = []
+    for each in event.sign_offs:
+        content = each.model_dump(include=set(_SIGNED), mode="json")
+        fault = None
+        if _attested(state.run_id, content) != each.attested:
+            fault = "its hash does not fit what it says"
+        elif not tree_moved and _hash(state.tree.to_json()) != each.tree:
+            fault = "the tree is not the tree that was signed"
+        rows.append(_row(each, at_utc=each.at_utc, fault=fault, later=after, package=event.package))
+    return rows
+
+
+#: What a sign-off says, and its hash covers.
+_SIGNED = ("author", "verdict", "checklist", "head", "tree", "comments")
+
+
+def _row(
+    signed: ev.ReviewSigned | ev.ReturnedSignOff,
+    *,
+    at_utc: str,
+    fault: str | None,
+    later: Sequence[StoredEvent],
+    package: str | None,
+) -> dict[str, Any]:
+    # An import in another home and the sign-off of a colleague take nothing away from this one.
+    kinds = [
+        item.event.kind for item in later if not isinstance(item.event, ev.ReviewSigned | ev.RunImported)
+    ]
+    return {
+        "author": signed.author,
+        "verdict": signed.verdict,
+        "at_utc": at_utc,
+        "checklist": dict(signed.checklist),
+        "attested": signed.attested,
+        "fault": fault,
+        "later": list(dict.fromkeys(kinds)),
+        "package": package,
+    }
 
 
 def _sign_off_row(
@@ -232,30 +279,18 @@ def _sign_off_row(
 ) -> dict[str, Any]:
     event = stored.event
     assert isinstance(event, ev.ReviewSigned)
-    after = [item.event for item in stream if item.seq > stored.seq]
-    content = event.model_dump(
-        include={"author", "verdict", "checklist", "head", "tree", "comments"}, mode="json"
-    )
+    after = [item for item in stream if item.seq > stored.seq]
+    content = event.model_dump(include=set(_SIGNED), mode="json")
     fault = None
     if _attested(state.run_id, content) != event.attested:
         fault = "its hash does not fit what it says"
     elif store.log_head(state.run_id, before=stored.seq) != event.head:
         fault = "the log before it is not the log that was signed"
-    elif not any(isinstance(item, ev.TreeEdited | ev.TreePlanned) for item in after) and (
+    elif not any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in after) and (
         _hash(state.tree.to_json()) != event.tree
     ):
         fault = "the tree is not the tree that was signed"
-    # An import in another home and the sign-off of a colleague take nothing away from this one.
-    later = [item.kind for item in after if not isinstance(item, ev.ReviewSigned | ev.RunImported)]
-    return {
-        "author": event.author,
-        "verdict": event.verdict,
-        "at_utc": stored.at_utc,
-        "checklist": dict(event.checklist),
-        "attested": event.attested,
-        "fault": fault,
-        "later": list(dict.fromkeys(later)),
-    }
+    return _row(event, at_utc=stored.at_utc, fault=fault, later=after, package=None)
 
 
 def _attested(run_id: str, signed: Mapping[str, Any]) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from workbench.engine.overview import listed_runs
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view
 from workbench.engine.whatif.edits import require_grounded
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError
 from workbench.store import ApiLedger, Store, utc_now
 
 if TYPE_CHECKING:
@@ -27,68 +29,26 @@ if TYPE_CHECKING:
 
 
 def runs(
-    store: Store,
-    *,
-    tags: Sequence[str] = (),
-    search: str = "",
-    limit: int | None = None,
-    texts: bool = False,
+    store: Store, *, tags: Sequence[str] = (), search: str = "", limit: int | None = None
 ) -> list[dict[str, Any]]:
     """Return the runs of a home, the newest last: ``workbench runs``.
 
     With ``tags`` those that have all of them, with ``search`` those in which every word occurs (claim, propositions, model,
-    notes, comments, tags), with ``limit`` the newest so many of them. A run whose records cannot be read has null for its facts, status ``unreadable``, and says why under ``unreadable``;
-    the others are listed all the same. ``texts`` adds what a search looks into, as ``text``. Raises ``StoreCorrupt`` if the database itself cannot be read.
+    notes, comments, tags), with ``limit`` the newest so many of them. Raises ``StoreCorrupt`` if the database itself cannot
+    be read.
+
+    Returns
+    -------
+    list of dict
+        The fields that docs/screens.md lists under "The list of runs"; the first page shows the same rows. A run whose
+        records cannot be read has null for its facts, status ``unreadable``, and says why under ``unreadable``; the others
+        are listed all the same.
     """
-    if limit is not None and limit < 1:
-        raise UsageError(f"a limit is 1 or more, not {limit}")
-    wanted = {tag.casefold() for tag in tags}
-    words = search.casefold().split()
-    rows: list[dict[str, Any]] = []
-    for run_id in reversed(store.run_ids()):  # the newest first, so that a limit reads no more than it needs
-        if limit is not None and len(rows) == limit:
-            break
-        try:
-            state = load_state(store, run_id)
-            text = searched_text(state) if words or texts else ""
-            if wanted <= set(state.annotations.tags) and all(word in text for word in words):
-                rows.append({**run_row(state), **({"text": text} if texts else {})})
-        except WorkbenchError as error:  # also a newer workbench's event, or a tree that is none
-            rows.append(_unreadable_row(run_id, error))
-    return rows[::-1]
-
-
-def searched_text(state: RunState) -> str:
-    """Return all that a search for runs looks at, in lower case: claim, propositions, model, and what people said."""
-    statements = [node.statement for node in state.tree.propositions()]
-    parts = (state.run_id, state.statement, state.settings.model, *statements)
-    return "\n".join([*parts, state.annotations.words()]).casefold()
-
-
-def _unreadable_row(run_id: str, error: WorkbenchError) -> dict[str, Any]:
-    names = ("statement", "cutoff", "p", "status", "state", "model", "started_utc", "imported", "outcome")
-    facts: dict[str, Any] = {**dict.fromkeys(names), "tags": []}
-    reason = " ".join(str(error).split())
-    return {"run_id": run_id, **facts, "status": "unreadable", "unreadable": reason}
-
-
-def run_row(state: RunState) -> dict[str, Any]:
-    """Return the facts of one run as ``runs`` lists them."""
-    belief, outcome = state.tree.root.belief, state.annotations.outcome
-    return {
-        "run_id": state.run_id,
-        "statement": state.statement,
-        "cutoff": state.cutoff,
-        "p": belief.p if belief else None,
-        "status": state.status,
-        "state": state.phase,
-        "model": state.settings.model,
-        "started_utc": state.started_utc,
-        "imported": state.imported.to_json() if state.imported else None,
-        "outcome": outcome.to_json(belief.p if belief else None) if outcome is not None else None,
-        "tags": list(state.annotations.tags),
-        **({"not_installed": absent} if (absent := state.not_installed()) else {}),
-    }
+    rows = listed_runs(store, datetime.now(UTC), tags=tags, search=search, limit=limit)
+    return [
+        {**row, "next_review": None if (review := row["next_review"]) is None else review.isoformat()}
+        for row in rows
+    ]
 
 
 def show(store: Store, run_id: str) -> dict[str, Any]:
@@ -126,11 +86,21 @@ def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
 
 
 def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
-    """Return the rows of ``sensitivity``, the reachable range, the band, what to ground next: ``sensitivity --report``."""
+    """Return the rows of ``sensitivity``, the reachable range, the band, what to ground next: ``sensitivity --report``.
+
+    ``band`` is the one of the first screen and the note, with its sentence; ``correlations`` how errors of leaves go together
+    in it, the strongest pair first. ``uncertainty`` is that of the trials alone.
+    """
+    from workbench.engine.band import leaf_correlations, run_band
     from workbench.engine.whatif.sensitivity import run_sensitivity
 
     require_grounded(state)
-    return run_sensitivity(store, state, seed=seed)
+    band = run_band(store, state)
+    return {
+        **run_sensitivity(store, state, seed=seed),
+        "band": None if band is None else band.to_json(),
+        "correlations": leaf_correlations(store, state),
+    }
 
 
 def scenarios(state: RunState, names: Sequence[str] = ()) -> dict[str, Any]:
@@ -209,20 +179,24 @@ def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[st
     """Return what a leaf rests on: ``workbench evidence``.
 
     ``numbers`` are those of the report that a cell printed, each with that cell; ``cells`` name their data calls; ``calls`` say
-    what was asked and sent, what the cutoff did to it, and the hash of the answer, which ``--call`` prints.
+    what was asked and sent, what the cutoff did to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says
+    between what chance alone may move a leaf that rests on past windows; null for others.
     """
     from workbench.engine.evidence.trail import evidence_trail
+    from workbench.engine.past_windows import past_windows
     from workbench.engine.run.files import manifest_id
 
     state = load_state(store, run_id)
     trail = evidence_trail(store, state, node, trial)
     proposition = state.tree[node]
+    windows = past_windows(state.tree, [node]).get(node)
     return {
         "run_id": run_id,
         "manifest_id": manifest_id(store, run_id),
         "statement": proposition.statement,
         "p": state.trial(node, trial).belief.p,  # type: ignore[union-attr]  # a trail is of a concluded trial
         **trail.to_json(),
+        "by_chance": None if windows is None else windows.to_json(proposition.p or 0.0),
         "earlier": [row.to_json() for row in state.earlier.get(node, [])],
     }
 
@@ -288,13 +262,28 @@ def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the later facts that the models of runs wrote and were not shown, by rule: ``workbench leaks --memory``."""
+    from workbench.engine.evidence.memory_scan import memory_document
+    from workbench.engine.whatif.edits import require_grounded
+
+    states = [load_state(store, run_id) for run_id in dict.fromkeys(run_ids)]
+    for state in states:
+        require_grounded(state)
+    return memory_document(store, states)
+
+
 def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
     """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
-    from workbench.engine.run.own_record import records_of, resolved_leaves, routes_of
+    from workbench.engine.run.own_record import resolved_leaves
+    from workbench.engine.run.routes import by_grounder, record_table, routes_of, together
 
     if run_id is None:
-        return {"record": records_of(list(resolved_leaves(store)))}
-    return {"run_id": run_id, "leaves": routes_of(store, load_state(store, run_id))}
+        leaves = list(resolved_leaves(store))
+        return {"record": record_table(leaves), "together": together(leaves)}
+    state = load_state(store, run_id)
+    rows = routes_of(store, state)
+    return {"run_id": run_id, "leaves": rows, "by_grounder": by_grounder(state, rows)}
 
 
 def audit(store: Store, run_id: str) -> dict[str, Any]:

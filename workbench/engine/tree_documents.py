@@ -58,31 +58,37 @@ def sensitivity_report(
     sources : mapping, optional
         Per leaf the sources it read; leaves that share some err together.
     """
+    low, high = reachable_ranges(tree)[tree.root.id]
+    return {
+        "root": tree.root.p,
+        "reachable": [low, high],
+        "tornado": sensitivity_rows(tree),
+        "uncertainty": root_spread(tree, trials or {}, sources, seed=seed),
+        "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
+    }
+
+
+def root_spread(
+    tree: Tree,
+    trials: Mapping[NodeId, Sequence[float]],
+    sources: Mapping[NodeId, Collection[str]] | None = None,
+    *,
+    seed: int = 0,
+) -> dict[str, Any] | None:
+    """Return the root's uncertainty from the spread of its leaves' trials; None where no leaf has two, or the root no value."""
     from workbench.synthesis.sensitivity.uncertainty import (
         root_uncertainty,
         source_correlation,
         trial_moments,
     )
 
-    spread = None
-    moments = trial_moments(trials or {})
-    if moments and tree.root.p is not None:
-        # No distribution on [0, 1] with mean p has a variance above p(1 - p). Trials pooled in logit space can break that.
-        usable = {
-            leaf: v for leaf, v in moments.items() if (p := tree[leaf].p) is not None and v <= p * (1 - p)
-        }
-        correlation = source_correlation(
-            {leaf: used for leaf, used in (sources or {}).items() if leaf in usable}
-        )
-        spread = root_uncertainty(tree, usable, correlation, seed=seed).to_json()
-    low, high = reachable_ranges(tree)[tree.root.id]
-    return {
-        "root": tree.root.p,
-        "reachable": [low, high],
-        "tornado": sensitivity_rows(tree),
-        "uncertainty": spread,
-        "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
-    }
+    moments = trial_moments(trials)
+    if not moments or tree.root.p is None:
+        return None
+    # No distribution on [0, 1] with mean p has a variance above p(1 - p). Trials pooled in logit space can break that.
+    usable = {leaf: v for leaf, v in moments.items() if (p := tree[leaf].p) is not None and v <= p * (1 - p)}
+    correlation = source_correlation({leaf: used for leaf, used in (sources or {}).items() if leaf in usable})
+    return root_uncertainty(tree, usable, correlation, seed=seed).to_json()
 
 
 def two_way_grid(tree: Tree, leaves: str) -> dict[str, Any]:

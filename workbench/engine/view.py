@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.engine.annotating import sign_off_rows
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.files import manifest_id
+from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import RunState, load_state
 from workbench.propositions import NodeId, Tree
@@ -85,6 +86,11 @@ class RunView:
         with closing(Store(self.home)) as store:
             return time_and_money(store, self.state)
 
+    @property
+    def mark(self) -> str:
+        """What stands at every figure of the run on a screen; empty while the run has no manifest."""
+        return f"manifest {self.manifest_id[:19]}" if self.manifest_id else ""
+
     def band(self) -> "Band | None":
         """Return the interval around the root with where it comes from; it reads the run's data calls."""
         from workbench.engine.band import run_band
@@ -127,8 +133,10 @@ class RunView:
             "isolation": self.state.isolation,
             "imported": self.state.imported.to_json() if self.state.imported else None,
             "status": self.state.status,
-            "state": self.state.phase,
-            "reason": self.state.reason,
+            "state": (phase := phase_here(self.state.phase, self.folder)),
+            "reason": self.state.reason
+            if phase == self.state.phase
+            else f"its process ended without a word: `workbench resume {self.run_id}` goes on",
             "not_verified": self.state.unverified_line(),
             "folder": str(self.folder),
             "manifest_id": self.manifest_id,

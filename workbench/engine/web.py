@@ -98,6 +98,7 @@ def own_asker(
     *,
     run: str = RUN,
     budget_usd: float | None = None,
+    spent_usd: float = 0.0,
     prices: Mapping[str, Sequence[float]] | None = None,
 ) -> Asker:
     """The way to a model by a person's own key, outside any run. What it was asked before, word for word, it is not asked again.
@@ -107,7 +108,7 @@ def own_asker(
     run : str
         Under which the replies are kept.
     budget_usd : float, optional
-        Most that this asker may spend.
+        Most that this asker may spend, with ``spent_usd``, what was spent of it before.
 
     Raises
     ------
@@ -118,10 +119,13 @@ def own_asker(
     from workbench.engine.run.budget import Budget, Limits
     from workbench.models.roles import open_models
 
+    budget = Budget(Limits(usd=budget_usd), usd=spent_usd)
+    if run != RUN:
+        budget.run.name = run.replace(":", " ", 1)  # as the message names whose budget it is
     gateway = ModelGateway(
         open_models(name, api_base=api_base),
         ModelLedger(store),
-        Budget(Limits(usd=budget_usd)),
+        budget,
         prices=prices or {},
         # Charged by the person's own prices, and at worst where a kill left a request unanswered. No log belongs to RUN.
         announce=None if run == RUN else store,

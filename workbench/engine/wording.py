@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.propositions import ROOT, NodeId, Tree, depth_of
+from workbench.engine.whatif.rule_changes import RuleChange, equation, key_factor, report
+from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -223,6 +225,7 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
     verb = "ACCEPTED" if row["verdict"] == "accept" else "RETURNED"
     left = [key for key, is_done in row["checklist"].items() if not is_done]
     parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
+    parts += [f"came back in package {row['package'][:19]}"] if row["package"] else []
     parts += [f"open: {', '.join(left)}"] if left else []
     parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
     # "scenario.recorded": people know the thing, not the event
@@ -256,6 +259,9 @@ def edit_words(tree: Tree, edit: Edit) -> str:
             return f"{place} left out"
         case Restate():
             return f"{place} restated: {edit.statement}"
+        case SetPolarity():
+            side = "for" if edit.polarity is Polarity.POSITIVE else "against"
+            return f"{place} speaks {side} {parent_of(place) or 'nothing'}"
         case SetReport():
             return f"{place} has another report"
         case SetRule():
@@ -264,6 +270,21 @@ def edit_words(tree: Tree, edit: Edit) -> str:
                 name, before, p = assumed
                 return f"{name} set to {percent(p)} (was {percent(before)})"
             return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
+
+
+def brought_lines(change: RuleChange) -> list[str]:
+    """Return what stood at a proposition and what a full resynthesis brought there, in words: rules, key factors, texts."""
+    lines = []
+    for what, read in (("rule", equation), ("key factor", key_factor), ("text", report)):
+        before, after = read(change.before), read(change.after)
+        if before == after:
+            lines.append(f"{change.after.id} {what}, as before: {after or 'none'}")
+        else:
+            lines += [
+                f"{change.after.id} {what} before: {before or 'none'}",
+                f"{change.after.id} {what} now: {after or 'none'}",
+            ]
+    return lines
 
 
 def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:

@@ -10,7 +10,13 @@ import pandas as pd
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.table import trials_of
 from workbench.science.arrays import FloatArray
-from workbench.science.plots import bars_plot, frontier_plot, heatmap_plot, reliability_plot
+from workbench.science.plots import (
+    bars_plot,
+    frontier_plot,
+    heatmap_plot,
+    reliability_plot,
+    words_as_they_stand,
+)
 from workbench.science.pooling.pool import pool, subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
 from workbench.science.scoring.scores import index_of
@@ -106,22 +112,20 @@ def study_figures(
             lambda: _weights(weights),
         ),
     ]
-    from matplotlib import rc_context
-
     figures = {}
-    # An arm may be called "$5 to \\frac": text is text, never a formula whose mistakes would cost the report.
-    with rc_context({"text.parse_math": False}):
+    with words_as_they_stand():
         for name, caption, draw in drawings:
             figure = draw()
             if figure is not None:
-                figures[name] = (caption, _png(figure))
+                figures[name] = (caption, _png(figure, results.get("manifest_id", "")))
     return figures
 
 
-def _png(figure: "Figure") -> bytes:
+def _png(figure: "Figure", manifest_id: str) -> bytes:
     stream = io.BytesIO()
-    # Without the version of matplotlib equal studies give equal bytes.
-    figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+    # Without the version of matplotlib equal studies give equal bytes. The file lies beside the report, and is copied from there.
+    metadata = {"Software": None, "Source": f"manifest {manifest_id}" if manifest_id else None}
+    figure.savefig(stream, format="png", dpi=110, metadata=metadata)
     return stream.getvalue()
 
 

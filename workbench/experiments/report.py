@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from proxies.hashing import sha256_of
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.figures import study_figures
 from workbench.experiments.ledger import StudyState
@@ -39,6 +40,8 @@ def write_study(store: Store, plan: StudyPlan, state: StudyState, folder: Path) 
     frame = tidy_table(plan.spec, exam, state)
     results = study_results(plan.spec, exam, state, frame)
     results["steps"] = step_statistics(store, exam, state)
+    # Of the bytes on disk, as `sha256sum manifest.json` prints it; page, notebook and figures carry it.
+    results["manifest_id"] = sha256_of(_json(state.manifest))
     private_folder(folder)
     write_tables(folder, frame, exam)
     figures = study_figures(results, exam, frame, rule_weights(store, state))
@@ -95,7 +98,7 @@ def page(results: Mapping[str, Any], figures: Mapping[str, tuple[str, bytes]]) -
 _CELLS = (
     (
         "markdown",
-        "# {title}\n\nThis notebook makes the study's figures again from its stored forecasts: `events.csv` and `forecasts.csv` beside it,"
+        "# {title}\n\nManifest {manifest_id}.\n\nThis notebook makes the study's figures again from its stored forecasts: `events.csv` and `forecasts.csv` beside it,"
         " the files that `workbench score`, `compare` and `returns` read.",
     ),
     (
@@ -136,7 +139,9 @@ def notebook(results: Mapping[str, Any], exam: StudyExam, frame: pd.DataFrame) -
     summary = "\n".join(f"- {line}" for line in results["summary"])
     cells = []
     for number, (kind, text) in enumerate(_CELLS):
-        source = text.format(title=f"Study {results['study']}", summary=summary)
+        source = text.format(
+            title=f"Study {results['study']}", summary=summary, manifest_id=results["manifest_id"]
+        )
         if kind == "markdown":
             cells.append(node(id=f"study-{number}", cell_type="markdown", metadata=node(), source=source))
         else:

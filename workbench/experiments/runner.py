@@ -15,6 +15,7 @@ from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.engine.evidence.verification import stored_evidence
+from workbench.engine.run.asking import spending
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import change_run, new_run
@@ -49,6 +50,8 @@ class StudyRunner:
         Instead of the one each arm names; for tests.
     sort : str
         Of the stream that the forecasts stand in: a study's, or that of a tournament night.
+    spent_usd : float
+        Counts against the budget beside the forecasts: what a night's contexts cost.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class StudyRunner:
         say: Callable[[str], None] = lambda line: None,
         model: Model | None = None,
         sort: str = SORT,
+        spent_usd: float = 0.0,
     ) -> None:
         self._store = store
         self._sort = sort
@@ -72,6 +76,7 @@ class StudyRunner:
         self._say = say
         self._model = model
         self._stream = f"{sort}:{plan.spec.name}"
+        self._spent_beside = spent_usd
         self._reserved = 0.0
 
     def state(self) -> StudyState:
@@ -202,6 +207,9 @@ class StudyRunner:
             elif share is not None and not load_state(self._store, run_id).finished:
                 change_run(self._store, run_id, {"budget_usd": self._spent_by(run_id) + share})
             await self._work(engine, cells, run_id)
+        except BudgetStop as error:
+            # The run names its share of what was left, which nobody chose.
+            raise error if share is None else BudgetStop(self._used_up(self._spent())) from error
         finally:
             if share is not None:
                 self._reserved -= share
@@ -262,20 +270,30 @@ class StudyRunner:
         budget = self._plan.spec.budget_usd
         if budget is None or arm.price().usd == 0.0:
             return None
-        state = self.state()
-        open_runs = [run for cell, run in state.begun.items() if run and not state.ended(cell)]
-        spent = (state.cost_usd or 0.0) + sum(self._spent_by(run) for run in open_runs)
+        spent = self._spent()
         left = budget - spent - self._reserved
         if left <= 0 and budget > 0:
-            raise BudgetStop(
-                f"the study's budget of ${budget:g} is used up (${spent:.2f}): raise budget_usd and run the file again"
-            )
+            raise BudgetStop(self._used_up(spent))
         share = left / self._plan.spec.concurrency if self._plan.spec.concurrency > 1 else left
         self._reserved += share
         return share
 
+    def _used_up(self, spent: float) -> str:
+        more = "raise budget_usd and run the file again" if self._sort == SORT else "--budget-usd"
+        whose = f"{self._sort} {self._plan.spec.name}"
+        return (
+            f"the budget of ${self._plan.spec.budget_usd:g} of {whose} is used up (${spent:.4f} spent, the next call may cost more"
+            f" than is left): {more}"
+        )
+
+    def _spent(self) -> float:
+        state = self.state()
+        open_runs = [run for cell, run in state.begun.items() if run and not state.ended(cell)]
+        return self._spent_beside + (state.cost_usd or 0.0) + sum(map(self._spent_by, open_runs))
+
     def _spent_by(self, run_id: str) -> float:
-        return ModelLedger(self._store).spent(run_id)[0]
+        """Dollars of a run in work; what a kill left unanswered counts at its worst, as the run's own budget counts it."""
+        return spending(self._store, run_id).usd
 
     # -- onto the log
 

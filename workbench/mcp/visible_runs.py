@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from workbench.engine import documents
+from workbench.engine.overview import run_row, searched_text
 from workbench.engine.run.annotations import Annotations
 from workbench.engine.run.state import RunState, fold, load_state
 from workbench.engine.view import view_of
@@ -94,7 +94,7 @@ class VisibleRuns:
         words = search.casefold().split()
         rows: list[dict[str, Any]] = []
         for state in self._states(store):
-            text = documents.searched_text(state) if words else ""
+            text = searched_text(state) if words else ""
             if all(word in text for word in words):
                 rows.append(self._row(state))
                 if len(rows) == limit:
@@ -127,7 +127,7 @@ class VisibleRuns:
         return {**document, "imported": _is_imported(store, state)}
 
     def _row(self, state: RunState) -> dict[str, Any]:
-        row = documents.run_row(state)
+        row = run_row(state)
         return {name: row[name] for name in (_ROW if not self.cutoff.live else (*_ROW, *_ROW_OF_TODAY))}
 
     def _ids(self, store: Store) -> list[str]:

@@ -86,6 +86,7 @@ def _plain_figure(source: str) -> str:
             "import matplotlib.pyplot as plt",
             "",
             title.strip(),
+            'plt.rcParams["text.parse_math"] = False',
             "figure, axes = plt.subplots(figsize=(9, 4))",
             f"axes.plot({values}.index, {values})",
             f'axes.axvline({values}.index[-1], color="black", label="cutoff")',

@@ -89,6 +89,17 @@ class Restate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetPolarity:
+    """Whether a proposition speaks for or against its parent; where the parent's rule says otherwise, it is turned."""
+
+    __pydantic_config__ = STRICT
+
+    kind: ClassVar[str] = "polarity"
+    node: StoredId
+    polarity: Polarity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetReport:
     """Another text and key factor at a proposition that has a value."""
 
@@ -119,10 +130,11 @@ class SetRule:
             object.__setattr__(self, "p", check_probability(self.p, of=f"p of {self.node}"))
 
 
-Edit = SetValue | Pin | Unpin | AddChild | RemoveNode | Restate | SetReport | SetRule
+Edit = SetValue | Pin | Unpin | AddChild | RemoveNode | Restate | SetPolarity | SetReport | SetRule
 
 _KINDS: dict[str, type[Any]] = {
-    kind.kind: kind for kind in (SetValue, Pin, Unpin, AddChild, RemoveNode, Restate, SetReport, SetRule)
+    kind.kind: kind
+    for kind in (SetValue, Pin, Unpin, AddChild, RemoveNode, Restate, SetPolarity, SetReport, SetRule)
 }
 
 

@@ -189,6 +189,13 @@ class Rule(ABC):
         """The rule after a child is added, which has no say yet."""
         return self
 
+    def turned(self, child: NodeId) -> Rule | None:
+        """The rule after a child speaks the other way with the same weight; None if the rule cannot say so.
+
+        Done twice it is the rule of before. By default a rule cannot: the node is then synthesized anew.
+        """
+        return None
+
     # -- the rule as a conditional probability table
 
     def table_problem(self) -> str | None:

@@ -383,6 +383,26 @@ class Tree:
         tree._statements = index
         return tree
 
+    def with_polarity(self, node: NodeId, polarity: Polarity) -> Tree:
+        """The tree with another stated polarity of a node; its parent's rule is due to be remade, and stays as it is.
+
+        Raises
+        ------
+        TreeError
+            The root, which speaks for nothing.
+        """
+        parent = self.parent(node)
+        if parent is None:
+            raise TreeError("the root has no polarity: there is nothing above it to speak for")
+        above = self[parent]
+        return self._with(
+            replace(
+                above,
+                polarities={**above.polarities, node: polarity},
+                refit_due=above.refit_due or above.rule is not None,
+            )
+        )
+
     # -- values
 
     def with_belief(self, node: NodeId, belief: Belief) -> Tree:

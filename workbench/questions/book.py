@@ -158,6 +158,21 @@ def load_set(store: Store, name: str) -> QuestionSet:
     )
 
 
+def resolved_days(store: Store, name: str) -> dict[str, tuple[float, str]]:
+    """Outcome of every resolved event of a set, and the day it was decided: as recorded, else its question's; "" where nobody says."""
+    outcomes = {
+        event.id: (event.outcome, question.resolved_on)
+        for question in load_set(store, name).questions.values()
+        for event in events_of(question)
+        if event.outcome is not None
+    }
+    for stored in store.events(f"{SORT}:{name}", kinds=["outcome.recorded"]):
+        event = stored.event
+        if isinstance(event, ev.OutcomeRecorded) and event.node in outcomes:
+            outcomes[event.node] = (event.p, event.day)
+    return outcomes
+
+
 def record_outcomes(
     store: Store,
     name: str,

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from workbench.questions.linked import group_of, linked_questions, mend
 from workbench.questions.model import Question, QuestionError, event_id, parts_of
 from workbench.science.arrays import FloatArray
-from workbench.science.scoring.portfolio import bucket_probabilities, size_portfolio
+from workbench.science.scoring.portfolio import Portfolio, bucket_probabilities, size_portfolio
 
 #: Keeping the dollar: what a decision is when no bet is worth its price.
 KEEP = "keep the dollar"
+_MOST_LISTED = 32  # worlds in a document, the likeliest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,17 +213,95 @@ def choice_document(question: Question, p: Mapping[str, float], rules: ChoiceRul
             for bet, value, stake in zip(bets, expected, sized.stakes, strict=True)
         ]
         document["decision"] = bets[best].choice if expected[best] > 1 else KEEP
-        document["portfolio"] = {
-            "risk_aversion": rules.risk_aversion,
-            "cap": rules.cap,
-            "fee": rules.fee,
-            "staked": float(sized.stakes.sum()),
-            "expected": sized.expected,
-            "worst": sized.worst,
-            "certain": sized.certain,
-        }
+        document["portfolio"] = _portfolio(sized, rules)
     document["worth"] = _worth(question, states, document["decision"])
     return document
+
+
+def linked_document(
+    questions: Mapping[str, Question], own: str, p: Mapping[str, float], rules: ChoiceRules
+) -> dict[str, Any]:
+    """Bets on a question and on all that are linked to it, weighed together over the worlds their links allow: ``decide --linked``.
+
+    The forecasts are mended by the least change first. A bet on a conditional question whose condition fails comes back whole.
+    ``payoffs`` are by the questions' ids.
+
+    Raises
+    ------
+    QuestionError
+        The question is bound by no link, one of the group has no forecast, or too many worlds.
+    """
+    linked = next(
+        (group for group in linked_questions(questions.values()) if own in {q.id for q in group}), None
+    )
+    if linked is None:
+        raise QuestionError(f"no link binds question {own}: decide without --linked")
+    missing = [question.id for question in linked if question.id not in p]
+    if missing:
+        raise QuestionError(f"question {missing[0]}, which is linked to {own}, has no forecast")
+    unknown = sorted(set(rules.payoffs) - {question.id for question in linked})
+    if unknown:
+        raise QuestionError(
+            f"{unknown[0]!r:.60} is not linked to {own}: --payoff names one of {', '.join(q.id for q in linked)}"
+        )
+    group = group_of(linked)
+    mended = mend(group, p)
+    choices: list[tuple[str, float, FloatArray]] = []
+    for question, answers in zip(group.questions, group.answers, strict=True):
+        quote = question.quotes.get(question.id)
+        for side, ask, wins in (
+            (question.id, quote.yes_ask if quote else None, answers),
+            (f"no on {question.id}", quote.no_ask if quote else None, 1 - answers),
+        ):
+            pays = rules.payoffs.get(side) if question.id in rules.payoffs else ask and 1 / (ask + rules.fee)
+            if pays:
+                choices.append((side, pays, np.where(np.isnan(wins), 1.0, pays * wins)))
+    document: dict[str, Any] = {
+        "question": own,
+        "linked": list(group.ids),
+        "forecasts": [{"question": name, "stated": p[name], "p": mended.p[name]} for name in group.ids],
+        "mended": mended.moved,
+        "worlds": [
+            {
+                "p": chance,
+                "answers": {name: _answer(value) for name, value in zip(group.ids, world, strict=True)},
+            }
+            for chance, world in sorted(
+                zip(mended.worlds.tolist(), group.answers.T.tolist(), strict=True), key=lambda each: -each[0]
+            )[:_MOST_LISTED]
+        ],
+        "choices": [],
+        "decision": KEEP,
+        "portfolio": None,
+    }
+    if choices:
+        table = np.array([pays for _, _, pays in choices])
+        sized = size_portfolio(mended.worlds, table, risk_aversion=rules.risk_aversion, cap=rules.cap)
+        expected = table @ mended.worlds
+        best = int(np.argmax(expected))
+        document["choices"] = [
+            {"choice": name, "pays": pays, "expected": float(value), "stake": float(stake)}
+            for (name, pays, _), value, stake in zip(choices, expected, sized.stakes, strict=True)
+        ]
+        document["decision"] = choices[best][0] if expected[best] > 1 + 1e-9 else KEEP
+        document["portfolio"] = _portfolio(sized, rules)
+    return document
+
+
+def _answer(value: float) -> str:
+    return "void" if np.isnan(value) else "yes" if value else "no"
+
+
+def _portfolio(sized: Portfolio, rules: ChoiceRules) -> dict[str, float]:
+    return {
+        "risk_aversion": rules.risk_aversion,
+        "cap": rules.cap,
+        "fee": rules.fee,
+        "staked": float(sized.stakes.sum()),
+        "expected": sized.expected,
+        "worst": sized.worst,
+        "certain": sized.certain,
+    }
 
 
 def _worth(question: Question, states: States, decision: str) -> dict[str, Any] | None:

@@ -66,6 +66,7 @@ _SPAN = (
 )
 _UP = r"rises?|gains?|increases?|climbs?|advances?|grows?|widens?|goes up"
 _DOWN = r"falls?|drops?|declines?|loses|lose|decreases?|narrows?|goes down"
+_AHEAD = r"outperforms?|beats?|underperforms?|lags?|trails?"
 _RELATION = (
     r"(?P<rel>at or above|at or below|at least|at most|no (?:higher|more|greater) than|no (?:lower|less) than|"
     r"(?:higher|more|greater) than|(?:lower|less) than|not above|not below|above|over|below|under|exceeds?)"
@@ -133,6 +134,8 @@ def _reason(plain: str) -> str:
     inside = re.sub(r"between \S+ and \S+", "", plain.replace("at or above", "").replace("at or below", ""))
     if _COMPOUND.search(inside.replace("or more", "")):
         return "the claim joins several propositions, so state them one at a time"
+    if re.search(r"\b(?:the|this|next|last) year\b", plain):
+        return "the claim names no year (write it as in: closes 2018 higher)"
     if "{" not in plain:
         return "the claim names no full date (write YYYY-MM-DD)"
     return "the claim is not one of the patterns that are understood (is a level, a percentage or a word missing?)"
@@ -150,7 +153,7 @@ def _plain(words: str) -> str:
     text = re.sub(r"^the (?=<)", "", text)
     text = re.sub(r"[,:](?=\s|$)", "", text)
     text = re.sub(r"> (?:index |level |price |value )", "> ", text)
-    return " ".join(text.split())
+    return _years(" ".join(text.split()))
 
 
 def _dates(text: str) -> str:
@@ -174,7 +177,33 @@ def _dates(text: str) -> str:
     text = re.sub(rf"\b{named} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {year}\b", day_month, text)
     text = re.sub(rf"\b(?:the )?(?:end of )?{named} {year}\b", month, text)
     text = re.sub(rf"\b(?:the )?end of q(?P<q>[1-4]) {year}\b", quarter, text)
-    return re.sub(r"\b(?:the )?(?:end of|year[- ]end) (\d{4})\b", r"{\1-12-31}", text)
+    return re.sub(r"\b(?:the )?(?:end of|year[- ]end) ([12]\d{3})\b", r"{\1-12-31}", text)
+
+
+def _years(text: str) -> str:
+    """Write a claim about a calendar year as one about its last day, beside the last day of the year before.
+
+    A year's change is counted from the close before its first day, as the field counts it.
+    """
+
+    def span(match: _Match) -> str:
+        return f"{match['verb']} from {{{int(match['y']) - 1}-12-31}} to {{{match['y']}-12-31}}"
+
+    def compared(match: _Match) -> str:
+        start = int(match["start"] or int(match["y"]) - 1)
+        return f"{match['word']} on {{{match['y']}-12-31}} than on {{{start}-12-31}}"
+
+    year = r"(?:the year )?(?P<y>[12]\d{3})"
+    word = r"(?P<word>(?:no |not )?(?:higher|lower|wider|narrower|up|down))"
+    than = r"(?: than (?:it (?:did|was|closed) )?(?:in |at )?(?P<start>[12]\d{3}))?"
+    text = re.sub(rf"\b(?:in |for |on )?{year} {word}{than}$", compared, text)
+    text = re.sub(rf"\b{word} (?:in|for|on|over) {year}{than}$", compared, text)
+    text = re.sub(
+        rf"\b(closes?|ends?|finish(?:es)?|stands?) {year} (?P<rest>.+)$",
+        r"\1 \g<rest> on {\g<y>-12-31}",
+        text,
+    )
+    return re.sub(rf"(?P<verb>\b(?:{_UP}|{_DOWN}|{_AHEAD})\b.*?) (?:in|over|during) {year}$", span, text)
 
 
 def _token(year: int, month: int, day: int, written: str) -> str:
@@ -345,7 +374,7 @@ _PATTERNS = [
         _volatility,
     ),
     _rule(
-        rf"{_S} {_NOT}(?P<verb>outperforms?|beats?|underperforms?|lags?|trails?|rises? more than) {_OTHER} {_SPAN}",
+        rf"{_S} {_NOT}(?P<verb>{_AHEAD}|rises? more than) {_OTHER} {_SPAN}",
         _relative,
     ),
 ]

@@ -3,8 +3,10 @@
 matplotlib is imported when the first picture is made.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,15 +19,55 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_Arguments = ParamSpec("_Arguments")
 
-def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
+
+def words_as_they_stand() -> "AbstractContextManager[None]":
+    r"""Return the setting in which figures are made and drawn: ``$`` and ``\frac`` in a name are text.
+
+    matplotlib would set them as a formula, and a mistake in one would cost the figure. Names of arms and statements of
+    propositions come from people and models.
+    """
+    from matplotlib import rc_context
+
+    return rc_context({"text.parse_math": False})
+
+
+def _plain(draw: "Callable[_Arguments, Figure]") -> "Callable[_Arguments, Figure]":
+    """Make a plot whose words are shown as they stand."""
+
+    @wraps(draw)
+    def drawn(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> "Figure":
+        with words_as_they_stand():
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+@cache
+def _plain_figure() -> "type[Figure]":
     from matplotlib.figure import Figure
 
+    class PlainFigure(Figure):
+        # Labels of ticks are made when a figure is drawn, long after the function that made it has returned.
+        def draw(self, renderer: Any) -> None:
+            with words_as_they_stand():
+                super().draw(renderer)
+
+        def get_tightbbox(self, *args: Any, **kwargs: Any) -> Any:
+            with words_as_they_stand():
+                return super().get_tightbbox(*args, **kwargs)
+
+    return PlainFigure
+
+
+def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
     # `Figure` and not pyplot, which keeps every figure in global state and may choose a backend that opens windows.
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _plain_figure()(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
 
 
+@_plain
 def reliability_plot(
     forecasts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = 10, how: Bins = "width"
 ) -> "Figure":
@@ -72,6 +114,7 @@ def reliability_plot(
     return figure
 
 
+@_plain
 def market_plot(
     forecast: ArrayLike, price: ArrayLike, outcome: ArrayLike, *, name: str = "model"
 ) -> "Figure":
@@ -105,6 +148,7 @@ def market_plot(
     return figure
 
 
+@_plain
 def bars_plot(
     values: Mapping[str, tuple[float, float, float]],
     *,
@@ -148,6 +192,7 @@ def bars_plot(
     return figure
 
 
+@_plain
 def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits: int = 2) -> "Figure":
     """A square table of pairs: consensus, McNemar p values, divergence.
 
@@ -208,6 +253,7 @@ def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
     return np.asarray(~worse.any(axis=1), dtype=np.float64)
 
 
+@_plain
 def frontier_plot(
     points: Mapping[str, Sequence[tuple[float, float]]], *, cost: str = "cost", score: str = "Brier Index"
 ) -> "Figure":
@@ -245,6 +291,7 @@ def frontier_plot(
     return figure
 
 
+@_plain
 def traces_plot(
     traces: Mapping[str, Sequence[float]], *, outcomes: Mapping[str, float] | None = None, step: str = "step"
 ) -> "Figure":

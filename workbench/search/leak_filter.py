@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from proxies.hashing import content_hash
 from workbench.agents.thoughts import without_thoughts
-from workbench.models.base import Message, ModelRequest, NodeRef
+from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
 from workbench.prompts import render
 from workbench.prompts.loader import load
 from workbench.search.quoting import quotable, quoted, unquoted
@@ -71,6 +71,22 @@ class Verdicts:
         """Remember a verdict. One that no readable reply gave is not remembered: the next ask may be answered."""
         if verdict.model:
             self._known[key] = verdict
+
+    def since(self, count: int) -> list[tuple[str, Verdict]]:
+        """Return the verdicts that came after the first ``count``, each with its key: what another process has not been sent yet."""
+        return list(itertools.islice(self._known.items(), count, None))
+
+    def keep_recorded(self, request: str, reply: ModelReply, *, question: str, cutoff: Cutoff) -> None:
+        """Remember what a recorded reply judged; nothing where it cannot be read or was cut off.
+
+        ``request`` is the message that held the results. For whoever sees asks and replies of a filter that ran elsewhere.
+        """
+        texts = recorded_texts(request)
+        judged = read_verdicts(reply.text, len(texts), model=reply.model)
+        if judged is None or reply.finish != "complete":
+            return
+        for text, verdict in zip(texts, judged, strict=True):
+            self.keep(self.key(text, question, cutoff), verdict)
 
     @contextmanager
     def judging(self, keys: Sequence[str]) -> Iterator[list[str]]:

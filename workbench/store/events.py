@@ -22,7 +22,16 @@ from workbench.store.leaf_events import (
     LeafVerified,
     LeafWaiting,
 )
-from workbench.store.people_events import CommentAdded, LeaksAudited, NoteAdded, OutcomeRecorded, ReviewSigned
+from workbench.store.people_events import (
+    CommentAdded,
+    LeaksAudited,
+    NoteAdded,
+    OutcomeRecorded,
+    ReturnedComment,
+    ReturnedSignOff,
+    ReviewReturned,
+    ReviewSigned,
+)
 from workbench.store.run_events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -104,6 +113,9 @@ __all__ = [
     "QuestionAdded",
     "QuestionsImported",
     "ReasoningJudged",
+    "ReturnedComment",
+    "ReturnedSignOff",
+    "ReviewReturned",
     "ReviewSigned",
     "RunChanged",
     "RunContinued",
@@ -175,6 +187,7 @@ Event = Annotated[
     | NoteAdded
     | OutcomeRecorded
     | ReviewSigned
+    | ReviewReturned
     | LeaksAudited
     | StreamEvent,
     Field(discriminator="kind"),
@@ -184,7 +197,7 @@ Event = Annotated[
 LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed | LeafWaiting
 
 #: What people say of a run. No agent is shown any of it, and no request depends on it.
-Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | LeaksAudited
+Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | ReviewReturned | LeaksAudited
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
 VERSION = 6

@@ -140,6 +140,26 @@ class ModelLedger:
         )
         return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
 
+    def attempts(self, run_id: str) -> list[Address]:
+        """Return where the attempts at leaves of a run stand, in the order they began; stage and step are empty."""
+        rows = self._store.query(
+            "SELECT node, trial, attempt FROM model_calls WHERE run_id = ? AND trial > 0"
+            " GROUP BY node, trial, attempt ORDER BY min(id)",
+            (run_id,),
+        )
+        return [
+            Address(
+                run=run_id,
+                node=row["node"],
+                trial=row["trial"],
+                attempt=row["attempt"],
+                stage="",
+                step=0,
+                retry=0,
+            )
+            for row in rows
+        ]
+
     def dialogue(self, place: Address) -> list[tuple[Address, list[dict[str, Any]], ModelReply]]:
         """Return all replies of one attempt in the order they came, each with its address and the messages it answers.
 

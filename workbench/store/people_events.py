@@ -1,8 +1,13 @@
 """What people say of a run. No agent is shown any of it, and no request depends on it."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.store.event_base import Day, EventBase, Hash, JournalHead, Probability
+
+NodeName = Annotated[str, Field(pattern=r"^P(0|[1-9]\d{0,8}(\.[1-9]\d{0,8})*)$", max_length=400)]
+Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$")]
 
 
 class CommentAdded(EventBase):
@@ -52,6 +57,46 @@ class ReviewSigned(EventBase):
     tree: Hash
     comments: Hash
     attested: Hash
+
+
+class ReturnedComment(BaseModel):
+    """A comment as it was made in another home."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    node: NodeName
+    text: str
+    author: str = ""
+    at_utc: Instant
+
+
+class ReturnedSignOff(BaseModel):
+    """A sign-off as it was made in another home, with the fields of `ReviewSigned`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    author: str
+    verdict: Literal["accept", "return"]
+    checklist: dict[str, bool]
+    head: JournalHead
+    tree: Hash
+    comments: Hash
+    attested: Hash
+    at_utc: Instant
+
+
+class ReviewReturned(EventBase):
+    """A review came back: comments and sign-offs that were made over this run in another home, out of its package.
+
+    ``shared`` counts the events of this log that the reviewer had too; what came after them, no sign-off in here covers.
+    The log that was signed is the reviewer's: that each sign-off held over it was checked when the package was read.
+    """
+
+    kind: Literal["review.returned"] = "review.returned"
+    package: Hash
+    shared: int = Field(ge=1)
+    comments: tuple[ReturnedComment, ...] = ()
+    sign_offs: tuple[ReturnedSignOff, ...] = ()
 
 
 class LeaksAudited(EventBase):

@@ -18,7 +18,7 @@ class RunStarted(EventBase):
 
 
 class RunResumed(EventBase):
-    """Work on an unfinished run goes on; ``only`` names the leaves that this sitting keeps to, none means all."""
+    """Work on an unfinished run goes on; ``only`` names the nodes that this sitting keeps to, none means all."""
 
     kind: Literal["run.resumed"] = "run.resumed"
     only: tuple[str, ...] = ()

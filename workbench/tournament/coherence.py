@@ -1,13 +1,15 @@
 """Whether the forecasts of a set can hold together: options, levels and days of one question, linked questions, and like statements.
 
 Findings are facts about the numbers. `coherent` gives the nearest simple mend beside them, and never in their place: options that
-exclude each other are divided by their sum, and along levels or days neighbours out of order share their mean.
+exclude each other are divided by their sum, along levels or days neighbours out of order share their mean, and linked questions get
+the nearest forecasts that some distribution over their worlds has.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from workbench.questions.model import Question, QuestionEvent, events_of
+from workbench.questions.linked import group_of, linked_questions, mend
+from workbench.questions.model import Question, QuestionError, QuestionEvent, events_of
 from workbench.synthesis.coherence.exclusive import forecast_findings
 from workbench.synthesis.coherence.findings import (
     TOLERANCE,
@@ -45,18 +47,24 @@ def set_findings(questions: Iterable[Question], p: Mapping[str, float]) -> list[
         for question in entries.values()
         if len(events := events_of(question)) == 1 and events[0].id in p
     }
+    for linked in linked_questions(entries.values()):
+        try:
+            group_of(linked)
+        except QuestionError as error:
+            ids = tuple(question.id for question in linked)
+            findings.append(Finding(kind="linked", ids=ids, message=f"not put in order: {error}"))
     return findings + forecast_findings({event: p[event] for event in single}, single)
 
 
 def coherent(questions: Iterable[Question], p: Mapping[str, float]) -> dict[str, float]:
-    """The same forecasts with each question's own events in order; what needs no mending stays as it is.
+    """The same forecasts with each question's own events and all linked questions in order; what needs no mending stays as it is.
 
     >>> question = Question(id="q", title="Who?", kind="options", options=("a", "b"))
     >>> coherent([question], {"q#a": 0.6, "q#b": 0.6})
     {'q#a': 0.5, 'q#b': 0.5}
     """
-    mended = dict(p)
-    for question in questions:
+    mended, entries = dict(p), list(questions)
+    for question in entries:
         for events in _exclusive_groups(question):
             ids = [event.id for event in events]
             total = fsum(p[event] for event in ids if event in p)
@@ -65,7 +73,19 @@ def coherent(questions: Iterable[Question], p: Mapping[str, float]) -> dict[str,
         for chain in _nested_groups(question):
             ids = [event.id for event in chain if event.id in p]
             mended |= dict(zip(ids, _rising([p[event] for event in ids]), strict=True))
+    for linked in linked_questions(entries):
+        mended |= _linked(linked, p)
     return mended
+
+
+def _linked(questions: tuple[Question, ...], p: Mapping[str, float]) -> dict[str, float]:
+    """The nearest forecasts of linked questions that hang together; none where they do already, or there is too much to weigh."""
+    known = {question.id: p[question.id] for question in questions if question.id in p}
+    try:
+        mended = mend(group_of(questions), known)
+    except QuestionError:  # `set_findings` says so
+        return {}
+    return {name: mended.p[name] for name in known} if mended.moved > 1e-9 else {}
 
 
 def _exclusive_groups(question: Question) -> list[list[QuestionEvent]]:

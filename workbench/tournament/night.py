@@ -11,6 +11,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import MAX_CONTEXT
+from workbench.engine.run.asking import spending
 from workbench.errors import UsageError
 from workbench.experiments.arms.base import ArmContext, Cell
 from workbench.experiments.arms.registry import make_arm
@@ -23,7 +24,8 @@ from workbench.experiments.study import ArmSpec, StudySpec
 from workbench.questions.book import QuestionSet, load_set
 from workbench.questions.model import Question, QuestionEvent, events_of
 from workbench.questions.scoring import events_table
-from workbench.store import Store
+from workbench.search.engines import ENGINES
+from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
 SORT = "night"
@@ -59,10 +61,14 @@ class NightRules:
         Of both arms: ``api_base``, ``prices``, ``timeout`` and the like.
     contexts : {"stored", "gather", "none"}
         Whether both arms read the set's contexts, and whether those that are missing are gathered first.
+    engines : sequence of str or None
+        Search engines that contexts are gathered with; None: those that work here.
     size : int or None
         Most questions.
     skill : float
         See `workbench.tournament.triage`.
+    own_record : bool
+        Whether forecasts are shrunk and calibrated by what this home's resolved ones teach (`workbench.tournament.own_record`).
     """
 
     quick: str
@@ -72,14 +78,23 @@ class NightRules:
     tree: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     contexts: str = "stored"
+    engines: Sequence[str] | None = None
     size: int | None = None
     skill: float = 0.1
+    own_record: bool = True
 
     def __post_init__(self) -> None:
         if self.quick not in QUICK_PASSES:
             raise UsageError(f"--quick is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}")
         if self.contexts not in ("stored", "gather", "none"):
             raise UsageError(f"--contexts is stored, gather or none, not {self.contexts!r:.40}")
+        unknown = [name for name in self.engines or () if name not in ENGINES]
+        if unknown:
+            raise UsageError(
+                f"there is no search engine {unknown[0]!r:.40}; --engines names some of {', '.join(ENGINES)}"
+            )
+        if self.engines and self.contexts != "gather":
+            raise UsageError("--engines goes with --contexts gather")
         if self.trials < 1 or self.promote < 0 or (self.size is not None and self.size < 1):
             raise UsageError("--trials and --size are at least 1, --promote at least 0")
 
@@ -93,7 +108,8 @@ class Night:
     """A night as its stream says.
 
     ``instant`` is when it was opened or what its cutoff means, aware; ``questions`` are the ids it is about, ``left_out`` the others
-    with their reasons; ``contexts`` maps ids to the hashes of what its arms read.
+    with their reasons; ``crowd`` is what each event's crowd said then; ``contexts`` maps ids to the hashes of what its arms read, complete once ``gathered``; ``contexts_usd`` is
+    what gathering them has cost so far, with calls that a kill left unanswered at their worst; None where a price is unknown.
     """
 
     name: str
@@ -103,11 +119,27 @@ class Night:
     rules: NightRules
     questions: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
+    crowd: Mapping[str, float]
     contexts: Mapping[str, str]
+    gathered: bool
+    contexts_usd: float | None
     budget_usd: float | None
     concurrency: int
     study: StudyState
     promoted: Mapping[str, ev.ForecastPromoted]
+
+    @property
+    def account(self) -> str:
+        """The night's stream; replies to what its contexts asked stand under the same name in the ledger."""
+        return f"{SORT}:{self.name}"
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars of contexts and forecasts; None if a price is not known."""
+        forecasts = self.study.cost_usd
+        if forecasts is None or self.contexts_usd is None:
+            return None
+        return forecasts + self.contexts_usd
 
 
 def night_name(store: Store, set_name: str) -> str:
@@ -145,7 +177,12 @@ def load_night(store: Store, name: str) -> Night:
         rules=NightRules(**facts["rules"]),
         questions=tuple(facts["questions"]),
         left_out=tuple((entry, reason) for entry, reason in facts["left_out"]),
+        crowd=facts.get("crowd", {}),
         contexts=facts["contexts"],
+        gathered=facts.get(
+            "gathered", True
+        ),  # nights of before November 2026 gathered first and were opened then
+        contexts_usd=_contexts_usd(store, f"{SORT}:{name}"),
         budget_usd=study.study.get("budget_usd"),
         concurrency=study.study.get("concurrency", 4),
         study=study,
@@ -155,6 +192,10 @@ def load_night(store: Store, name: str) -> Night:
             if isinstance(each.event, ev.ForecastPromoted) and each.event.node
         },
     )
+
+
+def _contexts_usd(store: Store, account: str) -> float | None:
+    return None if ModelLedger(store).cost(account) is None else spending(store, account).usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +244,9 @@ def night_facts(
     questions: Sequence[str],
     left_out: Sequence[tuple[str, str]],
     contexts: Mapping[str, str],
+    gathered: bool,
+    crowd: Mapping[str, float],
+    own_record: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """The manifest of a night; a live cutoff stays live, and ``instant`` says when that was."""
     return {
@@ -213,6 +257,9 @@ def night_facts(
         "questions": list(questions),
         "left_out": [list(each) for each in left_out],
         "contexts": dict(contexts),
+        "gathered": gathered,
+        "crowd": dict(crowd),
+        "own_record": None if own_record is None else dict(own_record),
     }
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-#: Methods of ``forecasts.csv``: the forecast that counts, the same in order within each question, the quick pass, the trees.
-METHODS = ("final", "coherent", "quick", "tree")
+#: Methods of ``forecasts.csv``: the forecast that counts, the same in order, both steps before it, the quick pass, the trees.
+METHODS = ("final", "coherent", "raw", "shrunk", "quick", "tree")
 _GRID = (
-    "event", "question", "crowd", "days_left", "spread", "mean", "median", "logit_mean", "tree", "p", "coherent",
+    "event", "question", "crowd", "days_left", "spread", "mean", "median", "logit_mean", "tree", "raw", "shrunk", "p", "coherent",
     "gain", "flags", "next_review", "statement",
 )  # fmt: skip
 
@@ -48,11 +48,19 @@ def write_night(store: Store, night: Night) -> "tuple[NightResults, Path]":
 
 
 def rationales(results: NightResults) -> dict[str, str]:
-    """The words for each question, from the runs behind its forecasts; events of one question stand below one another."""
+    """The words for each question, from the runs behind its forecasts; events of one question stand below one another.
+
+    Where the own record corrects a forecast, its raw value stands behind the words.
+    """
     texts: dict[str, list[str]] = {}
     several = {row.question for row in results.rows if row.event != row.question}
     for row in sorted(results.rows, key=lambda row: row.event):
         words = row.rationale or row.key_factor
+        if words and results.record is not None and row.shrunk is not None:
+            words += (
+                f" (Raw forecast {percent(row.raw)}; shrunk to {percent(row.shrunk)} and calibrated to {percent(row.p)} on"
+                f" {results.record.forecasts} own resolved forecasts.)"
+            )
         if words:
             head = f"{row.event.removeprefix(row.question).lstrip('#@')}: " if row.question in several else ""
             texts.setdefault(row.question, []).append(f"{head}{words}")
@@ -62,7 +70,9 @@ def rationales(results: NightResults) -> dict[str, str]:
 def _forecasts(results: NightResults) -> str:
     rows = []
     for row in results.rows:
-        single = {"final": row.p, "coherent": row.coherent, "tree": row.tree}
+        single = {
+            "final": row.p, "coherent": row.coherent, "raw": row.raw, "shrunk": row.shrunk, "tree": row.tree
+        }  # fmt: skip
         for method in METHODS:
             if method == "quick":
                 rows += [[method, row.event, str(number), repr(p)] for number, p in enumerate(row.trials, 1)]
@@ -96,7 +106,8 @@ def night_page(results: NightResults) -> str:
         night=results.night,
         rows=rows,
         findings=results.findings,
-        cost=results.night.study.cost_usd,
+        record=results.record,
+        cost=results.night.cost_usd,
         made=sum(row.p is not None for row in rows),
         flagged=sum(bool(row.flags) for row in rows),
         trees=sum(row.tree is not None for row in rows),

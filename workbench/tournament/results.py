@@ -19,6 +19,7 @@ from workbench.store import Store
 from workbench.synthesis.coherence.findings import Finding
 from workbench.tournament.coherence import coherent, set_findings
 from workbench.tournament.night import QUICK, TREE, Night, load_night, nights_of, open_events
+from workbench.tournament.own_record import OwnRecord, raw_forecast, read_record
 from workbench.tournament.triage import closer_look_gain, days_left
 
 #: Trials further apart than this, or a forecast further from the crowd, is flagged for a person to look at.
@@ -37,8 +38,12 @@ class ForecastRow:
         ``logit_mean`` are three ways of pooling them.
     tree : float or None
         What its tree says.
+    raw : float or None
+        The tree's if there is one, else the logit mean.
+    shrunk : float or None
+        ``raw`` pulled toward the crowd by the own record; None where the record corrects nothing.
     p : float or None
-        The forecast: the tree's if there is one, else the logit mean.
+        The forecast: ``shrunk`` after calibration by the own record, ``raw`` where the record corrects nothing.
     coherent : float or None
         ``p`` made to fit the other events of its question.
     gain : float or None
@@ -62,6 +67,8 @@ class ForecastRow:
     median: float | None
     logit_mean: float | None
     tree: float | None
+    raw: float | None
+    shrunk: float | None
     p: float | None
     coherent: float | None
     gain: float | None
@@ -79,9 +86,10 @@ class ForecastRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightResults:
-    """The rows of a night, the most to gain first, and the findings over them."""
+    """The rows of a night, the most to gain first, the findings over them, and the own record; None where it is not used."""
 
     night: Night
+    record: OwnRecord | None
     rows: tuple[ForecastRow, ...]
     findings: tuple[Finding, ...]
 
@@ -94,7 +102,8 @@ class NightResults:
             "cutoff": night.cutoff,
             "instant": night.instant.isoformat(),
             "rules": night.rules.to_json(),
-            "cost_usd": night.study.cost_usd,
+            "cost_usd": night.cost_usd,
+            "own_record": None if self.record is None else self.record.to_json(),
             "forecasts": [row.to_json() for row in self.rows],
             "promoted": {node: event.by for node, event in night.promoted.items()},
             "findings": [finding.to_json() for finding in self.findings],
@@ -108,12 +117,15 @@ def night_results(store: Store, night: Night) -> NightResults:
     events = open_events(questions, night.questions)
     entries = [questions.questions[name] for name in night.questions if name in questions.questions]
     times = forecast_times(store, night.set_name, entries)
-    bare = [_row(store, night, questions.questions[event.question], event, times) for event in events]
+    record = read_record(night.study.manifest)
+    bare = [_row(store, night, record, questions.questions[event.question], event, times) for event in events]
     p = {row.event: row.p for row in bare if row.p is not None}
     mended = coherent(entries, p)
     rows = [replace(row, coherent=mended.get(row.event)) for row in bare]
     rows.sort(key=lambda row: (-(row.gain or 0.0), row.event))
-    return NightResults(night=night, rows=tuple(rows), findings=tuple(set_findings(entries, p)))
+    return NightResults(
+        night=night, record=record, rows=tuple(rows), findings=tuple(set_findings(entries, p))
+    )
 
 
 def forecast_times(store: Store, set_name: str, questions: Iterable[Question]) -> dict[str, list[datetime]]:
@@ -129,15 +141,25 @@ def forecast_times(store: Store, set_name: str, questions: Iterable[Question]) -
 
 
 def _row(
-    store: Store, night: Night, question: Question, event: QuestionEvent, times: Mapping[str, list[datetime]]
+    store: Store,
+    night: Night,
+    record: OwnRecord | None,
+    question: Question,
+    event: QuestionEvent,
+    times: Mapping[str, list[datetime]],
 ) -> ForecastRow:
     forecasts = night.study.forecasts
     cells = [Cell(QUICK, event.id, 0, trial) for trial in range(1, night.rules.trials + 1)]
     quick = [forecasts[cell] for cell in cells if cell in forecasts]
     tree = forecasts.get(Cell(TREE, event.id, 0, 1))
-    trials = tuple(forecast.p for forecast in quick)
+    trials, _, raw = raw_forecast(night, event.id)
     pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
-    p = tree.p if tree is not None else pools["logit-mean"]
+    # The crowd of that evening: a set that was fetched again since then knows better.
+    crowd = night.crowd.get(event.id, event.crowd)
+    p, shrunk = raw, None
+    if raw is not None and record is not None and record.corrects:
+        shrunk = record.shrunk(raw, trials, crowd)
+        p = record.calibrated(shrunk)
     reasons = [each.reason for cell, each in night.study.missing.items() if cell.event == event.id]
     runs = [forecast.run for forecast in (*quick, *([tree] if tree else [])) if forecast.run]
     key_factor, rationale = _words(store, runs[-1]) if runs else ("", "")
@@ -148,7 +170,7 @@ def _row(
         question=question.id,
         statement=event.statement,
         url=question.url,
-        crowd=event.crowd,
+        crowd=crowd,
         days_left=days_left(question, night.instant),
         trials=trials,
         spread=spread,
@@ -156,10 +178,12 @@ def _row(
         median=pools["median"],
         logit_mean=pools["logit-mean"],
         tree=None if tree is None else tree.p,
+        raw=raw,
+        shrunk=shrunk,
         p=p,
         coherent=p,
-        gain=None if p is None or not trials else closer_look_gain(trials, p, event.crowd),
-        flags=_flags(spread, p, event.crowd, reasons),
+        gain=None if raw is None or not trials else closer_look_gain(trials, raw, crowd),
+        flags=_flags(spread, p, crowd, reasons),
         runs=tuple(runs),
         missing="; ".join(dict.fromkeys(reasons)),
         key_factor=key_factor,

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.run.ownership import own_folder
-from workbench.errors import UsageError
+from workbench.errors import ProviderError, UsageError
 from workbench.experiments.contexts.book import context_before, stored_contexts
 from workbench.experiments.contexts.gathering import (
     GatherOptions,
     Wanted,
+    context_cost,
     missing_contexts,
     open_gatherer,
 )
@@ -35,8 +36,10 @@ from workbench.tournament.night import (
     night_facts,
     night_name,
     nights_of,
+    open_events,
     step_plan,
 )
+from workbench.tournament.own_record import own_record
 from workbench.tournament.results import forecast_times, night_results
 from workbench.tournament.triage import TriageRow, triage
 
@@ -113,7 +116,7 @@ def unfinished_night(store: Store, set_name: str) -> Night | None:
     night = load_night(store, names[-1])
     chosen = any(each.by == "rule" for each in night.promoted.values())
     to_choose = bool(night.rules.promote and night.study.forecasts) and not chosen
-    return night if to_choose or _to_come(store, night) else None
+    return night if not night.gathered or to_choose or _to_come(store, night) else None
 
 
 def _to_come(store: Store, night: Night) -> list[str]:
@@ -150,23 +153,19 @@ async def open_night(
     budget_usd: float | None = None,
     concurrency: int = 4,
 ) -> Night:
-    """Choose the questions, gather contexts where that is wanted, and put the night on record.
+    """Choose the questions and put the night on record; nobody is asked before that, so that a kill has something to go on from.
 
     Raises
     ------
     UsageError
-        No question is left.
+        No question is left, or a budget in dollars without a known price.
     """
     rows, left_out = plan_night(store, set_name, rules, cutoff, only=only)
     if not rows:
         reasons = "; ".join(f"{each.id}: {each.reason}" for each in left_out[:3])
         raise UsageError(f"set {set_name} has no question to forecast ({reasons or 'it is empty'})")
+    _check_budget(rules, budget_usd)
     chosen = [row.question for row in rows]
-    if rules.contexts == "gather":
-        await _gather(store, set_name, chosen, rules, cutoff, sitting)
-    contexts = {} if rules.contexts == "none" else _contexts(store, set_name, chosen, cutoff)
-    if rules.contexts == "gather" and len(contexts) < len(chosen):
-        sitting.say(f"{len(chosen) - len(contexts)} questions go without a context")
     name = night_name(store, set_name)
     facts = night_facts(
         set_name=set_name,
@@ -174,32 +173,86 @@ async def open_night(
         rules=rules,
         questions=chosen,
         left_out=left_out,
-        contexts=contexts,
+        contexts=_contexts(store, set_name, chosen, cutoff) if rules.contexts == "stored" else {},
+        gathered=rules.contexts != "gather",
+        crowd={
+            event.id: event.crowd
+            for event in open_events(load_set(store, set_name), chosen)
+            if event.crowd is not None
+        },
+        own_record=own_record(store, cutoff).to_json() if rules.own_record else None,
     )
     plan = step_plan(store, name, facts, QUICK, budget_usd=budget_usd, concurrency=concurrency)
     StudyRunner(store, plan, environ=sitting.environ, sort=SORT).open()
     return load_night(store, name)
 
 
-async def _gather(
-    store: Store,
-    set_name: str,
-    questions: Sequence[str],
-    rules: NightRules,
-    cutoff: Cutoff,
-    sitting: Sitting,
-) -> None:
-    entries = load_set(store, set_name).questions
-    wanted = missing_contexts(store, set_name, [Wanted(entries[name], cutoff) for name in questions])
+def _check_budget(rules: NightRules, budget_usd: float | None) -> None:
+    if budget_usd is None:
+        return
+    for price in (arm.price() for arm in arms_of(rules).values()):
+        if price.usd is None:
+            raise UsageError(
+                f"the price of {rules.model} is unknown, so no budget in dollars can be kept: --price {rules.model}=IN,OUT"
+            )
+
+
+async def gather_contexts(store: Store, night: Night, sitting: Sitting) -> Night:
+    """Gather the contexts that the night is to have and lacks, out of its budget.
+
+    Contexts that were gathered since the night was opened stand, however long ago that was.
+
+    Raises
+    ------
+    BudgetStop, ProviderError
+        The budget is used up, or not one could be gathered; the night goes on here next time.
+    """
+    if night.gathered:
+        return night
+    now = datetime.now(UTC)
+    cutoff = Cutoff.parse(night.cutoff, now=now)
+    entries = load_set(store, night.set_name).questions
+    wanted = [Wanted(entries[name], cutoff) for name in night.questions if name in entries]
+    if cutoff.live:
+        rows = stored_contexts(store, night.set_name)
+        standing = {row.question for row in rows if row.cutoff == cutoff.text and row.moment >= night.instant}
+        wanted = [wish for wish in wanted if wish.question.id not in standing]
+    wanted = missing_contexts(store, night.set_name, wanted)
+    if wanted:
+        attempt = int(night.study.manifest.get("gather_attempt", 0))
+        options = replace(
+            gather_options(night.rules), budget_usd=night.budget_usd, account=night.account, attempt=attempt
+        )
+        async with open_gatherer(store, night.set_name, environ=sitting.environ, options=options) as gatherer:
+            tried = await gatherer.gather_all(wanted, say=sitting.say)
+        if all(each.stored is None for each in tried):
+            # A night was to read contexts: going on without any would spend on what nobody asked for. Refusals are on the ledger,
+            # so the next attempt, with a key that was missing, asks at other addresses.
+            _record_manifest(store, night, gather_attempt=attempt + 1)
+            raise ProviderError(
+                f"none of {len(tried)} contexts could be gathered, the first: {tried[0].reason}; --new --contexts none does without"
+            )
+    contexts = _contexts(store, night.set_name, night.questions, cutoff)
+    if len(contexts) < len(night.questions):
+        sitting.say(f"{len(night.questions) - len(contexts)} questions go without a context")
+    _record_manifest(store, night, contexts=contexts, gathered=True)
+    return load_night(store, night.name)
+
+
+def _record_manifest(store: Store, night: Night, **changes: Any) -> None:
+    manifest = {**night.study.manifest, **changes}
+    store.append(night.account, ev.StudyOpened(study=night.study.study, manifest=manifest))
+
+
+def gather_options(rules: NightRules) -> GatherOptions:
+    """How a night gathers contexts: with its model, or by rules alone where that reads no text."""
     offline = rules.model.startswith("offline/")
-    options = GatherOptions(
+    return GatherOptions(
         model=None if offline else rules.model,
         api_base=rules.settings.get("api_base"),
+        engines=None if rules.engines is None else tuple(rules.engines),
         prices=rules.settings.get("prices", {}),
     )
-    if wanted:
-        async with open_gatherer(store, set_name, environ=sitting.environ, options=options) as gatherer:
-            await gatherer.gather_all(wanted, say=sitting.say)
 
 
 def _contexts(store: Store, set_name: str, questions: Sequence[str], cutoff: Cutoff) -> dict[str, str]:
@@ -268,13 +321,15 @@ async def _work(
             say=sitting.say,
             model=sitting.model,
             sort=SORT,
+            spent_usd=night.contexts_usd or 0.0,
         )
         await runner.work()
     return load_night(store, night.name)
 
 
 async def finish_night(store: Store, night: Night, sitting: Sitting) -> Night:
-    """Do all of a night that is left: the quick pass, the choice, the trees."""
+    """Do all of a night that is left: contexts, the quick pass, the choice, the trees."""
+    night = await gather_contexts(store, night, sitting)
     night = await quick_pass(store, night, sitting)
     if night.rules.promote:
         night = promote(store, night)
@@ -308,6 +363,10 @@ def cost_lines(store: Store, set_name: str, rules: NightRules, rows: Sequence[Tr
     ]
     lines = []
     total: float | None = 0.0
+    if rules.contexts == "gather":
+        calls, total = context_cost(len(rows), gather_options(rules))
+        shown = "whose price is unknown" if total is None else f"about ${total:.2f}"
+        lines.append(f"contexts: at most {len(rows)}, about {calls} calls to {rules.model}, {shown}")
     for name, count, price in steps:
         usd = None if price.usd is None else price.usd * count
         total = None if usd is None or total is None else total + usd

@@ -1,6 +1,7 @@
 """The dashboard of a run: headline, tree and drivers first, and once they stand the desk around them."""
 
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import ipywidgets
 
@@ -11,7 +12,7 @@ from workbench.engine.whatif.typed_values import market_of
 from workbench.engine.wording import equation_with_values
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
-from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetValue
+from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store
 from workbench.widgets import panels
@@ -22,6 +23,7 @@ from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.live import Follower, Poller
 from workbench.widgets.panel import Panel
 from workbench.widgets.session import WhatIfSession
+from workbench.widgets.shared_edits import Panels, SharedEdits, shared_edits
 from workbench.widgets.tree import TreeWidget
 from workbench.widgets.working import Working
 
@@ -44,6 +46,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     owns_address : bool
         Whether it is the whole page of a server of ours: it then changes the page's address and leads back to the runs, and
         its desk is made when the page has come to rest for the first time. In a cell it is made at once.
+    shared : SharedEdits, optional
+        What the other widgets of the run in this kernel share: the page then shows and changes their edits.
     """
 
     def __init__(
@@ -53,21 +57,27 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         scenario: str = DRAFT,
         node: NodeId = ROOT,
         owns_address: bool = False,
+        shared: SharedEdits | None = None,
         **kwargs: Any,
     ):
         self.run = run
         self.document = run.document(nodes=False)
-        self.session = WhatIfSession(run.tree)
+        self.shared = shared
+        self.session = WhatIfSession(run.tree) if shared is None else shared.session
         self.scenarios = SavedScenarios(run.home, run.run_id)
         self.tree = TreeWidget(self.session, run=run.run_id, owns_address=owns_address)
         self.header = Panel()
         self.market = market_of(run.state)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
-        self.drivers = Drivers(references, self._choose)
+        self.drivers = Drivers(references, self._choose, run.mark)
         self.follower = Follower(run)
         self.poller = Poller(self.look)
         self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self._say)
-        self.keeper = Keeper(self.session, self.scenarios, author=self._author, say=self._say)
+        self.keeper = (
+            Keeper(self.session, self.scenarios, author=self._author, say=self._say)
+            if shared is None
+            else shared.keeper
+        )
         self._desk: SurroundingPanes | None = None
         self._said: tuple[str, bool] | None = None
         self._badges: list[Badge] = []
@@ -85,9 +95,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         kwargs.setdefault("layout", look(ipywidgets.Layout))
         super().__init__([style(), self.header, self.working, self._waiting, columns], **kwargs)
         self.add_class("wb-app")
-        self.session.override = self._override
+        self._in_step = _PageInStep(self)
+        if shared is None:
+            self.session.override = self._override
+        else:
+            shared.join(self._in_step)
         self.session.subscribe(self._edited)
-        self.tree.on_rest = self._catch_up
+        self.tree.on_rest = self.catch_up
         self.tree.observe(lambda _change: self.show_proof(), names=["selected", "dark"])
         self._read_band()
         self._begin(scenario, node)
@@ -121,6 +135,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                     follow=self._follow,
                     reread=self._reread,
                     look=self.look,
+                    whose=self.shared,
                 )
                 if self._said is not None:
                     self._desk.say(*self._said)
@@ -185,7 +200,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _take_edits_into_plan(self, store: Store) -> None:
         """What was added, removed and reworded is grounded; values set by hand stay edits."""
         with self.session.lock:
-            shape = [edit for edit in self.session.edits if isinstance(edit, AddChild | RemoveNode | Restate)]
+            shape = [
+                edit
+                for edit in self.session.edits
+                if isinstance(edit, AddChild | RemoveNode | Restate | SetPolarity)
+            ]
             if not shape:
                 return
             edit_plan(store, self.run.run_id, shape)
@@ -205,7 +224,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _begin(self, scenario: str, node: NodeId) -> None:
         """Open the scenario of the address, or the draft that an earlier page left."""
         try:
-            there = self.keeper.open(scenario)
+            # The other cells have one in work already, which no page that comes later takes from them unasked.
+            there = True if self.shared is not None and scenario == DRAFT else self.keeper.open(scenario)
         except WorkbenchError as error:
             self._say(f"{scenario} cannot be opened: {error}", True)
             return
@@ -220,12 +240,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def _edited(self) -> None:
         """After an edit of a row the panels wait until the page rests: the steps of a drag must not queue behind them."""
-        if self.tree.moving or self._desk is None:
+        moving = self.tree.moving or (self.shared is not None and self.shared.tree.moving)
+        if moving or self._desk is None:
             self._behind = True
         else:
             self.refresh()
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
+        """Bring the page in step: a tree that shows these edits has come to rest."""
         if self._desk is None:
             assert self.desk  # the first screen stands: now the rest of the page is made
         elif self._behind:
@@ -290,6 +312,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         return None if self._desk is None else self._desk.override()
 
     def _say(self, line: str, refused: bool) -> None:
+        """Show one line of what was kept, or why not."""
         self._said = (line, refused)
         if self._desk is not None:
             self._desk.say(line, refused)
@@ -297,6 +320,32 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _choose(self, node: NodeId) -> None:
         if node in self.session.tree:
             self.tree.selected = node
+
+
+class _PageInStep(Panels):
+    """Passes on to a page what the run's other widgets in this kernel share with it."""
+
+    def __init__(self, page: Dashboard) -> None:
+        self._page = ref(page)
+
+    def edited(self) -> None:
+        if (page := self._page()) is not None:
+            page.catch_up()
+
+    def said(self, line: str, refused: bool) -> None:
+        if (page := self._page()) is not None:
+            page._say(line, refused)
+
+
+def whole_page(run: RunView) -> Dashboard:
+    """Return this kernel's whole page of a run for a cell, with the edits that all cells of the run share."""
+    shared = shared_edits(run)
+    page = shared.views.get(Dashboard)
+    if isinstance(page, Dashboard) and page.comm is not None:
+        page.look()
+    else:
+        page = shared.views[Dashboard] = Dashboard(run, shared=shared)
+    return page
 
 
 def dashboard(

@@ -25,6 +25,7 @@ from workbench.widgets.fields import action, box, choice, html, look, pane, show
 from workbench.widgets.in_place import in_place
 from workbench.widgets.live import Follower, Poller
 from workbench.widgets.panel import Panel
+from workbench.widgets.resynthesis import ResynthesisForm
 from workbench.widgets.scenario_pane import ScenarioPane
 from workbench.widgets.shared_edits import Panels, shared_edits
 from workbench.widgets.taking_out import TakingOut
@@ -111,10 +112,13 @@ class ScenarioView(_View):
         buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset, refresh], "wb-keeping")
         whose = box(ipywidgets.HBox, [shared.author, shared.reason, shared.expires], "wb-keeping")
         self._in_work = shared.keeper.name
+        self.resynthesis = ResynthesisForm(
+            session, run=lambda: self.run, select=shared.choose, answered=lambda: None
+        )
         super().__init__(
             run,
             [
-                pane("What if", [self.table, whose], "wb-what-if", beside=buttons),
+                pane("What if", [self.table, whose, self.resynthesis], "wb-what-if", beside=buttons),
                 pane("Scenarios", [self.book], "wb-scenarios"),
             ],
         )
@@ -138,6 +142,7 @@ class ScenarioView(_View):
             # What was said was of the scenario before.
             self._in_work = self.shared.keeper.name
             self._tell("", False)
+        self.resynthesis.show()
         self.reset.disabled = not session.edits
         self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
         self.book.show()
@@ -166,7 +171,7 @@ class DriverView(_View):
     def __init__(self, run: RunView) -> None:
         self.shared = shared_edits(run)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
-        self.drivers = Drivers(references, self.shared.choose)
+        self.drivers = Drivers(references, self.shared.choose, run.mark)
         parts = [self.drivers.chart, self.drivers.questions]
         super().__init__(run, [pane("What drives it", parts, "wb-sensitivity")])
         self.edited()

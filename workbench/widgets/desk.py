@@ -20,15 +20,17 @@ from workbench.widgets.approving import ApprovalPane
 from workbench.widgets.assuming import AssumptionForm
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.editing import EditingForm
-from workbench.widgets.fields import Fold, action, box, field, html, pane
+from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
 from workbench.widgets.keeping import Keeper
 from workbench.widgets.notes import NotesForm
 from workbench.widgets.panel import Panel
 from workbench.widgets.refitting import RefittingForm
 from workbench.widgets.regrounding import RegroundingForm
+from workbench.widgets.resynthesis import ResynthesisForm
 from workbench.widgets.review import ReviewPane
 from workbench.widgets.scenario_pane import ScenarioPane
 from workbench.widgets.session import WhatIfSession
+from workbench.widgets.shared_edits import SharedEdits
 from workbench.widgets.taking_out import TakingOut
 
 
@@ -56,6 +58,8 @@ class SurroundingPanes:
         Called when something was put on record about the run; True where that moves the band.
     look : callable
         Called when a step that waited was answered: the log has something new.
+    whose : SharedEdits, optional
+        The run's other widgets in this kernel, whose fields for name, reason and time are this page's too.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class SurroundingPanes:
         follow: Callable[[], None],
         reread: Callable[[bool], None],
         look: Callable[[], object],
+        whose: SharedEdits | None = None,
     ) -> None:
         self._session, self._scenarios, self._keeper = session, scenarios, keeper
         self._run, self._select = run, select
@@ -80,10 +85,9 @@ class SurroundingPanes:
         self.redo = action("Redo", lambda: session.redo(), tooltip="Ctrl-Shift-Z in the tree")
         self.reset = action("Reset all", lambda: session.reset_all(), tooltip="take all edits back")
         self.reset.add_class("wb-reset")
-        self.author = field("your name", "wb-author")
-        self.author.tooltip = "stands beside your edits; nothing proves it"
-        self.reason = field("reason for the next edits", "wb-reason")
-        self.expires = field("holds until (date)", "wb-expires")
+        self.author, self.reason, self.expires = (
+            whose_fields() if whose is None else (whose.author, whose.reason, whose.expires)
+        )
         self.line = html()
         self.table, self.detail = Panel(), Panel()
         self.table.on_select = self.detail.on_select = select
@@ -91,6 +95,7 @@ class SurroundingPanes:
         self.assuming = AssumptionForm(session)
         self.change = Fold("Change this proposition", self._make_form)
         self.regrounding = RegroundingForm(self.by, follow)
+        self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
         self.refitting = RefittingForm(lambda: reread(True))
         self.notes = NotesForm(self.by, lambda: reread(False))
         self.review = ReviewPane(self.author, lambda: reread(False), select)
@@ -104,7 +109,7 @@ class SurroundingPanes:
         buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset], "wb-keeping")
         whose = box(ipywidgets.HBox, [self.author, self.reason, self.expires], "wb-keeping")
         self.left = [
-            pane("What if", [self.line, self.table, whose], "wb-what-if", beside=buttons),
+            pane("What if", [self.line, self.table, whose, self.resynthesis], "wb-what-if", beside=buttons),
             pane("What would it take", [drivers.questions], "wb-asked"),
             pane("Scenarios", [self.book], "wb-scenarios"),
             pane("Notes and tags", [self.notes], "wb-notes"),
@@ -148,6 +153,7 @@ class SurroundingPanes:
         )
         self.reset.disabled = not edits
         self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
+        self.resynthesis.show()
         self.book.show()
         self.show_selected(node, dark)
 

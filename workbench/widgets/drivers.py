@@ -33,9 +33,14 @@ class Drivers:
         What contributions can be counted from: a label, and the probability or None where the run knows none.
     on_select : callable
         Called with the proposition of a row that was clicked.
+    mark : str
+        What stands at every figure: the run's manifest (``RunView.mark``).
     """
 
-    def __init__(self, references: dict[str, float | None], on_select: Callable[[str], None]) -> None:
+    def __init__(
+        self, references: dict[str, float | None], on_select: Callable[[str], None], mark: str = ""
+    ) -> None:
+        self._mark = mark
         self.chart = Panel()
         self.chart.on_select = on_select
         self.chart.on_open = lambda _name: self._unfold()
@@ -51,7 +56,7 @@ class Drivers:
     def questions(self) -> "Questions":
         """The questions about the tree; made when they are first asked for."""
         if self._questions is None:
-            self._questions = Questions(self._references, self._refer, self._on_select)
+            self._questions = Questions(self._references, self._refer, self._on_select, self._mark)
             if self._tree is not None:
                 self._questions.show(self._tree, self._rows)
         return self._questions
@@ -77,7 +82,7 @@ class Drivers:
             return
         reach = reachable_ranges(self._tree)[self._tree.root.id] if self._rows else None
         self.chart.value = tornado_html(
-            self._rows, self._tree, reach, reference=self._reference, whole=self._whole
+            self._rows, self._tree, reach, reference=self._reference, whole=self._whole, mark=self._mark
         )
 
     def _unfold(self) -> None:
@@ -103,7 +108,9 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         references: list[tuple[str, float]],
         refer: Callable[[float], None],
         on_select: Callable[[str], None],
+        mark: str = "",
     ) -> None:
+        self._mark = mark
         self.answer = Panel()
         self.answer.on_select = on_select
         self.reference = plain_widget(
@@ -138,7 +145,7 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         self._answering()
 
     def _plot(self) -> None:
-        self._answering = lambda: self._answer(lambda tree: two_way_html(tree, self.pair.value))
+        self._answering = lambda: self._answer(lambda tree: two_way_html(tree, self.pair.value, self._mark))
         self._answering()
 
     def _answer(self, work: Callable[[Tree], str]) -> None:
@@ -156,6 +163,7 @@ def tornado_html(
     *,
     reference: float = 0.0,
     whole: bool = False,
+    mark: str = "",
 ) -> str:
     """Return the tornado: for each leaf and assumption, where the root would be if it were false and if it were true.
 
@@ -187,6 +195,7 @@ def tornado_html(
         left_out=max(0, len(computable) - MOST_UNFOLDED),
         root=root,
         reachable=reachable,
+        mark=mark,
     )
 
 
@@ -207,7 +216,7 @@ def _way(tree: Tree, node: NodeId, p: float, needed: float) -> dict[str, Any]:
     return {"id": node, "statement": tree[node].statement, "p": p, "needed": needed}
 
 
-def two_way_html(tree: Tree, leaves: str) -> str:
+def two_way_html(tree: Tree, leaves: str, mark: str = "") -> str:
     """Return the root over all values of two leaves as a plot whose caption says what it shows."""
     grid = two_way_grid(tree, leaves)
     values, roots = grid["values"], grid["roots"]
@@ -259,4 +268,5 @@ def two_way_html(tree: Tree, leaves: str) -> str:
         low=min(everything),
         high=max(everything),
         now=(tree[first].p, tree[second].p),
+        mark=mark,
     )

@@ -1,4 +1,4 @@
-"""The form below a selected proposition: other words, another weight, hold, give back, remove, add below."""
+"""The form below a selected proposition: other words, another polarity or weight, hold, give back, remove, add below."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -50,6 +50,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
     def __init__(self, session: WhatIfSession, select: Callable[[NodeId], None]):
         self._session, self._select = session, select
         self.node: NodeId = ROOT
+        self._stated: tuple[NodeId, object] | None = None
         self._filled: tuple[NodeId, object, object] | None = None
         self.line = html()
         self.words = field("statement", "wb-long")
@@ -59,6 +60,9 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.reword = self._button("Reword", self._reword)
         self.weight = field("weight, from -1 to 1")
         self.weigh = self._button("Set weight", self._weigh)
+        self.side = choice(list(_SPEAKS), "how it bears on its parent")
+        self.turn = self._button("Set polarity", self._turn)
+        self._side_row = _row(self.side, self.turn)
         self.rule = choice(list(RULE_FORMS), "kind of rule")
         self.rule.observe(lambda _change: self._propose_rule(), names=["value"])
         self.rule_text = field("the rule as JSON", "wb-long")
@@ -81,6 +85,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._weight_row = _row(self.weight, self.weigh)
         rows = [
             _row(self.words, self.reword, self.same),
+            self._side_row,
             self._weight_row,
             self._rule_row,
             self._report_row,
@@ -104,6 +109,13 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         weights = {} if rule is None else rule.to_json().get("weights", {})
         show_if(node in weights, self._weight_row)
         self.weight.value = f"{weights[node]:g}" if node in weights else ""
+        show_if(parent is not None, self._side_row)
+        stated = None if parent is None else tree[parent].polarities.get(node)
+        if (node, stated) != self._stated:  # what a person is choosing stays
+            self._stated = (node, stated)
+            self.side.value = next(
+                (words for words, side in _SPEAKS.items() if side is stated), next(iter(_SPEAKS))
+            )
         show_if(bool(proposition.children), self._rule_row)
         show_if(proposition.belief is not None, self._report_row)
         if (node, proposition.rule, proposition.belief) != self._filled:
@@ -125,6 +137,9 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._make(
             EditRequest(restatements={self.node: self.words.value.strip()}, same_meaning=self.same.value)
         )
+
+    def _turn(self) -> None:
+        self._make(EditRequest(polarities={self.node: _SPEAKS[self.side.value]}))
 
     def _weigh(self) -> None:
         self._make(EditRequest(weights={self.node: _number("a weight", self.weight.value)}))

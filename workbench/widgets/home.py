@@ -11,10 +11,8 @@ import ipywidgets
 
 from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused, ProxyError
-from workbench.engine import documents
-from workbench.engine.overview import with_course
+from workbench.engine.overview import listed_runs
 from workbench.engine.run.detached import plan_elsewhere
-from workbench.engine.run.ownership import owner_of
 from workbench.engine.wording import NO_VALUE
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.listing import KEYS
@@ -205,17 +203,13 @@ def providers(environ: Mapping[str, str]) -> list[str]:
 
 def list_runs(home: Path) -> list[dict[str, Any]]:
     """Return the runs of a data folder, newest first: run_id, statement, cutoff, p in [0, 1] or None, state, imported, and
-    each one's course (``overview.with_course``).
+    each one's course (``overview.listed_runs``).
 
     A run that cannot be read has the reason in place of its statement.
     """
     with closing(Store(home)) as store:
-        rows = documents.runs(store, texts=True)
-        for row in rows:
-            # The log of a run whose process was killed ends in the middle: only its lock tells.
-            if row.get("state") in ("running", "waiting") and owner_of(store.folder(row["run_id"])) is None:
-                row["state"] = "stopped"
+        rows = listed_runs(store, datetime.now(UTC), texts=True)
     return [
         {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row
-        for row in reversed(with_course(rows, datetime.now(UTC)))
+        for row in reversed(rows)
     ]

@@ -43,9 +43,15 @@ class Follower:
         #: Whether the last look found work on the run, not only what people said of it.
         self.worked = False
         self.view = run
+        # The page's poller and its clicks look both: an event must not be applied twice.
+        self._looking = threading.Lock()
 
     def look(self) -> bool:
         """Read what the log has got since the last look; True if anything changed."""
+        with self._looking:
+            return self._look()
+
+    def _look(self) -> bool:
         with closing(Store(self._home)) as store:
             # Asked before the log is read: what the owner wrote last is seen in the look after its end.
             in_work = owner_of(store.folder(self._run_id)) is not None

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from workbench.engine.run.state import RunState
     from workbench.engine.run.trial_state import EarlierGrounding
     from workbench.engine.view import RunView
+    from workbench.engine.whatif.edits import WhatIfResult
     from workbench.store.events import NodeRefitted
 
 ISOLATION_WORDS = {
@@ -311,6 +312,19 @@ def selected(
         calls=spent["calls"] if spent and spent["input_tokens"] else None,
         tokens=sent_tokens([spent]) if spent and spent["input_tokens"] else "",
         comments=comments,
+    )
+
+
+def asked_again(result: "WhatIfResult", before: float | None) -> str:
+    """Return what a full resynthesis brought beside what stands now: weight by weight, then both texts.
+
+    ``before`` is the claim's value with the edits and the rules of now.
+    """
+    return rendered(
+        "asked_again",
+        before=before,
+        after=result.whatif.after,
+        nodes=[change.to_json() for change in result.asked_again or ()],
     )
 
 

@@ -142,6 +142,7 @@ def _page(cells: list[dict[str, Any]], *, dark: bool, trail: Trail | None = None
         calls=calls,
         report=report,
         fragment=FRAGMENT,
+        manifest=(trail.manifest_id or "")[:19] if trail is not None else "",
         dark=dark,
         css=_css(dark=dark),
         content_security_policy=Markup(CONTENT_SECURITY_POLICY),

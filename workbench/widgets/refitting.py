@@ -10,7 +10,7 @@ from workbench.engine.blocking import run_blocking
 from workbench.engine.gateway import open_gateway
 from workbench.engine.run.state import load_state
 from workbench.engine.view import RunView
-from workbench.engine.whatif.edits import price_line
+from workbench.engine.whatif.asking_again import price_line
 from workbench.engine.whatif.refits import refit_nodes
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store

@@ -1,4 +1,4 @@
-"""Below a leaf: ground it again, or try a failed one again, each at its price and alone; and what it counted as before."""
+"""Below a proposition: ground a leaf again, try a failed leaf or synthesis again, each at its price and alone; and what it was."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -31,6 +31,7 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._author, self._begun = author, begun
         self._run: RunView | None = None
         self.node: NodeId = ROOT
+        self._status = ""
         self.earlier = html()
         self.line = html()
         self.why = field("why again (goes on record)")
@@ -42,7 +43,7 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.retry = action(
             "Try again",
             tried(self._show_price_of_a_try, self._refuse),
-            tooltip="this leaf alone; says the price first",
+            tooltip="this one alone, and what follows above; says the price first",
         )
         self.try_now = action("Try it at this price", tried(self._resume, self._refuse))
         self._all = (self.ask, self.retry, self.why, self.confirm, self.try_now, self.cancel)
@@ -56,9 +57,11 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._run, self.node = run, node
         known = node in run.tree
         self.earlier.value = panels.earlier(run.state.earlier.get(node, [])) if known else ""
-        leaf = known and not run.tree[node].children
-        show_if(leaf, self)
-        if moved:
+        status = run.state.node_status(node) if known else ""
+        show_if(known and (not run.tree[node].children or status == "failed"), self)
+        if moved or status != self._status:
+            # A try has ended or begun since, here or elsewhere.
+            self._status = status
             self.line.value = ""
             self._offer()
 
@@ -99,7 +102,8 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         assert self._run is not None
         known = self._run.tree[self.node].belief is not None
         stands = "; the old value stands until the new is in" if known else ""
-        self.line.value = panels.note(f"{self.node} is being grounded{stands}.")
+        doing = "synthesized" if self._run.tree[self.node].children else "grounded"
+        self.line.value = panels.note(f"{self.node} is being {doing}{stands}.")
         self._begun()
 
     def _home(self) -> Path:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypedDict
 
 from workbench.engine.wording import percent
-from workbench.propositions import ROOT, NodeId, Proposition, Tree, UnknownNode, depth_of, parent_of
+from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
 from workbench.synthesis import WhatIf
 from workbench.templates import brief
 from workbench.widgets.numbers import typed
@@ -94,7 +94,7 @@ class Rows(Mapping[NodeId, Row]):
         parent = parent_of(node.id)
         siblings = (node.id,) if parent is None else tree[parent].children
         polarity = None if parent is None else tree[parent].polarities.get(node.id)
-        edited = node.id in self._edited or (node.pinned and not (base is not None and base.pinned))
+        edited = node.id in self._edited or (_by_hand(node) and not (base is not None and _by_hand(base)))
         before = None if base is None else base.p
         key_factor = node.belief.key_factor if node.belief is not None else ""
         rule = node.rule.equation() if node.rule is not None else ""
@@ -128,8 +128,16 @@ class Rows(Mapping[NodeId, Row]):
             marks.append(Mark(name="added", why="yours: no model proposed or grounded it"))
         elif node.statement != base.statement:
             marks.append(Mark(name="reworded", why=f"before your edits: {brief(base.statement)}"))
+        side, was = _side(self._now.tree, node.id), _side(self._base, node.id) if base is not None else None
+        if base is not None and side != was:
+            words = {"Positive": "spoke for it", "Negative": "spoke against it"}.get(
+                str(was), "no polarity was stated"
+            )
+            marks.append(Mark(name="turned", why=f"before your edits: {words}"))
         if base is not None and node.rule != base.rule:
-            marks.append(Mark(name="rule", why="your rule in place of the synthesizer's"))
+            marks.append(
+                Mark(name="rule", why="another rule than the run's: yours, or one that was asked for anew")
+            )
         if node.pinned:
             marks.append(Mark(name="pinned", why="held at your value; the propositions below it have no say"))
         elif edited:
@@ -160,6 +168,16 @@ class Rows(Mapping[NodeId, Row]):
             for node, row in self.items()
             if _is_kind(row, kind) and all(_holds(row, word) for word in wanted)
         ]
+
+
+def _side(tree: Tree, node: NodeId) -> Polarity | None:
+    parent = parent_of(node)
+    return None if parent is None else tree[parent].polarities.get(node)
+
+
+def _by_hand(node: Proposition) -> bool:
+    """Whether a person's value is in effect, also one that was set before a rule was and is not in the page's list of values."""
+    return node.pinned or (node.belief is not None and node.belief.source == "analyst")
 
 
 def _holds(row: Row, word: str) -> bool:

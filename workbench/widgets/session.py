@@ -174,6 +174,15 @@ class WhatIfSession:
                         values.pop(edit.node, None)
             return self._become(_Edits(tuple(shape), values))
 
+    def take_answer(self, edits: Sequence[Edit]) -> list[Row]:
+        """Make edits that rest on all others, values set by hand too: what a full resynthesis answered to them.
+
+        They are played last, so a value set before goes before them, and is no longer set anew after each of them: a rule
+        without a function, whose value came with the answer, would else be out of date at once.
+        """
+        with self.lock:
+            return self._become(_Edits((*self._edits.listed(), *edits)))
+
     def open(self, edits: Sequence[Edit]) -> list[Row]:
         """Put these edits in place of all that are in effect; undo brings the former ones back."""
         with self.lock:

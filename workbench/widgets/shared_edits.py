@@ -5,6 +5,7 @@ With a session for each cell the second tree of a run would take the first one's
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from workbench.engine.view import RunView
@@ -13,7 +14,7 @@ from workbench.engine.whatif.saved import SavedScenarios
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
 from workbench.store import utc_now
-from workbench.widgets.fields import field
+from workbench.widgets.fields import whose_fields
 from workbench.widgets.keeping import DRAFT, Keeper
 from workbench.widgets.rows import Mark
 from workbench.widgets.session import WhatIfSession
@@ -35,14 +36,11 @@ class SharedEdits:
         self.run = run
         self.session = WhatIfSession(run.tree)
         self.scenarios = SavedScenarios(run.home, run.run_id)
-        self.author = field("your name", "wb-author")
-        self.author.tooltip = "stands beside your edits; nothing proves it"
-        self.reason = field("reason for the next edits", "wb-reason")
-        self.expires = field("holds until (date)", "wb-expires")
+        self.author, self.reason, self.expires = whose_fields()
         self.keeper = Keeper(self.session, self.scenarios, author=self.who, say=self._say)
         self.keeper.open(DRAFT)
         #: One view of each kind, for cells that are run again.
-        self.views: dict[object, Panels] = {}
+        self.views: dict[object, Any] = {}
         self._panels: WeakSet[Panels] = WeakSet()
         self._behind = False
         self.session.override = self._override

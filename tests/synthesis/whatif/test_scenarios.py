@@ -12,6 +12,7 @@ from workbench.propositions.edits import (
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -44,7 +45,9 @@ def edits_of(draw: st.DrawFn, tree: Tree) -> Edit:
     node = draw(st.sampled_from(tree.ids()))
     said = {tree[other].statement for other in tree}
     new = st.integers(0, 10**9).map("new {}".format).filter(lambda text: text not in said)
-    kind = draw(st.sampled_from(["set", "pin", "unpin", "add", "remove", "report", "restate", "rule"]))
+    kind = draw(
+        st.sampled_from(["set", "pin", "unpin", "add", "remove", "report", "restate", "rule", "polarity"])
+    )
     if kind == "pin" and tree[node].p is not None:
         return Pin(node=node)
     if kind == "unpin":
@@ -57,6 +60,8 @@ def edits_of(draw: st.DrawFn, tree: Tree) -> Edit:
         return SetReport(node=node, report="other words")
     if kind == "restate":
         return Restate(node=node, statement=draw(new), keep_belief=draw(st.booleans()))
+    if kind == "polarity" and node != "P0":
+        return SetPolarity(node=node, polarity=draw(st.sampled_from(Polarity)))
     if kind == "rule" and tree[node].children:
         weights = {child: draw(st.floats(-1, 1)) for child in tree[node].children}
         return SetRule(node=node, rule=LinearRule(0.0, weights).to_json())

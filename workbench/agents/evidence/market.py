@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from workbench.agents.evidence.drawings import Drawing
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep, notebook_of
 from workbench.agents.evidence.trace_notebook import computed_cells
+from workbench.agents.loop.quoting import one_line
 from workbench.agents.loop.tools import Source
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.market_price import MarketRef, find_markets, read_price
@@ -99,7 +100,9 @@ class MarketEvidence:
             ),
             steps=(
                 TraceStep(
-                    title="The market", text=f"`{self.market}`: {self.question}", answers=self.hashes[:1]
+                    title="The market",
+                    text=f"`{self.market}`: {one_line(self.question, 500)}",
+                    answers=self.hashes[:1],
                 ),
                 TraceStep(
                     title="Its price before the cutoff",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,7 +19,7 @@ from workbench.science.pooling.pool import pool_logit_mean
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
     from sandbox.record.verify import Difference, Verification
-    from workbench.agents.evidence.base import DataCalls, Replay
+    from workbench.agents.evidence.base import DataCalls, RecordedReply, Replay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +122,17 @@ class RoutedEvidence:
         )
 
     def _context(self, part: RoutedPart, proof: ProofContext) -> ProofContext:
-        """The records as one grounder left them: its own belief, and its own data calls at the steps that it used."""
-        return replace(proof, belief=part.belief, data_calls=_own_calls(proof.data_calls, part.first_step))
+        """The records as one grounder left them: its own belief, data calls and replies, at the steps that it counted itself."""
+        replies = cache(lambda: _own_replies(proof.replies(), part.first_step))
+        return replace(
+            proof,
+            belief=part.belief,
+            data_calls=_own_calls(proof.data_calls, part.first_step),
+            replies=replies,
+            last_reply=lambda stage: next(
+                (each.reply for each in reversed(replies()) if each.stage == stage), None
+            ),
+        )
 
     def compare(self, proof: ProofContext) -> Verification:
         """Compare every part with the records by its own kind, and the pooled belief with the parts'."""
@@ -225,6 +235,12 @@ def _fault(check: str, cell: str | None, what: str) -> Difference:
     from sandbox.record.verify import Difference
 
     return Difference(check=check, cell=cell, what=what)
+
+
+def _own_replies(replies: Sequence[RecordedReply], first: int) -> tuple[RecordedReply, ...]:
+    return tuple(
+        replace(each, step=each.step - first) for each in replies if first <= each.step < first + STEPS_EACH
+    )
 
 
 def _own_calls(calls: DataCalls, first: int) -> DataCalls:

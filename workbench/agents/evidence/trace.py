@@ -114,10 +114,12 @@ class TraceEvidence:
     web : tuple of mapping
         What became of every search result and page, with the layer that dropped it and why. For audits: it may name what is
         later than the cutoff, so the proof notebook does not show it.
-    outcomes : mapping of str to float
-        Probability of every outcome of the event that the leaf is one of, where one call was asked for all of them.
+    outcome, outcomes : str, mapping of str to float
+        Probability of every outcome of an event, where one call was asked for all of them, and which of them the leaf is.
     form : int
         How tool answers are written, so that they can be written again from the ledger.
+    combined : str or None
+        Of a grounder that only thinks: how its answers came to p (``thoughts.combining``); None for every other trace.
     """
 
     steps: tuple[TraceStep, ...]
@@ -129,8 +131,10 @@ class TraceEvidence:
     findings: tuple[str, ...] = ()
     statistics: Mapping[str, float] = field(default_factory=dict)
     web: tuple[Mapping[str, Any], ...] = ()
+    outcome: str = ""
     outcomes: Mapping[str, float] = field(default_factory=dict)
     form: int = 1
+    combined: str | None = None
 
     kind: ClassVar[str] = "trace"
 
@@ -193,19 +197,20 @@ class TraceEvidence:
         ``book`` is that notebook made again, where evidence that holds this trace renders more than it.
         """
         from sandbox.record.verify import Difference, Verification
+        from workbench.agents.evidence.thought_records import thought_faults
         from workbench.agents.evidence.trace_records import cell_faults, ledger_faults
 
         faults: list[tuple[str, str | None, str]] = []
         stated = next((step.p for step in reversed(self.steps) if step.p is not None), None)
         if stated != proof.belief.p:
             faults.append(("conclusion", None, f"the trace says {stated!r}, the log {proof.belief.p!r}"))
-        if self.outcomes and stated not in self.outcomes.values():
-            faults.append(("conclusion", None, "the trace's belief is that of none of its outcomes"))
         try:
             rows = proof.data_calls()
             known = {row.answer.meta.get("content_hash") for row in rows if row.answer}
             if self.submission is not None:
                 faults.extend(ledger_faults(self, proof, rows))
+            if self.combined is not None:
+                faults.extend(thought_faults(self, proof))
         except StoreCorrupt as error:
             faults.append(("ledger", None, str(error)))
         else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from proxies.errors import Refused
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
 from workbench.agents.evidence.market import MOST_POINTS, MarketEvidence
+from workbench.agents.loop.quoting import one_line
 from workbench.agents.registry import no_options
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
@@ -43,7 +44,7 @@ class MarketGrounder:
             hashes=(str(market.meta["content_hash"]), str(prices.meta["content_hash"])),
         )
         report = (
-            f"**{task.node.statement}**\n\nThe market `{ref}` asks: {evidence.question}\n\nIts price before the cutoff was {price.p:.4f} "
+            f"**{task.node.statement}**\n\nThe market `{ref}` asks: {one_line(evidence.question, 500)}\n\nIts price before the cutoff was {price.p:.4f} "
             f"({price.quoted:%Y-%m-%d %H:%M} UTC).\n\nWhat is weak: a price holds fees, the time value of money and a bias toward "
             "long shots, and the market's rules may differ from the proposition."
         )

@@ -175,6 +175,11 @@ def submit(
         if results.night.set_name != name:
             raise UsageError(f"night {results.night.name} is of set {results.night.set_name}, not of {name}")
         forecasts, method = folder / "forecasts.csv", method or "final"
+        if results.record is not None:
+            say(
+                results.record.line()
+                + ("; --method raw hands in what was said" if results.record.corrects else "")
+            )
         words = {**night_words(results), **words}
     assert forecasts is not None
     text, left_out = submission(

@@ -39,6 +39,13 @@ def score(
             "--own", help="Score this home's own resolved runs instead of files; with Brier over time."
         ),
     ] = False,
+    steps: Annotated[
+        bool,
+        typer.Option(
+            "--steps",
+            help="With --own: how agents' loops worked (steps, tokens, evidence), and the Brier score of their beliefs step by step.",
+        ),
+    ] = False,
     method: Methods = "",
     variant: Variant = "forecast",
     pool: Annotated[
@@ -115,11 +122,16 @@ def score(
         dead=dead,
     )
     resampling = Resampling(resamples=resamples, seed=seed)
+    if steps and not own:
+        raise UsageError("--steps goes with --own: files of forecasts hold no steps")
     if own:
         if events or forecasts or exam or method or baseline or subsets or home:
             raise UsageError(
                 "--own scores the runs of this home: no --events, --forecasts, --exam, --home, --method, --baseline or --subsets"
             )
+        if steps:
+            _score_steps(resampling, as_json=json)
+            return
         _score_own(recipe, columns, by=by, resampling=resampling, as_json=json)
         return
     if events is None or forecasts is None:
@@ -222,6 +234,42 @@ def _score_own(
             for row in document["runs"]
         ],
     )
+    for row in document["left_out"]:
+        say(f"not counted: {row['run_id']}: {row['reason']}")
+
+
+def _score_steps(resampling: "Resampling", *, as_json: bool) -> None:
+    from workbench.engine.step_scores import STATISTICS, steps_document
+
+    document = steps_document(open_store(), resampling)
+    if as_json:
+        emit_json(document)
+        return
+    show_table(
+        ["medians", "trials", *STATISTICS, "submitted as believed"],
+        [
+            [
+                name,
+                arm["n"],
+                *arm["statistics"].values(),
+                f"{arm['consistent']['same']} of {arm['consistent']['n']}",
+            ]
+            for name, arm in document["arms"].items()
+        ],
+    )
+    for name, arm in document["arms"].items():
+        if (by_step := arm["by_step"]) is None:
+            say(f"{name}: no leaf with beliefs by step has an outcome yet (`workbench resolve RUN --leaves`)")
+            continue
+        echo("")
+        show_table(
+            [f"{name}: step", "Brier", "low", "high", "still at work"],
+            [
+                [row["step"], row["brier"], *(row["interval"] or (None, None)), row["working"]]
+                for row in by_step["steps"]
+            ],
+        )
+        echo(f"{by_step['n']} leaves of {by_step['runs']} runs; step 0 is a belief of 0.5")
     for row in document["left_out"]:
         say(f"not counted: {row['run_id']}: {row['reason']}")
 

@@ -53,3 +53,5 @@ def simulate(
                 for claim in each.claims
             ],
         )
+        for line in each.summary():
+            echo(line)

@@ -1,5 +1,6 @@
 """``forecast``: questions again as their set was forecast last; ``--due`` takes those whose next review has come, for a cron line."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +12,16 @@ from workbench.cli.common import (
     command,
     echo,
     emit_json,
+    exit_code,
+    one_line,
     open_store,
     say,
 )
 from workbench.cli.run_options import WORKERS
-from workbench.cli.tournament.sitting import sitting, work
+from workbench.cli.tournament.sitting import StoppedByHand, sitting, work
 
 if TYPE_CHECKING:
+    from workbench.questions.schedule import HalvingSchedule
     from workbench.store import Store
     from workbench.tournament.work import Sitting
 
@@ -51,9 +55,10 @@ def forecast(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."""
-    from workbench.errors import UsageError
+    from proxies.errors import ProxyError
+    from sandbox.errors import SandboxError
+    from workbench.errors import UsageError, WorkbenchError
     from workbench.questions.schedule import HalvingSchedule
-    from workbench.tournament import work as steps
     from workbench.tournament.night import load_night, nights_of
 
     store = open_store()
@@ -69,35 +74,58 @@ def forecast(
     if not named:
         named = {load_night(store, night).set_name: [] for night in nights_of(store)}
     surroundings = sitting(isolation=isolation, workers=workers, quiet=quiet)
-    now = datetime.now(UTC)
+    wanted = _Wanted(schedule if due else None, budget_usd, datetime.now(UTC))
     done: list[dict[str, Any]] = []
+    failures: list[tuple[str, str, int]] = []
     for set_name, questions in named.items():
         if not nights_of(store, set_name):
             raise UsageError(
                 f"set {set_name} had no night whose rules could be used again: `workbench tournament run {set_name}`"
             )
-        chosen: list[str] | None = questions or None
-        since: dict[str, str] = {}
-        if due:
-            waiting = steps.due_questions(store, set_name, now, schedule)
-            chosen = [name for name in waiting if not questions or name in questions]
-            since = {name: waiting[name].isoformat(timespec="minutes") for name in chosen}
         if plan_only:
+            chosen, since = wanted.of(store, set_name, questions)
             done.append({"set": set_name, "questions": chosen, "due_since": since})
             continue
-        done.append(_forecast_set(store, set_name, chosen, surroundings, budget_usd, now))
-    _report(done, as_json=as_json, quiet=quiet, plan_only=plan_only)
+        # One set that cannot go on, or that another process is at, is no reason to leave the others of a cron line undone.
+        try:
+            done.append(_forecast_set(store, set_name, questions, surroundings, wanted))
+        except StoppedByHand:
+            raise
+        except typer.Exit as stop:
+            failures.append((set_name, "stopped, resumable", stop.exit_code))
+        except (WorkbenchError, SandboxError, ProxyError) as error:
+            say(f"workbench: {one_line(error)}")
+            failures.append((set_name, one_line(error), exit_code(error)))
+    _report(done, failures, as_json=as_json, quiet=quiet, plan_only=plan_only)
+    if failures:
+        raise typer.Exit(failures[0][2])
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is to be forecast of a set: all open questions, those named, or with a schedule those of them that are due."""
+
+    schedule: "HalvingSchedule | None"
+    budget_usd: float | None
+    now: datetime
+
+    def of(
+        self, store: "Store", set_name: str, questions: list[str]
+    ) -> tuple[list[str] | None, dict[str, str]]:
+        """Ids, None for all open ones, and since when those that are due have been so."""
+        from workbench.tournament.work import due_questions
+
+        if self.schedule is None:
+            return questions or None, {}
+        waiting = due_questions(store, set_name, self.now, self.schedule)
+        chosen = [name for name in waiting if not questions or name in questions]
+        return chosen, {name: waiting[name].isoformat(timespec="minutes") for name in chosen}
 
 
 def _forecast_set(
-    store: "Store",
-    set_name: str,
-    questions: list[str] | None,
-    surroundings: "Sitting",
-    budget_usd: float | None,
-    now: datetime,
+    store: "Store", set_name: str, questions: list[str], surroundings: "Sitting", wanted: _Wanted
 ) -> dict[str, Any]:
-    """Finish what is unfinished of a set, then forecast these questions, all open ones where none are named."""
+    """Finish what is unfinished of a set, then forecast what is wanted of it."""
     from dataclasses import replace
 
     from proxies.asof.clock import Cutoff
@@ -106,25 +134,29 @@ def _forecast_set(
     from workbench.tournament.page import write_night
 
     nights: list[str] = []
+    chosen: list[str] | None = None
+    since: dict[str, str] = {}
 
     async def doing() -> None:
+        nonlocal chosen, since
         begun = steps.unfinished_night(store, set_name)
         if begun is not None:
-            begun = steps.with_budget(store, begun, budget_usd, None)
+            begun = steps.with_budget(store, begun, wanted.budget_usd, None)
             night = await steps.finish_night(store, begun, surroundings)
             write_night(store, night)
             nights.append(night.name)
-            # what it was about is forecast now
-            left = None if questions is None else [each for each in questions if each not in begun.questions]
-        else:
-            left = questions
+        # Only now, with the set held: what another process forecast a moment ago is not due any more.
+        chosen, since = wanted.of(store, set_name, questions)
+        left = chosen
+        if begun is not None and left is not None:  # what it was about is forecast now
+            left = [each for each in left if each not in begun.questions]
         if left == [] or (left is None and begun is not None):
             return
         last = load_night(store, nights_of(store, set_name)[-1])
         rules = replace(last.rules, promote=0, size=None)
-        budget = last.budget_usd if budget_usd is None else budget_usd
+        budget = last.budget_usd if wanted.budget_usd is None else wanted.budget_usd
         night = await steps.open_night(
-            store, set_name, rules, Cutoff.parse("now", now=now), surroundings,
+            store, set_name, rules, Cutoff.parse("now", now=wanted.now), surroundings,
             only=left, budget_usd=budget, concurrency=last.concurrency,
         )  # fmt: skip
         night = await steps.finish_night(store, night, surroundings)
@@ -134,7 +166,7 @@ def _forecast_set(
     with steps.own_set(store, set_name):
         work(doing, f"workbench forecast {set_name}")
     forecasts = [{"night": name, **_counts(store, name)} for name in nights]
-    return {"set": set_name, "questions": questions, "nights": forecasts}
+    return {"set": set_name, "questions": chosen, "nights": forecasts}
 
 
 def _counts(store: "Store", name: str) -> dict[str, int]:
@@ -144,9 +176,17 @@ def _counts(store: "Store", name: str) -> dict[str, int]:
     return {"forecasts": len(study.forecasts), "missing": len(study.missing)}
 
 
-def _report(done: list[dict[str, Any]], *, as_json: bool, quiet: bool, plan_only: bool) -> None:
+def _report(
+    done: list[dict[str, Any]],
+    failures: list[tuple[str, str, int]],
+    *,
+    as_json: bool,
+    quiet: bool,
+    plan_only: bool,
+) -> None:
     if as_json:
-        emit_json({"sets": done})
+        failed = [{"set": name, "reason": reason, "exit": code} for name, reason, code in failures]
+        emit_json({"sets": done, "failed": failed})
         return
     for each in done:
         if plan_only:
@@ -155,5 +195,7 @@ def _report(done: list[dict[str, Any]], *, as_json: bool, quiet: bool, plan_only
             continue
         for night in each["nights"]:
             echo(f"{night['night']}: {night['forecasts']} forecasts, {night['missing']} missing")
-    if not quiet and not any(each.get("nights") or (plan_only and each["questions"] != []) for each in done):
+    if not (quiet or failures) and not any(
+        each.get("nights") or (plan_only and each["questions"] != []) for each in done
+    ):
         say("no question is due")

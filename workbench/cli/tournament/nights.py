@@ -54,6 +54,16 @@ def run(
         str,
         typer.Option(help="stored: both passes read the set's contexts; gather: those missing first; none."),
     ] = "stored",
+    engines: Annotated[
+        str | None,
+        typer.Option(help="Search engines for contexts, by comma; all that work here without it."),
+    ] = None,
+    own_record: Annotated[
+        bool,
+        typer.Option(
+            "--own-record/--raw", help="Shrink and calibrate by what this home's resolved forecasts teach."
+        ),
+    ] = True,
     size: Size = None,
     skill: Skill = 0.1,
     runs_at_once: Annotated[int, typer.Option("--runs-at-once", help="Runs in work at the same time.")] = 4,
@@ -78,7 +88,7 @@ def run(
     store = open_store()
     rules, budget = rules_of(
         settings, quick=quick, trials=trials, promote=promote, tree_grounder=tree_grounder, depth=depth,
-        contexts=contexts, size=size, skill=skill,
+        contexts=contexts, size=size, skill=skill, engines=engines, own_record=own_record,
     )  # fmt: skip
     moment = Cutoff.parse(cutoff)
     surroundings = sitting(isolation=isolation, workers=workers)
@@ -105,6 +115,7 @@ def run(
                 say(f"night {night.name}: {len(night.questions)} questions")
             else:
                 night = steps.with_budget(store, night, budget, None)
+            night = await steps.gather_contexts(store, night, surroundings)
             if until == "contexts":
                 return night
             if until == "quick":
@@ -189,17 +200,19 @@ def _show_results(results: "NightResults") -> None:
     from workbench.cli.table import show_table
     from workbench.engine.wording import percent
 
-    header = ["event", "crowd", "spread", "quick", "tree", "forecast", "to gain", "flags"]
+    header = ["event", "crowd", "spread", "quick", "tree", "raw", "forecast", "to gain", "flags"]
     show_table(
         header,
         [
             [
                 row.event[:60], percent(row.crowd), row.spread, percent(row.logit_mean), percent(row.tree),
-                percent(row.p), row.gain, ", ".join(row.flags),
+                percent(row.raw), percent(row.p), row.gain, ", ".join(row.flags),
             ]
             for row in results.rows
         ],
     )  # fmt: skip
+    if results.record is not None:
+        echo(results.record.line())
     for finding in results.findings:
         echo(f"{finding.kind:10} {finding.message}")
     if not results.findings:

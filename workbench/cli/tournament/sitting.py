@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from workbench.tournament.work import Sitting
 
 T = TypeVar("T")
+
+
+class StoppedByHand(typer.Exit):
+    """A signal ended the work: whoever does several things one after another ends too."""
+
+
 _OFFLINE = "offline/analyst"
 
 
@@ -28,8 +34,11 @@ def rules_of(
     contexts: str,
     size: int | None,
     skill: float,
+    engines: str | None = None,
+    own_record: bool = True,
 ) -> "tuple[NightRules, float | None]":
     """The rules of a night and its budget, from options as they came; what a run refuses is refused here."""
+    from workbench.cli.science.options import listed
     from workbench.errors import UsageError
     from workbench.tournament.night import NightRules, arms_of
 
@@ -52,8 +61,10 @@ def rules_of(
         tree={name: value for name, value in tree.items() if value is not None},
         settings=common,
         contexts=contexts,
+        engines=listed(engines) if engines else None,
         size=size,
         skill=skill,
+        own_record=own_record,
     )
     arms_of(rules)
     if budget is not None and not budget > 0:
@@ -96,4 +107,4 @@ def work(doing: Callable[[], Awaitable[T]], goes_on: str) -> T:
         raise typer.Exit(exit_code(error)) from None
     except (KeyboardInterrupt, asyncio.CancelledError):
         say(f"workbench: stopped by hand; `{goes_on}` goes on")
-        raise typer.Exit(STOPPED) from None
+        raise StoppedByHand(STOPPED) from None

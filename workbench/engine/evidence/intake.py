@@ -127,6 +127,9 @@ def _event(values: dict[str, Any]) -> None:
         shown = [event.author, event.reason]
     elif isinstance(event, ev.ReviewSigned):
         shown = [event.author, *event.checklist]
+    elif isinstance(event, ev.ReviewReturned):
+        shown = [words for each in event.comments for words in (each.node, each.text, each.author)]
+        shown += [words for each in event.sign_offs for words in (each.author, *each.checklist)]
     elif isinstance(event, ev.LeaksAudited):
         shown = [event.model]
     if not all(text.replace("\n", " ").isprintable() for text in shown if isinstance(text, str)):

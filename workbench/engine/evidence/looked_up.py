@@ -54,6 +54,12 @@ def node_look_up(
     return NodeLookUp(look_up, look_up_context(store, state, node, record.attempt))
 
 
+def stored_look_ups(store: Store, state: RunState) -> dict[NodeId, LookUp]:
+    """Return what was looked up for the inner nodes of a run, for whoever asks the synthesizer again; raises as `node_look_up`."""
+    stored = {node: node_look_up(store, state, node) for node in look_up_nodes(store, state)}
+    return {node: each.look_up for node, each in stored.items() if each is not None}
+
+
 def look_up_context(store: Store, state: RunState, node: NodeId, attempt: int) -> ProofContext:
     """Return the records of a look-up's attempt."""
     return attempt_context(

@@ -6,8 +6,9 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -216,6 +217,7 @@ def _notebook(store: Store, state: RunState) -> str:
             head.append(f"{indent}  `{node} = {rule}`")
             head.extend(f"{indent}  {remark}" for remark in rule_remarks(state.tree, node))
     book.cells.append(nbformat.v4.new_markdown_cell(passive_markdown("\n".join(head))))  # type: ignore[no-untyped-call]
+    mark = f"Figures and numbers of run {state.run_id}, manifest {(manifest_id(store, state.run_id) or 'none')[:19]}."
     for leaf in state.tree.leaves():
         path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
         if not path.is_file():
@@ -223,7 +225,7 @@ def _notebook(store: Store, state: RunState) -> str:
         title = passive_markdown(f"## {leaf}: {state.tree[leaf].statement}")
         trail = evidence_trail(store, state, leaf) if state.trial(leaf, 1).belief is not None else None
         numbers = "" if trail is None else markdown_numbers(trail)
-        book.cells.append(nbformat.v4.new_markdown_cell(f"{title}\n\n{numbers}".strip()))  # type: ignore[no-untyped-call]
+        book.cells.append(nbformat.v4.new_markdown_cell(f"{title}\n\n{mark}\n\n{numbers}".strip()))  # type: ignore[no-untyped-call]
         places = {} if trail is None else markdown_places(trail)
         for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
             if (place := places.get(cell_anchor(cell.id))) is not None:
@@ -286,23 +288,74 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
     UsageError
         The run is here already.
     """
-    _sweep(store.home)
+
+    def refuse_what_is_here(run_id: str) -> None:
+        if run_id in store.run_ids():
+            raise UsageError(
+                f"run {run_id} is here already: `workbench show {run_id}`; `workbench import {path} --review` takes the"
+                " comments and sign-offs that it brings back"
+            )
+        if store.folder(run_id).exists():
+            raise UsageError(
+                f"{store.folder(run_id)} is there and no run of this home: an import was killed, or somebody put it"
+                " there; move it away and import again"
+            )
+
+    with examined_package(store.home, path, refuse_what_is_here) as package:
+        if package.findings and not anyway:
+            raise PackageAltered(path, package.findings)
+        own, run_id = package.store, package.state.run_id
+        # The last event before the move: a signature is later checked over the log before it (`signature_fault`).
+        own.append(
+            run_id,
+            ev.RunImported(
+                package=package.digest,
+                anyway=bool(package.findings),
+                differing=tuple(finding.line() for finding in package.findings),
+                signature=package.signature,
+            ),
+        )
+        if package.state.finished and not package.findings:
+            write_report(own, load_state(own, run_id))
+        _move_in(own, store, run_id)
+    return run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminedPackage:
+    """A package in a store of its own, read and checked; ``signature`` is one that fits, ``digest`` the hash of the file."""
+
+    store: Store
+    state: RunState
+    findings: list[Finding]
+    signature: ev.PackageSignature | None
+    digest: str
+
+
+@contextmanager
+def examined_package(home: Path, path: Path, check: Callable[[str], None]) -> Iterator[ExaminedPackage]:
+    """Unpack a package into a temporary folder of the home and examine all of it; the folder ends with the block.
+
+    ``check`` gets the id of the run before the work of examining it, and raises if the caller cannot use it.
+
+    Raises
+    ------
+    PackageRefused
+        Our export cannot have written it.
+    PackageAltered
+        It cannot be shown at all.
+    """
+    _sweep(home)
     digest = sha256_of_file(path)
     # In the home, not in /tmp: a rename is one step only within one file system.
-    with tempfile.TemporaryDirectory(dir=store.home, prefix=_TEMPORARY) as name:
+    with tempfile.TemporaryDirectory(dir=home, prefix=_TEMPORARY) as name:
         temporary = Path(name)
         hashes, member = unpack(path, temporary, "files")
         signature = read_signature(member, hashes) if member is not None else None
         own = Store(temporary / "home", durable=False)
         try:
             run_id, findings = copy_run(temporary / DATABASE, own)
-            if run_id in store.run_ids():
-                raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
-            if store.folder(run_id).exists():
-                raise UsageError(
-                    f"{store.folder(run_id)} is there and no run of this home: an import was killed, or somebody put it"
-                    " there; move it away and import again"
-                )
+            check(run_id)
             folder = own.folder(run_id)
             private_folder(folder.parent)
             files = temporary / "files"
@@ -317,20 +370,11 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
             if fault is not None:
                 findings.append(Finding(node=None, trial=None, check="signature", cell=None, what=fault))
                 signature = None  # it says nothing about who sent this
-            if findings and not anyway:
-                raise PackageAltered(path, findings)
-            lines = tuple(finding.line() for finding in findings)
-            # The last event before the move: a signature is later checked over the log before it (`signature_fault`).
-            own.append(
-                run_id,
-                ev.RunImported(package=digest, anyway=bool(findings), differing=lines, signature=signature),
+            yield ExaminedPackage(
+                store=own, state=state, findings=findings, signature=signature, digest=digest
             )
-            if state.finished and not findings:
-                write_report(own, load_state(own, run_id))
-            _move_in(own, store, run_id)
         finally:
             own.close()
-    return run_id
 
 
 def _move_in(own: Store, store: Store, run_id: str) -> None:

@@ -16,6 +16,7 @@ import orjson
 from proxies.ledger import LedgerRow
 from workbench.agents.grounders.quoted import printed_by, quoted_spans
 from workbench.engine.evidence.vintages import Vintage, vintages_of
+from workbench.engine.run.files import manifest_id
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
@@ -25,7 +26,7 @@ from workbench.store import ApiLedger, Store
 _LARGEST_FILE = 60_000_000  # bytes of a notebook
 _LONGEST_OUTPUT = 20_000  # characters of one output that are searched for numbers
 _FIRST_LINE = 120  # characters
-_BEGINNING = 2_000  # bytes of an answer
+BEGINNING = 2_000  # bytes of an answer
 _TAG_OR_ENTITY = re.compile(r"(<[^>]*>|&[#\w]+;)")
 
 
@@ -97,6 +98,8 @@ class Trail:
     report: str
     cells: tuple[Cell, ...]
     calls: tuple[Call, ...]
+    #: Id of the run's manifest, which stands at every figure of the proof.
+    manifest_id: str | None = None
 
     def source(self, spelling: str) -> str | None:
         """Return the id of the first cell that printed a number, or one that rounds to it; None for one of the statement's."""
@@ -164,6 +167,7 @@ def evidence_trail(store: Store, state: RunState, node: NodeId, trial: int = 1) 
         report=without_records(proof.belief.report),
         cells=cells,
         calls=calls,
+        manifest_id=manifest_id(store, state.run_id),
     )
 
 
@@ -301,7 +305,7 @@ def _call(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
         newest=listed[-1] if listed else None,
         content_hash=str(meta.get("content_hash", "")),
         refused=row.refused,
-        beginning="" if row.answer is None else row.answer.encoded()[:_BEGINNING].decode("utf-8", "replace"),
+        beginning="" if row.answer is None else row.answer.encoded()[:BEGINNING].decode("utf-8", "replace"),
         vintages=vintages_of(listed),
     )
 

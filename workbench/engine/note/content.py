@@ -7,21 +7,24 @@ makes a document of them escapes or cleans them for it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from workbench.engine.annotating import CHECKLIST, sign_off_rows
-from workbench.engine.band import Band, refits_band, trials_band
+from workbench.engine.band import Band, run_band
 from workbench.engine.evidence.audit import audit_run
 from workbench.engine.evidence.trail import Cell, Trail, evidence_trail, without_records
 from workbench.engine.hindsight import hindsight
 from workbench.engine.note.full_figures import full_figures
 from workbench.engine.note.plots import Plot, proof_plots
+from workbench.engine.past_windows import past_windows
 from workbench.engine.run.files import manifest_id
+from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import IMPORTED_TREE, RunState
 from workbench.engine.tree_documents import scenario_table, sensitivity_report
 from workbench.engine.view import root_base_rate
-from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials
+from workbench.engine.whatif.sensitivity import leaf_trials
 from workbench.engine.wording import (
     NO_VALUE,
     edit_words,
@@ -107,7 +110,8 @@ class Evidence:
     p: float | None
     key_factor: str
     report: str
-    trials: str
+    #: How far it may be off by what is on record: its trials, or the windows it rests on; empty where neither says.
+    spread: str
     verified: bool | None
     plots: list[Plot] = field(default_factory=list)
     trail: Trail | None = None
@@ -182,6 +186,11 @@ class Note:
     figures: list[tuple[str, str]]
 
     @property
+    def mark(self) -> str:
+        """What stands at every figure, so that one that is cut out of the note still leads to its run."""
+        return f"manifest {self.manifest_id[:19]}"
+
+    @property
     def headline(self) -> str:
         """The claim's probability beside its base rate, as one line."""
         beside = f", base rate {percent(self.base_rate)} ({self.gap})" if self.gap else ""
@@ -210,7 +219,7 @@ def note_of(store: Store, state: RunState) -> Note:
         gap=None if p is None or base_rate is None else _points(base_rate, p),
         band=band,
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
-        warnings=_warnings(state),
+        warnings=_warnings(state, store.folder(state.run_id)),
         summary=_summary(state, drivers, scenarios, audit, reachable, base_rate),
         rows=rows,
         rows_left_out=len(tree.ids()) - len(rows),
@@ -239,6 +248,7 @@ def note_of(store: Store, state: RunState) -> Note:
             band=band,
             scenarios=table,
             trials=leaf_trials(state),
+            by_chance={leaf: each.band(tree[leaf].p or 0.0) for leaf, each in past_windows(tree).items()},
         ),
     )
 
@@ -248,7 +258,7 @@ def _points(before: float, after: float) -> str:
     return point_change(before, after).replace(" pp", " points")
 
 
-def _warnings(state: RunState) -> list[str]:
+def _warnings(state: RunState, folder: Path) -> list[str]:
     lines = [
         state.not_installed(),
         *hindsight(state.settings, state.parsed_cutoff()),
@@ -257,7 +267,9 @@ def _warnings(state: RunState) -> list[str]:
         state.imported.line() if state.imported else None,
     ]
     if state.tree.root.p is None:
-        lines.append(f"UNFINISHED: the run is {state.phase}; what follows is as far as it has come")
+        lines.append(
+            f"UNFINISHED: the run is {phase_here(state.phase, folder)}; what follows is as far as it has come"
+        )
     return [line for line in lines if line]
 
 
@@ -267,11 +279,7 @@ def _drivers(
     tree = state.tree
     if tree.root.p is None:
         return [], None, None, []
-    trials = leaf_trials(state)
-    repeated = {leaf: values for leaf, values in trials.items() if len(values) > 1}
-    # Which data the leaves share matters to the band alone, and reading it takes a look at every call of the run.
-    sources = leaf_sources(store, state) if repeated else None
-    report = sensitivity_report(tree, trials, None, sources)
+    report = sensitivity_report(tree)
     drivers = []
     for row in report["tornado"]:
         if row["low"] is None or row["high"] is None or not row["path_weight"]:
@@ -289,8 +297,7 @@ def _drivers(
         )
     low, high = report["reachable"]
     reachable = None if low is None or high is None else (low, high)
-    band = trials_band(report["uncertainty"], repeated) if repeated else refits_band(tree, state.refits)
-    return drivers, reachable, band, report["tornado"]
+    return drivers, reachable, run_band(store, state), report["tornado"]
 
 
 def _leaves_by_effect(tree: Tree, drivers: Sequence[Driver]) -> list[NodeId]:
@@ -367,11 +374,16 @@ def _evidence(store: Store, state: RunState, leaf: NodeId) -> Evidence:
         p=belief.p if belief else None,
         key_factor=_words(belief.key_factor) if belief else "",
         report=_report(belief.report, proposition.statement) if belief else "",
-        trials=", ".join(percent(value) for value in values) if len(values) > 1 else "",
+        spread=f"Trials: {', '.join(map(percent, values))}" if len(values) > 1 else _by_chance(state, leaf),
         verified=state.verified(leaf),
         plots=proof_plots(path, f"{leaf}, {_words(proposition.statement)}") if path.is_file() else [],
         trail=_trail(store, state, leaf),
     )
+
+
+def _by_chance(state: RunState, leaf: NodeId) -> str:
+    windows, p = past_windows(state.tree, [leaf]).get(leaf), state.tree[leaf].p
+    return "" if windows is None or p is None else windows.line(p)
 
 
 def _trail(store: Store, state: RunState, leaf: NodeId) -> Trail | None:

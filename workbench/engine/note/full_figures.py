@@ -18,6 +18,7 @@ def full_figures(
     band: Band | None = None,
     scenarios: Mapping[str, Any] | None = None,
     trials: Mapping[NodeId, Sequence[float]] | None = None,
+    by_chance: Mapping[NodeId, tuple[float, float]] | None = None,
 ) -> list[tuple[str, str]]:
     """Return what a figure is of, and its numbers as JSON writes them, which read back as the same.
 
@@ -32,6 +33,8 @@ def full_figures(
         The table of ``scenarios --json``.
     trials : mapping, optional
         The p of each trial of a leaf that has several.
+    by_chance : mapping, optional
+        Between what a leaf may lie by chance alone, where it rests on past windows and has no trials.
     """
     rows: list[tuple[str, str]] = []
     if base_rate is not None:
@@ -43,7 +46,10 @@ def full_figures(
     moves = {row["id"]: row for row in tornado}
     for node in nodes:
         assumed = "PA" if node == tree.root.id else f"{node}.PA"
-        rows.append((node, _proposition(tree, node, moves.get(node), (trials or {}).get(node, ()))))
+        said = _proposition(tree, node, moves.get(node), (trials or {}).get(node, ()))
+        if by_chance and node in by_chance and len((trials or {}).get(node, ())) < 2:
+            said += "; by chance {!r} to {!r}".format(*by_chance[node])
+        rows.append((node, said))
         if assumed in moves:
             rows.append((assumed, _effect(moves[assumed])))
     if scenarios is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from sandbox.jupyter.sanitize import clean_markdown
-from workbench.engine.evidence.trail import linked_numbers
+from workbench.engine.evidence.trail import BEGINNING, linked_numbers
 from workbench.engine.evidence.vintages import vintage_plot
 from workbench.engine.note.content import Driver, Evidence, Note
 from workbench.engine.note.plots import Plot
@@ -68,6 +68,7 @@ def note_html(note: Note) -> str:
         leaf_report=leaf_report,
         manifest=note.manifest_id[:19],
         vintage_plot=vintage_plot,
+        beginning=BEGINNING,
         axis=chart_axis(note),
         chart=lambda driver: driver_chart(note, driver),
         picture=data_url,

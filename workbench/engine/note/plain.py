@@ -32,7 +32,7 @@ def note_markdown(note: Note) -> str:
         lines += [
             "## What drives it",
             "",
-            "Where the claim would stand if one leaf turned out false or true.",
+            f"Where the claim would stand if one leaf turned out false or true ({note.mark}).",
             "",
         ]
         lines += _table(
@@ -128,11 +128,11 @@ def _evidence(note: Note) -> list[str]:
     for leaf in note.evidence:
         lines += [f"### {leaf.id} {words(leaf.statement)}: {percent(leaf.p)}", ""]
         lines += [f"**{words(leaf.key_factor)}**", ""] if leaf.key_factor else []
-        lines += [f"Trials: {leaf.trials}", ""] if leaf.trials else []
+        lines += [leaf.spread, ""] if leaf.spread else []
         # A quotation, so that headings and rules of a report stay inside it.
         report = passive_markdown(printable(leaf.report))
         lines += [*(f"> {line}".rstrip() for line in report.splitlines()), ""] if report else []
-        lines += [f"Plot in the proof: {words(plot.caption)}\n" for plot in leaf.plots]
+        lines += [f"Plot in the proof: {words(f'{plot.caption} [{note.mark}]')}\n" for plot in leaf.plots]
     if note.evidence_left_out:
         lines += [
             f"{len(note.evidence_left_out)} more leaves, which move the claim less, are left out here.",

@@ -82,7 +82,7 @@ def _empty(note: Note) -> "Document":
     # The template's own dates are of 2013.
     properties.created = properties.modified = datetime.now(UTC)
     footer = section.footer.paragraphs[0]
-    footer.text = f"Run {note.run_id}, page "
+    footer.text = f"Run {note.run_id}, {note.mark}, page "
     _page_number(footer)
     return document
 
@@ -200,7 +200,7 @@ def _drivers(document: "Document", note: Note) -> None:
         document,
         "Where the claim would stand if one leaf turned out false or true and all others stayed as they are.",
     )
-    _picture(document, _tornado(note))
+    _picture(document, _tornado(note), note.mark)
     rows = [
         (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
         for each in note.drivers
@@ -248,14 +248,14 @@ def _tornado(note: Note) -> Plot:
     return Plot(png=target.getvalue(), caption=caption, width=picture.width, height=picture.height)
 
 
-def _picture(document: "Document", plot: Plot, *, captioned: bool = False) -> None:
+def _picture(document: "Document", plot: Plot, mark: str, *, captioned: bool = False) -> None:
+    """Add a picture, its caption as alternative text, and below it the caption or at least the run's mark."""
     shape = document.add_picture(io.BytesIO(plot.png), width=_cm(_WIDTH))
-    document.paragraphs[-1].paragraph_format.keep_with_next = captioned
+    document.paragraphs[-1].paragraph_format.keep_with_next = True
     shape._inline.docPr.set(
         "descr", _plain(plot.caption)
     )  # the alternative text; python-docx has no door for it
-    if captioned:
-        _soft(document, plot.caption)
+    _soft(document, f"{plot.caption} [{mark}]" if captioned else f"[{mark}]")
 
 
 def _scenarios(document: "Document", note: Note) -> None:
@@ -279,13 +279,13 @@ def _evidence(document: "Document", note: Note) -> None:
         if leaf.verified is not None:
             said = "was run a second time and showed the same" if leaf.verified else "DIFFERS from its record"
             _soft(document, f"The proof {said}.")
-        if leaf.trials:
-            _soft(document, f"Trials: {leaf.trials}")
+        if leaf.spread:
+            _soft(document, leaf.spread)
         if leaf.key_factor:
             document.add_paragraph().add_run(_plain(leaf.key_factor)).bold = True
         _report(document, leaf.report)
         for plot in leaf.plots:
-            _picture(document, plot, captioned=True)
+            _picture(document, plot, note.mark, captioned=True)
     if note.evidence_left_out:
         _soft(
             document,

@@ -80,6 +80,8 @@ class Annotations:
     outcome: Outcome | None = None
     leaf_outcomes: Mapping[NodeId, Outcome] = field(default_factory=dict)
     sign_offs: tuple[StoredEvent, ...] = ()
+    #: Reviews that came back from other homes; their comments stand among ``comments``.
+    returned: tuple[StoredEvent, ...] = ()
     leak_audits: tuple[ev.LeaksAudited, ...] = ()
 
     def apply(self, stored: StoredEvent) -> "Annotations":
@@ -107,6 +109,14 @@ class Annotations:
                 return replace(self, outcome=outcome)
             case ev.ReviewSigned():
                 return replace(self, sign_offs=(*self.sign_offs, stored))
+            case ev.ReviewReturned():
+                comments = [
+                    Remark(
+                        seq=stored.seq, at_utc=each.at_utc, node=each.node, text=each.text, author=each.author
+                    )
+                    for each in event.comments
+                ]
+                return replace(self, comments=(*self.comments, *comments), returned=(*self.returned, stored))
             case ev.LeaksAudited():
                 return replace(self, leak_audits=(*self.leak_audits, event))
         raise AssertionError(f"{event.kind} is no annotation")

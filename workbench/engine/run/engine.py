@@ -31,7 +31,7 @@ from workbench.engine.run.outage import ProviderDown, Timing
 from workbench.engine.run.ownership import RunInWork, own_run
 from workbench.engine.run.planning import Planning
 from workbench.engine.run.recorder import Listener, Recorder
-from workbench.engine.run.regrounding import require_due_leaf
+from workbench.engine.run.regrounding import require_due
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.run.tree_grounding import LeavesLeft, TreeGrounding
@@ -111,12 +111,12 @@ class Engine:
     async def work(self, run_id: str, *, plan_only: bool = False, only: Collection[NodeId] = ()) -> RunState:
         """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
 
-        ``only`` keeps the sitting to these leaves: the others stay as they are, and so does all above them.
+        ``only`` keeps the sitting to these nodes and what follows above them: the others stay as they are.
 
         Raises
         ------
         LeavesLeft
-            The leaves of ``only`` are done, and others still have no value.
+            The nodes of ``only`` are done, and others still have no value.
         ProviderError
             A leaf, a synthesis or the analyzer failed for good; all else is kept, the run can be resumed.
         BudgetStop
@@ -143,8 +143,8 @@ class Engine:
 
     async def _advance(self, recorder: Recorder, plan_only: bool, only: Collection[NodeId]) -> RunState:
         state = recorder.state
-        for leaf in only:
-            require_due_leaf(state, leaf)
+        for node in only:
+            require_due(state, node)
         if only:  # what a person wants renewed is part of any sitting: the run's end closes it
             renewed = (leaf for leaf in state.reopened if state.due(leaf))
             only = tuple(dict.fromkeys((*only, *renewed)))
@@ -189,7 +189,11 @@ class Engine:
             # The pauses around this let other tasks run between two stretches of synchronous work on the log: a run of a
             # thousand leaves must not hold the event loop for long (benchmarks/engine_scale.py measures it).
             seal = Seal(self._sandbox, recorder)
-            waiting = any(leaf not in recorder.state.pooled for leaf in recorder.state.tree.leaves())
+            waiting = any(
+                leaf not in recorder.state.pooled
+                for leaf in recorder.state.tree.leaves()
+                if not only or leaf in only
+            )
             if waiting and getattr(agents.grounder, "opens_notebook", False):
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)

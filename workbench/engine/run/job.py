@@ -18,6 +18,7 @@ from workbench.propositions.strict_json import STRICT, read_strict
 if TYPE_CHECKING:
     from workbench.engine.run.asking import ModelGateway
     from workbench.engine.run.recorder import Recorder
+    from workbench.search.leak_filter import Verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,12 +126,14 @@ class JobOwner:
     """What a grounding elsewhere needs of the process that owns the run; only that process writes the store.
 
     ``level`` says at which isolation kernels of this sitting start, ``on_reply`` is called with each reply that was paid for.
+    ``verdicts`` are those of the run's leak filter: what one worker had judged, no other has judged again.
     """
 
     recorder: "Recorder"
     gateway: "ModelGateway"
     level: Callable[[], Awaitable[str]]
     on_reply: Callable[[Address, ModelReply], None]
+    verdicts: "Verdicts | None" = None
 
 
 class Workers(Protocol):

@@ -62,7 +62,7 @@ async def ground_job(
     gate : callable, optional
         Puts the notebook behind what its cells wait for.
     verdicts : Verdicts, optional
-        Of the run; a worker has none and lets its own job's results be judged.
+        Of the run; a worker's are a copy that grows with every answer of the owner.
     """
     caller = DataCalls(data, job, slots)
     async with AsyncExitStack() as stack:

@@ -3,7 +3,7 @@
 from workbench.engine.run.state import RunState
 from workbench.models.base import Model, NodeRef
 from workbench.models.roles import name_for
-from workbench.search.leak_filter import STAGE, Verdicts, filter_request, read_verdicts, recorded_texts
+from workbench.search.leak_filter import STAGE, Verdicts, filter_request, recorded_texts
 from workbench.store import ModelLedger, Store
 
 
@@ -16,15 +16,11 @@ def run_verdicts(store: Store, state: RunState, model: Model) -> Verdicts:
     cutoff = state.parsed_cutoff()
     verdicts = Verdicts()
     for digest, recorded, reply in ModelLedger(store).requests(state.run_id, STAGE):
-        texts = recorded_texts(recorded["messages"][-1]["content"])
+        content = recorded["messages"][-1]["content"]
         nodes = [NodeRef(id=node["id"], statement=node["statement"]) for node in recorded["nodes"]]
-        judged = read_verdicts(reply.text, len(texts), model=reply.model)
-        if judged is None or reply.finish != "complete" or len(nodes) != 1:
+        if len(nodes) != 1:
             continue
-        request = filter_request(texts, node=nodes[0], cutoff=cutoff)
-        name = name_for(model, request)
-        if request.canonical_hash(name) != digest:
-            continue
-        for text, verdict in zip(texts, judged, strict=True):
-            verdicts.keep(verdicts.key(text, nodes[0].statement, cutoff), verdict)
+        request = filter_request(recorded_texts(content), node=nodes[0], cutoff=cutoff)
+        if request.canonical_hash(name_for(model, request)) == digest:
+            verdicts.keep_recorded(content, reply, question=nodes[0].statement, cutoff=cutoff)
     return verdicts

@@ -107,34 +107,6 @@ def grounders_of(store: Store, state: RunState, event: ev.LeafGrounded) -> list[
     return [(str(part["grounder"]), float(part["belief"]["p"])) for part in body["parts"]]
 
 
-def routes_of(store: Store, state: RunState) -> list[dict[str, Any]]:
-    """Return a row per concluded trial: which grounders it rests on, who chose them and why, their p, and what the leaf cost."""
-    costs = ModelLedger(store).trial_costs(state.run_id)
-    rows = []
-    for stored in store.events(state.run_id, kinds=("leaf.grounded",)):
-        event = stored.event
-        assert isinstance(event, ev.LeafGrounded), "only these were asked for"
-        route: dict[str, Any] = {}
-        if event.evidence.kind == "routed" and event.evidence.body is not None:
-            route = orjson.loads(store.body(event.evidence.body))
-        said = dict(grounders_of(store, state, event))
-        rows.append(
-            {
-                "node": event.node,
-                "trial": event.trial,
-                "p": event.p,
-                "grounders": said,
-                "spread": max(said.values()) - min(said.values()),
-                "by": route["route"]["by"] if route else "run",
-                "reason": route["route"]["reason"] if route else "the run's grounder",
-                "failed": route.get("failed", {}),
-                "cost_usd": costs.get(event.node),
-                "model_calls": ModelLedger(store).spent(state.run_id, event.node)[2],
-            }
-        )
-    return rows
-
-
 def records_of(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
     """Return by grounder how many resolved leaves it has, its mean Brier score there, and its mean cost; the router takes them.
 

@@ -100,6 +100,14 @@ def owner_of(folder: Path) -> Owner | None:
     return None
 
 
+def phase_here(phase: str, folder: Path) -> str:
+    """Return a run's state in a word with what its log cannot know: nobody works on one whose process was killed.
+
+    Such a log ends in the middle; only the lock tells.
+    """
+    return "stopped" if phase in ("running", "waiting") and owner_of(folder) is None else phase
+
+
 def _read(descriptor: int) -> Owner:
     try:
         return Owner(**orjson.loads(os.pread(descriptor, 4096, 0)))

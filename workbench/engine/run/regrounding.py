@@ -1,4 +1,4 @@
-"""Grounding one leaf by itself: again in a finished run, or once more where it failed. What it will cost, and who wanted it."""
+"""One proposition by itself: a leaf grounded again in a finished run, a failed node tried once more. What it costs, who wanted it."""
 
 from collections.abc import Collection
 
@@ -35,25 +35,34 @@ def regrounding_line(state: RunState, node: NodeId, *, full: bool = False) -> st
     return f"grounding {node} again: {_price(state, leaves=1, inner=len(synthesized))}; {follow}"
 
 
-def trying_line(state: RunState, leaves: Collection[NodeId]) -> str:
-    """Return what grounding some leaves that have no value will take, as one line: calls, dollars, what follows, what is left.
+def trying_line(state: RunState, nodes: Collection[NodeId]) -> str:
+    """Return what trying some nodes that have no value will take, as one line: calls, dollars, what follows, what is left.
 
-    Raises ``UsageError`` for what is no such leaf.
+    Raises ``UsageError`` for what is no such node.
     """
-    for leaf in leaves:
-        require_due_leaf(state, leaf)
-    without = [leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None]
-    left = [leaf for leaf in without if leaf not in leaves]
-    ready = [
+    for node in nodes:
+        require_due(state, node)
+    tree = state.tree
+    reached = {*nodes, *(above for node in nodes for above in tree.ancestors(node))}
+    # What stands above others only waits for them: it is not named.
+    left = [
         node
-        for node in state.tree.inner()
-        if state.tree[node].belief is None and not any(node in state.tree.ancestors(leaf) for leaf in left)
+        for node in tree.ids()
+        if tree[node].belief is None and node not in reached and not _waits(state, node)
     ]
+    blocked = {above for node in left for above in tree.ancestors(node)}
+    ready = [node for node in tree.inner() if tree[node].belief is None and node in reached - blocked]
     synthesized = ready if Agents(state.settings).synthesizer.stages else []
-    follow = f"then {', '.join(ready)} synthesized" if ready else "nothing above can follow yet"
+    above = [node for node in ready if node not in nodes]
+    follow = f"then {', '.join(above)} synthesized" if above else "nothing above can follow yet"
     rest = f"; {', '.join(left)} left as they are" if left else ""
-    price = _price(state, leaves=len(leaves), inner=len(synthesized))
-    return f"trying {', '.join(state.tree.in_order(leaves))}: {price}; {follow}{rest}"
+    leaves = sum(not tree[node].children for node in nodes)
+    price = _price(state, leaves=leaves, inner=len(synthesized))
+    return f"trying {', '.join(tree.in_order(nodes))}: {price}; {follow}{rest}"
+
+
+def _waits(state: RunState, node: NodeId) -> bool:
+    return any(child.belief is None for child in state.tree.children(node))
 
 
 def _price(state: RunState, *, leaves: int, inner: int) -> str:
@@ -120,10 +129,15 @@ def _require_leaf(state: RunState, node: NodeId) -> None:
         raise UsageError(f"{node} has no value yet: `workbench resume {state.run_id}` grounds it")
 
 
-def require_due_leaf(state: RunState, node: NodeId) -> None:
-    """Raise ``UsageError`` unless a node is a leaf that the next sitting would ground."""
+def require_due(state: RunState, node: NodeId) -> None:
+    """Raise ``UsageError`` unless a node is a leaf that the next sitting would ground, or one that it would synthesize."""
     if state.tree[node].children:  # raises for an unknown one
-        raise UsageError(f"{node} has propositions below it; only a leaf is grounded by itself")
+        if state.tree[node].belief is not None:
+            raise UsageError(f"{node} has its value: ask for another rule by `workbench whatif` with --full")
+        if _waits(state, node):
+            waiting = [child.id for child in state.tree.children(node) if child.belief is None]
+            raise UsageError(f"{node} waits for {', '.join(waiting)}: try those first")
+        return
     if not state.due(node):
         raise UsageError(f"{node} has its value: `workbench reground {state.run_id} {node}` grounds it again")
 

@@ -400,7 +400,12 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
         case ev.ScenarioRecorded():
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
         case (
-            ev.CommentAdded() | ev.NoteAdded() | ev.OutcomeRecorded() | ev.ReviewSigned() | ev.LeaksAudited()
+            ev.CommentAdded()
+            | ev.NoteAdded()
+            | ev.OutcomeRecorded()
+            | ev.ReviewSigned()
+            | ev.ReviewReturned()
+            | ev.LeaksAudited()
         ):
             state.annotations = state.annotations.apply(stored)
         case ev.RunStarted():

@@ -20,13 +20,13 @@ from workbench.synthesis import RuleError, evaluate
 
 
 class LeavesLeft(WorkbenchError):
-    """A sitting that was kept to some leaves has done them, and the claim still waits for others: resumable."""
+    """A sitting that was kept to some nodes has done them, and the claim still waits for others: resumable."""
 
     exit_code = 3
 
 
 class TreeGrounding:
-    """Grounds and combines the planned tree of one run; with ``only`` no other leaf than these."""
+    """Grounds and combines the planned tree of one run; with ``only`` these nodes and what follows above them."""
 
     def __init__(
         self,
@@ -39,6 +39,9 @@ class TreeGrounding:
         only: Collection[NodeId] = (),
     ) -> None:
         self._only = frozenset(only)
+        tree = recorder.state.tree
+        #: What this sitting may touch, where it is kept to some nodes.
+        self._reached = self._only.union(*(tree.ancestors(node) for node in self._only))
         self._recorder = recorder
         self._leaves = leaves
         self._synthesizer = synthesizer
@@ -53,7 +56,7 @@ class TreeGrounding:
         ProviderError
             Some node failed for good; the others are kept.
         LeavesLeft
-            None did, but this sitting was kept to some leaves and others have no value.
+            None did, but this sitting was kept to some nodes and others have no value.
         """
         tasks: dict[NodeId, asyncio.Task[bool]] = {}
         try:
@@ -72,9 +75,9 @@ class TreeGrounding:
         """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
         state = self._recorder.state
         proposition = state.tree[node]
+        if self._only and node not in self._reached:
+            return proposition.belief is not None
         if not proposition.children:
-            if self._only and node not in self._only:
-                return proposition.belief is not None
             return await self._leaves.leaf(node) if state.due(node) else True
         renewed = [leaf for leaf in state.reopened if node in state.tree.ancestors(leaf)]
         if proposition.belief is not None and not renewed:
@@ -159,16 +162,18 @@ class TreeGrounding:
         return True
 
     def _left_line(self) -> str | None:
-        """Return which leaves were left out of this sitting; None where one of its own, or a node above, failed."""
+        """Return which nodes were left out of this sitting; None where one of its own, or a node above, failed."""
         state = self._recorder.state
         failed = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
-        if failed or any(state.tree[leaf].belief is None for leaf in self._only):
+        if not self._reached.isdisjoint(failed) or any(
+            state.tree[node].belief is None for node in self._only
+        ):
             return None
-        left = [leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None]
+        left = [*(leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None), *failed]
         verb = "has its value" if len(self._only) == 1 else "have their values"
         return (
             f"{', '.join(state.tree.in_order(self._only))} {verb}; {', '.join(left)} still without:"
-            f" `workbench resume {state.run_id}` grounds the rest"
+            f" `workbench resume {state.run_id}` does the rest"
         )
 
     def _failure_line(self) -> str:

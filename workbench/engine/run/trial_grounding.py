@@ -181,6 +181,7 @@ class TrialGrounding:
                         gateway=self._gateway,
                         level=self._level,
                         on_reply=self._record_step,
+                        verdicts=self._verdicts,
                     ),
                 )
             else:

@@ -9,14 +9,12 @@ from typing import Any, TypeVar
 import orjson
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.files import write_atomically
-from workbench.engine.run.opening import Agents
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.tree_documents import override_rows
+from workbench.engine.whatif.rule_changes import RuleChange, kept_edits
 from workbench.errors import UsageError
-from workbench.models.cost import forecast_cost
 from workbench.propositions import EditConflict, NodeId, Polarity, RuleLimits, Tree, TreeError
 from workbench.propositions.edits import (
     AddChild,
@@ -24,6 +22,7 @@ from workbench.propositions.edits import (
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -32,9 +31,9 @@ from workbench.propositions.edits import (
 from workbench.propositions.values import Override
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
-from workbench.synthesis import Change, RuleError, WhatIf, rule_from_json, tree_from_json
+from workbench.synthesis import RuleError, WhatIf, rule_from_json, tree_from_json
 from workbench.synthesis.sensitivity.assumptions import assume, assumed_by
-from workbench.synthesis.whatif.apply_edits import FullPlan, full_plan, play, play_until
+from workbench.synthesis.whatif.apply_edits import play, play_until
 
 T = TypeVar("T")
 
@@ -105,6 +104,8 @@ class EditRequest:
         Weight in [-1, 1] by node, in the rule of its parent, which must be one with weights.
     rules : mapping
         Rule as JSON by inner node.
+    polarities : mapping
+        Whether a node speaks for or against its parent, whose rule is turned where it says otherwise.
     reports : mapping
         Key factor and report by node, in place of what its grounding or synthesis said.
     """
@@ -119,10 +120,11 @@ class EditRequest:
     weights: Mapping[NodeId, float] = field(default_factory=dict)
     rules: Mapping[NodeId, Mapping[str, Any]] = field(default_factory=dict)
     reports: Mapping[NodeId, tuple[str, str]] = field(default_factory=dict)
+    polarities: Mapping[NodeId, Polarity] = field(default_factory=dict)
 
     def edits(self, tree: Tree, override: Override | None = None) -> tuple[Edit, ...]:
-        """Return the edits in the order in which they are made: unpin, restate, add, remove, report, rule, weight, pin,
-        set.
+        """Return the edits in the order in which they are made: unpin, restate, add, remove, polarity, report, rule,
+        weight, pin, set.
 
         So a pin holds the value of before the settings, and an added proposition can be given a weight and a value by the
         same call. ``tree`` is the one they are made on, for the rules that weights stand in.
@@ -140,6 +142,7 @@ class EditRequest:
             ),
             *self.adds,
             *(RemoveNode(node=node) for node in self.removes),
+            *(SetPolarity(node=node, polarity=polarity) for node, polarity in self.polarities.items()),
             *(
                 SetReport(node=node, key_factor=key_factor, report=report)
                 for node, (key_factor, report) in self.reports.items()
@@ -228,6 +231,7 @@ class EditTexts:
     same_meaning: bool = False
     weights: Sequence[str] = ()
     rules: Sequence[str] = ()
+    polarities: Sequence[str] = ()
 
     def request(self) -> EditRequest:
         """Return the edits; raises ``UsageError`` for one that cannot be read."""
@@ -243,6 +247,7 @@ class EditTexts:
             same_meaning=self.same_meaning,
             weights=_numbers("--weight", self.weights, low=-1.0, example="P2.1=0.4"),
             rules=_once("--rule", [_ruled(pair) for pair in self.rules]),
+            polarities=_once("--polarity", [_sided(pair) for pair in self.polarities]),
         )
 
 
@@ -283,6 +288,14 @@ def _ruled(pair: str) -> tuple[NodeId, dict[str, Any]]:
     if not isinstance(data, dict):
         raise UsageError(f"--rule {node}: a rule is a JSON object: write {form}")
     return node, data
+
+
+def _sided(pair: str) -> tuple[NodeId, Polarity]:
+    form = "NODE=Positive or NODE=Negative"
+    node, word = _named("--polarity", pair, form)
+    if word.capitalize() not in set(Polarity):
+        raise UsageError(f"--polarity {pair!r}: write {form}")
+    return node, Polarity(word.capitalize())
 
 
 def _named(option: str, pair: str, form: str) -> tuple[str, str]:
@@ -326,20 +339,28 @@ def parse_override(author: str, reason: str, expires: str | None, *, now: str) -
 class WhatIfResult:
     """What edits do to a run; ``after`` is None where a node on the path has no function to evaluate.
 
-    ``rules`` are those that a full resynthesis brought, as edits, children before parents.
+    ``asked_again`` is what a full resynthesis brought, children before parents; None for a what-if that asks no model.
     """
 
     whatif: WhatIf
     model_calls: int
-    rules: tuple[SetRule, ...] = field(default=())
+    asked_again: tuple[RuleChange, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document of ``workbench whatif``."""
-        return {
+        document = {
             **self.whatif.to_json(),
             "overrides": override_rows(self.whatif.tree),
             "model_calls": self.model_calls,
         }
+        if self.asked_again is not None:
+            document["asked_again"] = [change.to_json() for change in self.asked_again]
+        return document
+
+    @property
+    def answer_edits(self) -> tuple[Edit, ...]:
+        """The edits that keep what the synthesizer said, its words and its rules; none where it was not asked."""
+        return kept_edits(self.asked_again or ())
 
     @property
     def valueless(self) -> tuple[NodeId, ...]:
@@ -384,94 +405,6 @@ def edits_on(
     fresh = request.edits(play(state.tree, held).tree if held else state.tree, override)
     if not fresh and known is None:
         raise UsageError(
-            "nothing is changed: set, add, remove, pin, unpin, restate or weigh a proposition, or give it a rule"
+            "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a proposition, or give it a rule"
         )
     return (*held, *fresh), fresh
-
-
-async def full_what_if(state: RunState, edits: Sequence[Edit], gateway: ModelGateway) -> WhatIfResult:
-    """Ask the synthesizer again for the ancestors of the edited nodes, bottom up, and for them only.
-
-    The replies are filed at addresses of their own (trial 0, attempt = the run's last event that changed it), so they are not mistaken for
-    the base run's; the same edits asked again before anything else happened are answered from the ledger.
-
-    Raises
-    ------
-    UsageError
-        A child of a proposition to be asked for has no value.
-    """
-    require_grounded(state)
-    base = state.tree
-    plan, tree = plan_full(state, edits)
-    asked_for = set(plan.nodes)
-    waiting = [
-        child.id
-        for node in plan.nodes
-        for child in tree.children(node)
-        if child.p is None and child.id not in asked_for
-    ]
-    if waiting:
-        raise UsageError(
-            f"{', '.join(waiting)} has no value to synthesize from: give it one, --set {waiting[0]}=P"
-        )
-    synthesizer = Agents(state.settings).synthesizer
-    cutoff = Cutoff.parse(state.cutoff)
-    calls_before = gateway.calls
-    rules = []
-    for node in plan.nodes:
-        ask = gateway.asker(
-            run=state.run_id, node=node, trial=0, attempt=state.changed_seq, role="synthesizer"
-        )
-        rule, belief = await synthesizer.synthesize(tree[node], tree.children(node), cutoff=cutoff, ask=ask)
-        tree = tree.with_rule(node, rule, belief)
-        # A rule with a function gives its value again from the children; only one without needs the value beside it.
-        rules.append(SetRule(node=node, rule=rule.to_json(), p=None if rule.numeric else belief.p))
-    named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
-    moved = tuple(
-        Change(id=node, before=before, after=after)
-        for node in [*tree.ids(), *(old for old in base.ids() if old not in tree)]
-        for before in [base[node].p if node in base else None]
-        for after in [tree[node].p if node in tree else None]
-        if node in named or before != after
-    )
-    whatif = WhatIf(
-        before=base.root.p,
-        after=tree.root.p,
-        changed=moved,
-        stale=tuple(node for node in tree.ids() if tree[node].stale),
-        saturated=(),
-        raw={},
-        tree=tree,
-    )
-    return WhatIfResult(whatif=whatif, model_calls=gateway.calls - calls_before, rules=tuple(rules))
-
-
-def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
-    """Return which nodes a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet.
-
-    What was edited before the last full resynthesis (its rules stand among the edits) is not asked for again.
-    """
-    tree = play(state.tree, edits).tree
-    last = max((place for place, edit in enumerate(edits) if isinstance(edit, SetRule)), default=-1)
-    return full_plan(tree, edits[last + 1 :]), tree
-
-
-def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> str:
-    """Return what asking the synthesizer for these nodes will take, as one line: calls, tokens, US dollars where known."""
-    named = ", ".join(nodes) or "none"
-    if not Agents(state.settings).synthesizer.stages:
-        return (
-            f"the {state.settings.rule} rule asks no model: {len(nodes)} nodes are combined again ({named})"
-        )
-    settings = state.settings
-    forecast = forecast_cost(
-        settings.model, leaves=0, inner=len(nodes) * times, prices=settings.prices, roles=settings.models
-    )
-    model = settings.models.get("synthesizer", settings.model)
-    price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.4f}"
-    tokens = forecast.input_tokens + forecast.output_tokens
-    size = f"about {tokens:,} tokens, " if tokens else ""
-    often = f" {times} times each" if times > 1 else ""
-    return (
-        f"asking {model} for {len(nodes)} nodes{often} ({named}): {forecast.model_calls} calls, {size}{price}"
-    )

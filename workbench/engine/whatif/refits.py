@@ -82,7 +82,7 @@ async def refit_run(
     """
     if count < 2:
         raise UsageError(f"a spread needs at least 2 refits, not {count}")
-    # Above state.seq too: a full what-if of this state asks at trial 0, attempt = state.changed_seq (`edits.full_what_if`).
+    # Above state.seq too: a full what-if of this state asks at trial 0, attempt = state.changed_seq (`asking_again.full_what_if`).
     first = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
     synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workbench.engine.wording import point_change
 from workbench.propositions import NodeId, Tree, parent_of
-from workbench.propositions.edits import AddChild, Edit, RemoveNode
+from workbench.propositions.edits import AddChild, Edit, RemoveNode, SetPolarity
 from workbench.synthesis import LinearRule
 from workbench.synthesis.whatif.apply_edits import play
 
@@ -20,7 +20,7 @@ class EditRemark:
 
 
 def edit_remarks(base: Tree, edits: Sequence[Edit]) -> list[EditRemark]:
-    """Return what is to be said of removed and added propositions: what they were worth, and which weight they have.
+    """Return what is to be said of removed, added and turned propositions: their worth, their weight, the rule that is theirs now.
 
     A removed proposition leaves its parent's other weights as they are, so it counts as false; an added one has weight 0 until
     somebody gives it another (paper A, section 3.4: structure edits wait for a resynthesis).
@@ -30,7 +30,7 @@ def edit_remarks(base: Tree, edits: Sequence[Edit]) -> list[EditRemark]:
     TreeError, RuleError
         An edit does not fit the tree as it then is.
     """
-    if not any(isinstance(edit, RemoveNode | AddChild) for edit in edits):
+    if not any(isinstance(edit, RemoveNode | AddChild | SetPolarity) for edit in edits):
         return []  # the usual case, and each step of a drag: no second and third look at the whole tree
     remarks = []
     after = play(base, edits).tree
@@ -45,8 +45,25 @@ def edit_remarks(base: Tree, edits: Sequence[Edit]) -> list[EditRemark]:
             if child in after and isinstance(rule, LinearRule) and not rule.weights.get(child):
                 line = f"{child} has weight 0, so it moves nothing: give it one, --weight {child}=0.2"
                 remarks.append(EditRemark(child, line, {}))
+        elif isinstance(edit, SetPolarity):
+            remarks.append(_turned(now, step, edit.node))
         now = step
     return remarks
+
+
+def _turned(before: Tree, after: Tree, node: NodeId) -> EditRemark:
+    parent = parent_of(node)
+    assert parent is not None
+    old, new = before[parent].rule, after[parent].rule
+    if new is None:
+        return EditRemark(node, f"{parent} has no rule yet: the synthesizer will be told", {})
+    if not new.numeric:
+        line = f"{parent} has no formula that could be turned at {node}: ask for a new rule, --full"
+    elif old != new:
+        line = f"the rule of {parent} is turned at {node}: {new.equation()}; to ask for a new one: --full"
+    else:
+        line = f"the rule of {parent} stays as it was: {new.equation()}; to ask for a new one: --full"
+    return EditRemark(node, line, {})
 
 
 def _removed(before: Tree, after: Tree, node: NodeId) -> EditRemark:

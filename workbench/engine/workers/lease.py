@@ -30,6 +30,7 @@ from workbench.errors import WorkbenchError
 from workbench.models.base import ModelReply, ModelRequest, reply_from_json, reply_to_json
 from workbench.models.errors import ModelError
 from workbench.propositions import Belief
+from workbench.search.leak_filter import STAGE
 from workbench.store import ApiLedger
 
 #: Workers that may die of one job in one sitting; then its leaf waits for another.
@@ -65,6 +66,7 @@ class JobService:
         self._leases = 0
         self._answers: set[asyncio.Task[None]] = set()
         self._sends: dict[int, asyncio.Future[ModelReply]] = {}
+        self._verdicts_sent = 0  # to the lease of now
 
     def receive(self, lease: str, message: dict[str, Any], reply: Reply) -> None:
         """Take a message of the lease that holds the job; called by the pool for each, in the order they came."""
@@ -82,6 +84,7 @@ class JobService:
         self.end()
         self.lease, self.worker = lease, worker
         self._leases += 1
+        self._verdicts_sent = 0
         if self._leases > MAX_LEASES and not self.outcome.done():
             self.outcome.set_exception(
                 WorkersLost(f"{MAX_LEASES} workers died while they grounded {self.job.node}: see their logs")
@@ -111,7 +114,8 @@ class JobService:
     async def _do(self, message: dict[str, Any], reply: Reply) -> dict[str, Any]:
         match message["what"]:
             case "begin":
-                return await asyncio.to_thread(self._content)
+                content = await asyncio.to_thread(self._content)
+                return {**content, "verdicts": self._new_verdicts()}
             case "ask":
                 return await self._ask(message, reply)
             case "row":
@@ -155,7 +159,23 @@ class JobService:
             on_reply=self._owner.on_reply,
             complete=complete,
         )
-        return {"reply": reply_to_json(answer)}
+        verdicts = self._owner.verdicts
+        if verdicts is not None and stage == STAGE and len(request.nodes) == 1:
+            verdicts.keep_recorded(
+                request.messages[-1].content,
+                answer,
+                question=request.nodes[0].statement,
+                cutoff=self.job.parsed_cutoff(),
+            )
+        return {"reply": reply_to_json(answer), "verdicts": self._new_verdicts()}
+
+    def _new_verdicts(self) -> list[list[Any]]:
+        """The run's verdicts that this lease has not been sent: it asks before it searches, so they come in time for most of it."""
+        if self._owner.verdicts is None:
+            return []
+        fresh = self._owner.verdicts.since(self._verdicts_sent)
+        self._verdicts_sent += len(fresh)
+        return [[key, verdict.keep, verdict.reason, verdict.model] for key, verdict in fresh]
 
     def _sent(self, message: dict[str, Any]) -> None:
         if message["limits"]:

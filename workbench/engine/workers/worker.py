@@ -45,6 +45,7 @@ from workbench.engine.workers.messages import (
 from workbench.errors import WorkbenchError
 from workbench.models.base import Model, ModelReply, ModelRequest, reply_from_json, reply_to_json
 from workbench.models.roles import open_models
+from workbench.search.leak_filter import Verdict, Verdicts
 from workbench.settings import home_from, proxy_settings
 
 #: Seconds without a word after which the owner is asked whether it is there, and after which the job is given up.
@@ -360,9 +361,12 @@ async def _ground(
     lease.model = place.model(settings)
     nowhere = job.address("", 0, 0)
     recorded = [row_from_json(row, nowhere) for row in begun["rows"]]
+    verdicts = Verdicts()
+    take_verdicts(verdicts, begun)
 
     async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         answer = await lease.call("ask", request=request, place=[stage, step, retry])
+        take_verdicts(verdicts, answer)
         return reply_from_json(answer["reply"])
 
     async def level() -> str:
@@ -386,7 +390,14 @@ async def _ground(
         slots=place.slots,
         folder=folder,
         on_cell=on_cell,
+        verdicts=verdicts,
     )
+
+
+def take_verdicts(verdicts: Verdicts, message: Mapping[str, Any]) -> None:
+    """Remember what other leaves and trials of the run had judged, as the owner's message brings it."""
+    for key, keep, reason, model in message.get("verdicts", ()):
+        verdicts.keep(key, Verdict(keep=keep, reason=reason, model=model))
 
 
 def _outcome_to_json(outcome: Grounding | GroundingFailure) -> dict[str, Any]:

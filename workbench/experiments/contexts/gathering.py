@@ -16,6 +16,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer
 from workbench.agents.context_maker import ContextMaker, RankedSource
 from workbench.agents.errors import AgentGaveUp
+from workbench.engine.run.asking import spending
 from workbench.engine.web import own_asker
 from workbench.errors import BudgetStop, UsageError
 from workbench.experiments.contexts.book import SORT, StoredContext, store_context, stored_contexts
@@ -63,6 +64,11 @@ class GatherOptions:
         A person's own, per million tokens, by model.
     concurrency : int
         Contexts in work at once.
+    account : str
+        Stream that replies and data calls are kept and counted under, in place of the set's: a tournament night's, whose budget then
+        counts what earlier sittings spent, and whose live contexts go on with what was answered, however long ago that was.
+    attempt : int
+        Of the data calls under an ``account``: what sources answered to an earlier attempt, refusals too, is asked anew.
     """
 
     model: str | None = None
@@ -73,6 +79,8 @@ class GatherOptions:
     budget_usd: float | None = None
     prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
     concurrency: int = 4
+    account: str = ""
+    attempt: int = 0
 
     def __post_init__(self) -> None:
         for name in ("queries", "results", "concurrency"):
@@ -148,8 +156,9 @@ async def open_gatherer(
             store,
             options.model,
             options.api_base,
-            run=f"{SORT}:{set_name}",
+            run=options.account or f"{SORT}:{set_name}",
             budget_usd=options.budget_usd,
+            spent_usd=spending(store, options.account).usd if options.account else 0.0,
             prices=options.prices,
         )
     broker = open_broker(proxy_settings(environ, store.home))
@@ -308,12 +317,13 @@ class ContextGatherer:
 
     def _caller(self, question: Question, cutoff: Cutoff) -> "_ContextCalls":
         # A live context that is gathered again within the hour goes on with what was answered; later ones ask anew.
-        when = f"{cutoff.instant:%Y-%m-%dT%H}" if cutoff.live else cutoff.text
+        live = "now" if self._options.account else f"{cutoff.instant:%Y-%m-%dT%H}"
+        when = live if cutoff.live else cutoff.text
         place = Address(
-            run=f"{SORT}:{self._set}",
+            run=self._options.account or f"{SORT}:{self._set}",
             node=f"{question.id}@{when}",
             trial=0,
-            attempt=0,
+            attempt=self._options.attempt,
             stage="tool",
             step=0,
             retry=0,

@@ -53,7 +53,18 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return asdict(self)
+        return {**asdict(self), "summary": list(self.summary())}
+
+    def summary(self) -> tuple[str, ...]:
+        """How many claims are supported, and a line for each that is not, for those who read no tables."""
+        open_claims = [claim for claim in self.claims if claim.verdict != "supported"]
+        return (
+            f"{len(self.claims) - len(open_claims)} of {len(self.claims)} claims are supported in these worlds",
+            *(
+                f"not supported ({claim.verdict}): {claim.statement} ({claim.source})"
+                for claim in open_claims
+            ),
+        )
 
 
 def estimate_of(batches: FloatArray, setting: str) -> Estimate:

@@ -71,6 +71,11 @@ class AverageRule(AffineRule):
         """The same average: the newcomer joins when the rule is remade."""
         return self
 
+    def turned(self, child: NodeId) -> AverageRule:
+        """The average with 1 - p where p of this child stood, or the other way round."""
+        left = tuple(key for key in self.negated if key != child)
+        return replace(self, negated=left if child in self.negated else (*left, child))
+
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``negated`` is left out if it is empty."""
         data: dict[str, Any] = {"name": self.name, "children": list(self.children)}
@@ -99,6 +104,11 @@ class RandomRule(AffineRule):
     def with_child(self, child: NodeId) -> RandomRule:
         """The rule with weight 0 for a new child."""
         return replace(self, weights={**self.weights, child: 0.0})
+
+    def turned(self, child: NodeId) -> RandomRule:
+        """The rule with 1 - p where p of this child stood."""
+        weight = self.weights[child]
+        return replace(self, intercept=self.intercept + weight, weights={**self.weights, child: -weight})
 
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``intercept`` is left out if it is 0."""

@@ -167,6 +167,21 @@ def without_variable(program: Program, variable: NodeId) -> Program | None:
     )
 
 
+def with_negated(program: Program, variable: NodeId) -> Program:
+    """The program with every copy of a variable negated; a NOT that stood before it is taken away.
+
+    >>> render(with_negated(parse_formula("P1 AND NOT P2 OR P2").program, "P2"))
+    'P1 AND P2 OR NOT P2'
+    """
+    turned: Program = (variable, NOT)
+    return fold(
+        program,
+        lambda token: turned if token == variable else (token,),
+        lambda inner: (variable,) if inner == turned else (*inner, NOT),
+        lambda operator, left, right: (*left, *right, operator),
+    )
+
+
 def render(program: Program) -> str:
     """The program as text with the parentheses it needs.
 

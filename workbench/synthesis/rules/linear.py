@@ -223,6 +223,11 @@ class LinearRule(AffineRule):
         """The rule with weight 0 for a new child."""
         return replace(self, weights={**self.weights, child: 0.0})
 
+    def turned(self, child: NodeId) -> LinearRule:
+        """The rule with 1 - p where p of this child stood: its weight turns, and the constant takes it up."""
+        weight = self.weights[child]
+        return replace(self, intercept=self.intercept + weight, weights={**self.weights, child: -weight})
+
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``semantics`` is left out unless it is strict."""
         data: dict[str, Any] = {"name": self.name, "intercept": self.intercept, "weights": dict(self.weights)}

@@ -23,6 +23,7 @@ from workbench.synthesis.rules.formula import (
     occurrences,
     parse_formula,
     render,
+    with_negated,
     without_variable,
 )
 from workbench.synthesis.rules.operators import Norm, combine, gradient_of, value_of
@@ -299,6 +300,10 @@ class LogicRule(Rule):
     def with_child(self, child: NodeId) -> LogicRule:
         """The same rule: a child has no say until the formula names it."""
         return self
+
+    def turned(self, child: NodeId) -> LogicRule:
+        """The rule with NOT before the child wherever it stands, or without the NOT that stood there."""
+        return replace(self, formula=render(with_negated(self.parsed.program, child)))
 
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``norm`` and ``naive`` are left out at their defaults."""

@@ -121,6 +121,14 @@ class NoisyOrRule(Rule):
         """The rule with weight 0 for a new child."""
         return replace(self, weights={**self.weights, child: 0.0})
 
+    def turned(self, child: NodeId) -> NoisyOrRule:
+        """The rule with a cause as an inhibitor of the same strength, or an inhibitor as a cause."""
+        if child in self.weights:
+            stops = {**self.inhibitors, child: self.weights[child]}
+            return replace(self, weights=_others(self.weights, child), inhibitors=stops)
+        causes = {**self.weights, child: self.inhibitors[child]}
+        return replace(self, weights=causes, inhibitors=_others(self.inhibitors, child))
+
     def problog_clauses(self, head: str, atoms: Mapping[NodeId, str]) -> list[str]:
         """One probabilistic cause per weight, one stop per inhibitor."""
         lines = [f"{decimal(self.leak)}::{head}_cause(leak)."]

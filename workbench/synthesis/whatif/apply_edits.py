@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from workbench.propositions import Belief, NodeId, Tree, TreeFormatError, depth_of, parent_of
+from workbench.propositions import Belief, NodeId, Polarity, Tree, TreeFormatError, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
     Pin,
     RemoveNode,
     Restate,
+    SetPolarity,
     SetReport,
     SetRule,
     SetValue,
@@ -88,6 +89,8 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
         return refresh(tree, after, [parent]), [node]
     elif isinstance(edit, Restate):
         after = tree.restate(node, edit.statement, keep_belief=edit.keep_belief)
+    elif isinstance(edit, SetPolarity):
+        return _turn(tree, edit), [node]
     elif isinstance(edit, SetReport):
         old = tree[node]
         if old.belief is None:
@@ -105,6 +108,30 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
             stated = replace(words, p=edit.p, source="model")
         after = tree.with_rule(node, rule, stated)
     return refresh(tree, after, [node]), [node]
+
+
+def _turn(tree: Tree, edit: SetPolarity) -> WhatIf:
+    """State a polarity, and turn the parent's rule where the proposition moved it the other way until now.
+
+    Without a function the parent is out of date until a synthesis; a rule that cannot be turned stays, due to be remade.
+    """
+    after = tree.with_polarity(edit.node, edit.polarity)
+    parent = parent_of(edit.node)
+    assert parent is not None
+    above = after[parent]
+    rule = above.rule
+    if rule is None:
+        return refresh(tree, after, [])
+    if not rule.numeric:
+        late = replace(above, stale=above.belief is not None and not above.pinned)
+        return refresh(tree, after.with_propositions([late]), [parent])
+    slope = 0.0
+    if edit.node in rule.named_children():
+        # In the middle, where no factor of the others is 0.
+        slope = rule.derivative(dict.fromkeys(above.children, 0.5)).get(edit.node, 0.0)
+    if slope and (slope > 0) != (edit.polarity is Polarity.POSITIVE):
+        after = after.with_propositions([replace(above, rule=rule.turned(edit.node) or rule)])
+    return refresh(tree, after, [parent])
 
 
 def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> WhatIf:
@@ -178,7 +205,7 @@ def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
         start: NodeId | None = edit.node
         # What the analyst said about the node itself stands, so asking begins above it; a new child or an unpinned node is
         # asked about at the node. Restated and removed ones mark their parents as due for a refit, see below.
-        if isinstance(edit, (SetValue, Pin, SetRule, SetReport, Restate, RemoveNode)):
+        if isinstance(edit, (SetValue, Pin, SetRule, SetReport, Restate, RemoveNode, SetPolarity)):
             start = parent_of(edit.node)
         _climb(tree, start, due)
     for node in tree.propositions():

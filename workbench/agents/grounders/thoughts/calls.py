@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
-from workbench.agents.grounders.thoughts.outcomes import EventOutcomes, OutcomeForecast, parse_outcomes
+from workbench.agents.grounders.thoughts.combining import Answer, combine
+from workbench.agents.grounders.thoughts.outcomes import EventOutcomes, parse_outcomes
+from workbench.agents.grounders.thoughts.readings import (
+    LONGEST_THOUGHT,
+    Vote,
+    conclusion_text,
+    read_thoughts,
+    read_value,
+    read_vote,
+    read_words,
+    thoughts_text,
+    value_text,
+    vote_text,
+    words_text,
+)
 from workbench.agents.loop.tools import Call
 from workbench.agents.loop.toolset import Toolset
 from workbench.agents.replies import Conclusion, parse_conclusion
-from workbench.agents.reply_json import first_line, read_json
 from workbench.agents.reply_schemas import CONCLUSION
 from workbench.prompts import render
 from workbench.propositions import Belief
@@ -26,29 +38,13 @@ if TYPE_CHECKING:
     from workbench.models.base import ReplySchema
 
 T = TypeVar("T")
-_LONGEST_QUERY = 400  # characters, as the search tool takes
 _RESULTS = 10  # of one search
-_LONGEST_THOUGHT = 2000  # characters of one thought that later calls read again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
-    """A yes or no, how sure the model is of it in [0, 1], and what decides it."""
-
-    yes: bool
-    confidence: float
-    key_factor: str
 
 
 class ThoughtCalls:
     """One grounding's calls; every call is a dialogue of its own, so that branches of thought do not see each other.
 
     Stages are numbered in the order of the calls, so that a resumed grounding finds each reply at its address.
-
-    Parameters
-    ----------
-    open_web : callable, optional
-        The web of the leaf: with it every proposal of thoughts looks something up first, for that proposal alone.
     """
 
     def __init__(self, task: LeafTask, *, open_web: WebOpener | None = None) -> None:
@@ -56,6 +52,10 @@ class ThoughtCalls:
         self._tools = None if open_web is None else Toolset(task, open_web, results=_RESULTS)
         self._box = None if self._tools is None else self._tools.box(("search",))
         self.steps: list[TraceStep] = []
+        self.answers: list[Answer] = []
+        #: What one call said of every outcome of an event, and which of them the leaf is.
+        self.outcomes: Mapping[str, float] = {}
+        self.outcome = ""
         self.count = 0
         self.background = f"{task.context.strip()}\n\n" if task.context.strip() else ""
         self._proposition = f"{task.node.id}: {task.node.statement}"
@@ -73,9 +73,10 @@ class ThoughtCalls:
             count=count,
             reply_format=reply_format,
         )
-        thoughts = await self._ask("propose", prompt.text, lambda text: _thoughts(text, count), reply_format)
-        listing = "\n".join(f"- {thought}" for thought in thoughts)
-        self.steps.append(TraceStep(title=f"Propose {len(thoughts)} thoughts", text=listing))
+        thoughts = await self._ask(
+            "propose", prompt.text, lambda text: read_thoughts(text, count), reply_format
+        )
+        self._step("propose", f"Propose {len(thoughts)} thoughts", thoughts_text(thoughts))
         return thoughts
 
     async def _look_up(self, box: ToolBox, path: Sequence[str]) -> str:
@@ -89,12 +90,12 @@ class ThoughtCalls:
             path=_path(path),
             reply_format=reply_format,
         )
-        words = await self._ask("query", prompt.text, _words, reply_format)
+        words = await self._ask("query", prompt.text, read_words, reply_format)
         (seen,) = await box.run([Call(id=None, name="search", arguments={"words": words})], self.count)
         # The text of strangers stands in a block that it cannot close.
-        results = seen.text.replace("```", "~~~")
+        text = words_text(words) + seen.text.replace("```", "~~~") + "\n```"
         self.steps.append(
-            TraceStep(title="Search", text=f"```text\n{words}\n\n{results}\n```", answers=seen.answers)
+            TraceStep(title="Search", text=text, answers=seen.answers, stage=f"query-{self.count}")
         )
         quoted = json.dumps(words, ensure_ascii=False)
         return f"{render('thought_found', words=quoted, results=seen.text).text}\n\n"
@@ -109,8 +110,8 @@ class ThoughtCalls:
             path=_path(path),
             reply_format=reply_format,
         )
-        value = await self._ask("value", prompt.text, _value, reply_format)
-        self.steps.append(TraceStep(title="Value a line of thought", text=f"{value:g} of 10: {path[-1]}"))
+        value = await self._ask("value", prompt.text, read_value, reply_format)
+        self._step("value", "Value a line of thought", value_text(value) + path[-1])
         return value
 
     async def merge(self, thoughts: Sequence[str], task: str, *, stage: str) -> str:
@@ -124,8 +125,8 @@ class ThoughtCalls:
             task=task,
             reply_format=reply_format,
         )
-        merged = (await self._ask(stage, prompt.text, lambda text: _thoughts(text, 1), reply_format))[0]
-        self.steps.append(TraceStep(title=stage.capitalize(), text=merged))
+        merged = (await self._ask(stage, prompt.text, lambda text: read_thoughts(text, 1), reply_format))[0]
+        self._step(stage, stage.capitalize(), merged)
         return merged
 
     async def conclude(self, path: Sequence[str], *, prompt: str = "thought_conclude") -> Conclusion:
@@ -142,8 +143,8 @@ class ThoughtCalls:
         text = render(prompt, **inputs).text
         return await self._conclusion("answer", "Conclude", text, reply_format)
 
-    async def forecast(self, event: EventOutcomes) -> OutcomeForecast:
-        """Return the probability of every outcome of an event: one call (paper P)."""
+    async def conclude_event(self, event: EventOutcomes) -> Conclusion:
+        """Return the probability of the leaf's outcome, from one call that is asked for every outcome of the event (paper P)."""
         reply_format = render("outcomes_reply", example=event.example()).text
         prompt = render(
             "zero_shot_brief",
@@ -156,14 +157,13 @@ class ThoughtCalls:
             reply_format=reply_format,
         )
         forecast = await self._ask(
-            "answer", prompt.text, lambda text: parse_outcomes(text, event.outcomes), reply_format
+            "outcomes", prompt.text, lambda text: parse_outcomes(text, event.outcomes), reply_format
         )
-        stated = "\n".join(f"- {name}: {p:g}" for name, p in forecast.probabilities.items())
-        text = f"{forecast.rationale}\n\n{stated}"
-        self.steps.append(
-            TraceStep(title="Forecast every outcome", text=text, p=forecast.probabilities[event.leaf])
-        )
-        return forecast
+        answer = forecast.conclusion(event.leaf)
+        self._step("outcomes", "Forecast every outcome", answer.report, p=answer.p)
+        self.answers.append(answer)
+        self.outcome, self.outcomes = event.leaf, forecast.probabilities
+        return answer
 
     async def conclude_by(self, manner: str, *, stage: str) -> Conclusion:
         """Return the probability that the model states when it is asked in this manner: one call."""
@@ -185,7 +185,7 @@ class ThoughtCalls:
             "zero_shot_aggregate",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
-            answers=_path([answer[:_LONGEST_THOUGHT] for answer in answers]),
+            answers=_path([answer[:LONGEST_THOUGHT] for answer in answers]),
             reply_format=reply_format,
         )
         return await self._conclusion("aggregate", "Decide", prompt.text, reply_format)
@@ -200,32 +200,37 @@ class ThoughtCalls:
             background=self.background,
             reply_format=reply_format,
         )
-        vote = await self._ask("vote", prompt.text, _vote, reply_format)
-        said = f"{'yes' if vote.yes else 'no'}, confidence {vote.confidence:g}: {vote.key_factor}"
-        self.steps.append(TraceStep(title="Vote", text=said))
+        vote = await self._ask("vote", prompt.text, read_vote, reply_format)
+        self._step("vote", "Vote", vote_text(vote))
+        self.answers.append(vote)
         return vote
 
     async def _conclusion(self, stage: str, title: str, prompt: str, reply_format: str) -> Conclusion:
         conclusion = await self._ask(stage, prompt, parse_conclusion, reply_format, schema=CONCLUSION)
-        self.steps.append(
-            TraceStep(title=title, text=conclusion.report or conclusion.key_factor, p=conclusion.p)
-        )
+        self._step(stage, title, conclusion_text(conclusion), p=conclusion.p)
+        self.answers.append(conclusion)
         return conclusion
 
-    def grounding(
-        self, p: float, key_factor: str, report: str, *, outcomes: Mapping[str, float] | None = None
-    ) -> Grounding:
-        """Return the finished grounding; the last step of its trace states this probability.
+    def _step(self, stage: str, title: str, text: str, *, p: float | None = None) -> None:
+        """Note a step of the trace with the address of its reply, where ``verify`` reads it again."""
+        self.steps.append(TraceStep(title=title, text=text, p=p, stage=f"{stage}-{self.count}", reply=0))
 
-        ``outcomes`` are the probabilities of all outcomes of the event that the leaf is one of.
-        """
+    def combined(self, way: str) -> float:
+        """Return the probability that all answers so far come to."""
+        return combine(way, self.answers)
+
+    def grounding(self, way: str, key_factor: str, report: str) -> Grounding:
+        """Return the finished grounding, its answers combined in this way; the last step of its trace states the probability."""
+        p = self.combined(way)
         if not self.steps or self.steps[-1].p != p:
             self.steps.append(TraceStep(title="Combine", text=report, p=p))
         return Grounding(
             belief=Belief(p=p, key_factor=key_factor, report=report),
             evidence=TraceEvidence(
                 steps=tuple(self.steps),
-                outcomes=dict(outcomes or {}),
+                combined=way,
+                outcome=self.outcome,
+                outcomes=self.outcomes,
                 web=() if self._tools is None else self._tools.web_records(),
             ),
             trace={"steps": self.count},
@@ -257,65 +262,12 @@ class ThoughtCalls:
             reply_format=reply_format,
             schema=schema,
             final=True,
+            whole=True,
         )
 
 
 def _path(thoughts: Sequence[str]) -> str:
     return "\n".join(f"{number}. {thought}" for number, thought in enumerate(thoughts, 1)) or "(nothing yet)"
-
-
-def _thoughts(text: str, count: int) -> list[str]:
-    def read(data: Any) -> list[str]:
-        thoughts = data.get("thoughts") if isinstance(data, dict) else None
-        if not isinstance(thoughts, list) or not all(
-            isinstance(each, str) and each.strip() for each in thoughts
-        ):
-            raise MalformedReply('the JSON must hold a list of texts under "thoughts"')
-        if len(thoughts) < count:
-            raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
-        return [each.strip()[:_LONGEST_THOUGHT] for each in thoughts[:count]]
-
-    return read_json(text, read, what="a `json` block")[0]
-
-
-def _words(text: str) -> str:
-    def read(data: Any) -> str:
-        words = data.get("words") if isinstance(data, dict) else None
-        if not isinstance(words, str) or not words.strip():
-            raise MalformedReply('the JSON must hold a text under "words"')
-        return " ".join(words.replace("`", "'").split())[:_LONGEST_QUERY]
-
-    return read_json(text, read, what="a `json` block")[0]
-
-
-def _value(text: str) -> float:
-    def read(data: Any) -> float:
-        value = data.get("value") if isinstance(data, dict) else None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10:
-            raise MalformedReply(f'"value" must be a number from 0 to 10, not {first_line(str(value), 40)}')
-        return float(value)
-
-    return read_json(text, read, what="a `json` block")[0]
-
-
-def _vote(text: str) -> Vote:
-    def read(data: Any) -> Vote:
-        entry = data if isinstance(data, dict) else {}
-        said, confidence = entry.get("vote"), entry.get("confidence")
-        if not isinstance(said, str) or said.strip().lower() not in ("yes", "no"):
-            raise MalformedReply(f'"vote" must be "yes" or "no", not {first_line(str(said), 40)}')
-        if (
-            isinstance(confidence, bool)
-            or not isinstance(confidence, int | float)
-            or not 0 <= confidence <= 1
-        ):
-            raise MalformedReply(
-                f'"confidence" must be a number from 0 to 1, not {first_line(str(confidence), 40)}'
-            )
-        factor = str(entry.get("key_factor") or "").strip()[:_LONGEST_THOUGHT]
-        return Vote(yes=said.strip().lower() == "yes", confidence=float(confidence), key_factor=factor)
-
-    return read_json(text, read, what="a `json` block")[0]
 
 
 def whole_numbers(options: Mapping[str, Any], defaults: Mapping[str, int], *, agent: str) -> dict[str, int]:

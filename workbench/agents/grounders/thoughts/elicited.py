@@ -18,10 +18,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from workbench.agents.errors import BadSetting
-from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 
 if TYPE_CHECKING:
     from workbench.agents.base import Grounding
@@ -80,43 +77,39 @@ async def _ensemble(calls: ThoughtCalls, count: int) -> Grounding:
     conclusions = [await calls.conclude(())]
     conclusions += [await calls.conclude_by(manner, stage="variant") for manner in MANNERS]
     p = [each.p for each in conclusions]
-    return _combined(
-        calls, float(prompt_ensemble([p])[0]), "Mean of four prompts", p, conclusions[0].key_factor
-    )
+    return _combined(calls, "ensemble", "Mean of four prompts", p, conclusions[0].key_factor)
 
 
 async def _both(calls: ThoughtCalls, count: int) -> Grounding:
     yes = await calls.conclude(())
     no = await calls.conclude_by(_OPPOSITE, stage="opposite")
-    p = float(both_directions([yes.p], [no.p])[0])
-    return _combined(calls, p, "Half from yes, half from one minus no", [yes.p, no.p], yes.key_factor)
+    what = "Half from yes, half from one minus no"
+    return _combined(calls, "both-directions", what, [yes.p, no.p], yes.key_factor)
 
 
-async def _votes(calls: ThoughtCalls, count: int, *, weighted: bool = False) -> Grounding:
+async def _votes(calls: ThoughtCalls, count: int) -> Grounding:
     votes = [await calls.vote() for _ in range(count)]
-    said = [[1.0 if vote.yes else 0.0 for vote in votes]]
-    weights = [[vote.confidence for vote in votes]] if weighted else None
-    share = float(self_consistency(said, weights)[0])
-    # Votes that all weigh nothing say nothing: their plain share stands, as if none had named a confidence.
-    p = share if np.isfinite(share) else float(self_consistency(said)[0])
-    what = "Share of yes, weighed by confidence" if weighted else "Share of yes"
-    return _combined(calls, p, what, said[0], votes[0].key_factor)
+    said = [1.0 if vote.yes else 0.0 for vote in votes]
+    return _combined(calls, "votes", "Share of yes", said, votes[0].key_factor)
 
 
 async def _weighted(calls: ThoughtCalls, count: int) -> Grounding:
-    return await _votes(calls, count, weighted=True)
+    votes = [await calls.vote() for _ in range(count)]
+    said = [1.0 if vote.yes else 0.0 for vote in votes]
+    what = "Share of yes, weighed by confidence"
+    return _combined(calls, "weighted-votes", what, said, votes[0].key_factor)
 
 
 async def _aggregate(calls: ThoughtCalls, count: int) -> Grounding:
     conclusions = [await calls.conclude(()) for _ in range(count)]
     answers = [f"It gave {each.p:g}. {each.report or each.key_factor}" for each in conclusions]
     final = await calls.conclude_from(answers)
-    return calls.grounding(final.p, final.key_factor, final.report)
+    return calls.grounding("last", final.key_factor, final.report)
 
 
-def _combined(calls: ThoughtCalls, p: float, what: str, parts: list[float], key_factor: str) -> Grounding:
+def _combined(calls: ThoughtCalls, way: str, what: str, parts: list[float], key_factor: str) -> Grounding:
     listing = ", ".join(f"{part:g}" for part in parts)
-    return calls.grounding(p, key_factor, f"{what}: {p:g}, of {listing}.")
+    return calls.grounding(way, key_factor, f"{what}: {calls.combined(way):g}, of {listing}.")
 
 
 _ASKS: Mapping[str, Callable[[ThoughtCalls, int], Awaitable[Grounding]]] = {

@@ -28,13 +28,12 @@ from typing import Any
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.grounders.thoughts.calls import ThoughtCalls, whole_numbers
+from workbench.agents.grounders.thoughts.combining import agreeing
 from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
 from workbench.agents.grounders.thoughts.outcomes import read_outcomes
 from workbench.agents.loop.toolset import WebOpener, open_leaf_web
 from workbench.agents.replies import Conclusion
 
-#: Two trees of a forest agree within this.
-AGREEMENT = 0.05
 _EVENT = ("event", "outcomes", "leaf", "prices")
 _FORMS = {
     "plain": "thought_conclude",
@@ -68,7 +67,7 @@ class _Thinker:
 
 
 def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
-    return calls.grounding(conclusion.p, conclusion.key_factor, conclusion.report)
+    return calls.grounding("last", conclusion.key_factor, conclusion.report)
 
 
 class ZeroShotGrounder(_Thinker):
@@ -106,11 +105,7 @@ class ZeroShotGrounder(_Thinker):
         if self.way is not None:
             return await elicit(calls, self.way, self.count)
         if self.event is not None:
-            forecast = await calls.forecast(self.event)
-            p = forecast.probabilities[self.event.leaf]
-            return calls.grounding(
-                p, forecast.rationale, calls.steps[-1].text, outcomes=forecast.probabilities
-            )
+            return _grounding(calls, await calls.conclude_event(self.event))
         return _grounding(calls, await calls.conclude((), prompt=self.prompt))
 
 
@@ -187,12 +182,11 @@ class ForestOfThoughtsGrounder(_Thinker):
         conclusions: list[Conclusion] = []
         for _ in range(self.trees):
             conclusion = await search_tree(calls, **self.bounds)
-            near = [each for each in conclusions if abs(each.p - conclusion.p) <= AGREEMENT]
             conclusions.append(conclusion)
-            if near:  # consensus: the trees that are left out could not change it
-                p = (near[0].p + conclusion.p) / 2
-                text = f"Trees of thoughts agree: {near[0].p:g} and {conclusion.p:g}.\n\n{conclusion.report}"
-                return calls.grounding(p, conclusion.key_factor, text)
+            near = agreeing([each.p for each in conclusions])
+            if near is not None:  # consensus: the trees that are left out could not change it
+                text = f"Trees of thoughts agree: {near:g} and {conclusion.p:g}.\n\n{conclusion.report}"
+                return calls.grounding("agreement", conclusion.key_factor, text)
         if self.trees == 1:
             return _grounding(calls, conclusions[0])
         views = [f"One tree of thoughts gives {each.p:g}: {each.key_factor}" for each in conclusions]

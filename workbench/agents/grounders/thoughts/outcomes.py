@@ -14,6 +14,7 @@ from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.placeholders import refuse_placeholder
+from workbench.agents.replies import Conclusion
 from workbench.agents.reply_forms import ReplyShape, Unit, read_form
 from workbench.agents.reply_json import first_line
 
@@ -67,6 +68,13 @@ class OutcomeForecast:
 
     probabilities: Mapping[str, float]
     rationale: str
+
+    def conclusion(self, outcome: str) -> Conclusion:
+        """What it says of one outcome; the report holds all."""
+        stated = "\n".join(f"- {name}: {p:g}" for name, p in self.probabilities.items())
+        return Conclusion(
+            p=self.probabilities[outcome], key_factor=self.rationale, report=f"{self.rationale}\n\n{stated}"
+        )
 
 
 def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:

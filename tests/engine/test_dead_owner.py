@@ -1,0 +1,56 @@
+"""A run whose process was killed: its log ends in the middle, and no screen says that it is running."""
+
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.screens import CUTOFF, RUN, demo_tree
+from workbench.engine import RunSettings, load_run
+from workbench.engine.note.content import note_of
+from workbench.engine.overview import listed_runs
+from workbench.engine.run.ownership import own_run
+from workbench.engine.run.state import load_state, replace
+from workbench.engine.run.stored_trees import put_tree
+from workbench.store import Store
+from workbench.store import events as ev
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A run in the middle of its leaves, with nobody at work on it."""
+    with closing(Store(tmp_path)) as store:
+        store.append(
+            RUN,
+            ev.RunStarted(
+                statement="The claim holds",
+                cutoff=CUTOFF,
+                cutoff_instant="2018-06-30T04:00:00+00:00",
+                settings=RunSettings().to_json(),
+            ),
+        )
+        tree = demo_tree()
+        bare = tree.with_propositions([replace(node, belief=None, rule=None) for node in tree.propositions()])
+        store.append(RUN, ev.TreePlanned(tree=put_tree(store, bare)))
+        store.append(RUN, ev.LeafStarted(node="P3", trial=1, attempt=1))
+    return tmp_path
+
+
+def states(home: Path) -> set[str]:
+    """What every screen calls the run."""
+    shown = load_run(home, RUN).document()
+    with closing(Store(home)) as store:
+        (row,) = listed_runs(store, datetime.now(UTC))
+        (unfinished,) = note_of(store, load_state(store, RUN)).warnings
+    return {str(shown["state"]), str(row["state"]), unfinished.partition("the run is ")[2].partition(";")[0]}
+
+
+def test_it_is_running_while_its_owner_lives_and_stopped_when_that_is_gone(home: Path) -> None:
+    assert states(home) == {"stopped"}
+    reason = load_run(home, RUN).document()["reason"]
+    assert "ended without a word" in reason and f"workbench resume {RUN}" in reason
+    with own_run(home / "runs" / RUN):
+        assert states(home) == {"running"}
+        assert load_run(home, RUN).document()["reason"] is None
+    assert states(home) == {"stopped"}

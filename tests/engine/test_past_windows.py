@@ -1,0 +1,139 @@
+"""The band of leaves that rest on past windows: how far chance may move them, and how their errors go together."""
+
+import json
+from datetime import date, timedelta
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.engine.band import Band, windows_band
+from workbench.engine.past_windows import PastWindows, past_windows, window_correlation
+from workbench.engine.wording import percent
+from workbench.propositions import Belief, Polarity, Tree
+from workbench.questions.series_leaf import RECORD
+from workbench.synthesis import LinearRule, settle
+
+START = date(2010, 1, 1)
+#: Outcomes of past weeks, and by how many weeks the first lies after the start.
+history = st.tuples(st.text("01x", min_size=1, max_size=40), st.integers(0, 30))
+
+
+def line(statement: str, p: float, bits: str, effective: float, start: date = START) -> str:
+    facts = {"statement": statement, "p": p, "bits": bits, "effective_windows": effective}
+    return "A report.\n\n" + json.dumps({"record": RECORD, **facts, "weeks_from": start.isoformat()})
+
+
+def tree_of(*leaves: tuple[float, str, float], later: int = 0) -> Tree:
+    """A claim that is the mean of leaves with these p, outcomes and separate windows."""
+    names = {f"P{number}": f"Reason {number} holds" for number in range(1, len(leaves) + 1)}
+    tree = Tree.root_only("The claim").expand("P0", names, dict.fromkeys(names, Polarity.POSITIVE))
+    for (node, statement), (p, bits, effective) in zip(names.items(), leaves, strict=True):
+        report = line(statement, p, bits, effective, START + timedelta(days=later))
+        tree = tree.with_belief(node, Belief(p=p, key_factor="", report=report))
+    rule = LinearRule(0.0, dict.fromkeys(names, 1 / len(leaves)))
+    return settle(tree.with_rule("P0", rule, None))
+
+
+def windows(bits: str, weeks_later: int = 0) -> PastWindows:
+    start = START + timedelta(weeks=weeks_later)
+    tree = Tree.root_only("It holds")
+    (found,) = past_windows(
+        tree.with_belief("P0", Belief(p=0.5, key_factor="", report=line("It holds", 0.5, bits, 1.0, start)))
+    ).values()
+    return found
+
+
+def by_weeks(bits: str, weeks_later: int) -> dict[int, float]:
+    known = {week + weeks_later: float(bit) for week, bit in enumerate(bits) if bit != "x"}
+    mean = sum(known.values()) / max(1, len(known))
+    return {week: value - mean for week, value in known.items()}
+
+
+@given(history, history)
+def test_errors_go_together_as_the_outcomes_of_common_weeks_did(
+    one: tuple[str, int], other: tuple[str, int]
+) -> None:
+    """The bits as a plain loop over the weeks would have it."""
+    first, second = by_weeks(*one), by_weeks(*other)
+    norm = sqrt(sum(v * v for v in first.values()) * sum(v * v for v in second.values()))
+    expected = (
+        sum(first[week] * second[week] for week in first.keys() & second.keys()) / norm if norm else 0.0
+    )
+    found = window_correlation({"P1": windows(*one), "P2": windows(*other)})
+    assert found.get(frozenset(("P1", "P2")), 0.0) == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.lists(history, min_size=2, max_size=6))
+def test_the_correlations_of_all_leaves_are_a_matrix_that_can_be(histories: list[tuple[str, int]]) -> None:
+    named = {f"P{number}": windows(*each) for number, each in enumerate(histories, 1)}
+    matrix = np.eye(len(named))
+    for pair, rho in window_correlation(named).items():
+        a, b = (int(name[1:]) - 1 for name in pair)
+        matrix[a, b] = matrix[b, a] = rho
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9
+
+
+def test_the_same_past_errs_as_one_and_the_opposite_past_cancels() -> None:
+    """Two leaves, p 0.5 on 25 windows each: sd 0.1; their mean has 0.1 if alike, 0 if opposite, 0.0707 if apart."""
+    for second, sd in (("0110", 0.1), ("1001", 0.0), ("0011", sqrt(0.005))):
+        band = windows_band(tree_of((0.5, "0110", 4.0), (0.5, second, 4.0)))
+        assert band is not None
+        # 4 separate windows: sd 0.25 a leaf.
+        assert band.high - 0.5 == pytest.approx(1.6449 * 2.5 * sd, abs=1e-4)
+    assert "no certainty" in windows_band(tree_of((0.5, "0110", 4.0), (0.5, "1001", 4.0))).line()  # type: ignore[union-attr]
+
+
+def test_a_leaf_on_more_windows_has_a_narrower_band_and_the_sentence_says_what_it_is() -> None:
+    few, many = (windows_band(tree_of((0.6, "0110" * 30, count))) for count in (8.0, 80.0))
+    assert few is not None and many is not None
+    assert many.high - many.low == pytest.approx((few.high - few.low) / sqrt(10))
+    assert (
+        "1 leaf that rests on 8 separate past windows" in few.line()
+        and "not how sure the event" in few.line()
+    )
+    both = windows_band(tree_of((0.6, "0110", 4.0), (0.6, "0111", 3.0)))
+    assert both is not None and "2 leaves that rest on 3 to 4 separate past windows" in both.line()
+    assert "P1 and P2 +0.58" in both.line()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        line("Another statement", 0.6, "01", 1.0),
+        line("It holds", 0.7, "01", 1.0),  # another p: pooled, or set since
+        line("It holds", 0.6, "0" * 6000, 1.0),
+        line("It holds", 0.6, "012", 1.0),
+        line("It holds", 0.6, "01", 0.0),
+        line("It holds", 0.6, "01", 3.0),
+        line("It holds", 0.6, "01", 1.0).replace("2010-01-01", "2010-02-31"),
+        line("It holds", 0.6, "01", 1.0)[:-9],
+        f'{{"record": "{RECORD}"}}',
+        "[" * 5000,
+        "",
+    ],
+)
+def test_what_is_no_record_of_this_leaf_gives_no_band(record: str) -> None:
+    tree = Tree.root_only("It holds").with_belief("P0", Belief(p=0.6, key_factor="", report=record))
+    assert past_windows(tree) == {} and windows_band(tree) is None
+
+
+@given(st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0, 0.2))
+def test_refitted_weights_only_widen_a_band_and_add_as_independent_errors(
+    low: float, high: float, half: float
+) -> None:
+    band = Band(low=0.5 - low, high=0.5 + high, origin="o")
+    wider = band.widened(Band(low=0.5 - half, high=0.5 + half, origin="r", repeats="refits"))
+    assert wider.low <= band.low + 1e-12 and wider.high >= band.high - 1e-12
+    assert wider.high - wider.low == pytest.approx(2 * sqrt(((low + high) / 2) ** 2 + half**2))
+    assert band.widened(None) == band
+
+
+@given(st.floats(0, 1), st.floats(1, 500))
+def test_a_leafs_own_band_holds_its_p_and_stays_within_probabilities(p: float, effective: float) -> None:
+    found = PastWindows(first=1, known=1, true=1, weeks=1, effective=effective)
+    low, high = found.band(p)
+    assert 0.0 <= low <= p <= high <= 1.0 and found.to_json(p)["low"] == low
+    assert percent(low) in found.line(p) and percent(high) in found.line(p)

@@ -1,0 +1,164 @@
+"""A review comes back: comments and sign-offs of a colleague's home are taken into the run that was sent there."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.engine.annotating import add_comment, add_note, record_outcome, sign_off
+from workbench.engine.evidence.package import PackageAltered, export_run, import_package
+from workbench.engine.evidence.returned import take_review
+from workbench.engine.run.state import load_state
+from workbench.engine.view import view
+from workbench.engine.wording import sign_off_line
+from workbench.errors import UsageError, WorkbenchError
+from workbench.store import Store
+from workbench.store import events as ev
+
+
+@pytest.fixture
+def author(tmp_path: Path) -> Iterator[Store]:
+    make_small_run(tmp_path / "home")
+    with closing(Store(tmp_path / "home")) as store:
+        add_comment(store, RUN, "P1", "why this?", author="Ann")
+        yield store
+
+
+@pytest.fixture
+def reviewer(author: Store, tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(tmp_path / "colleague" / "home")) as store:
+        import_package(store, packed(author, tmp_path / "sent.zip"))
+        yield store
+
+
+def packed(store: Store, path: Path) -> Path:
+    path.write_bytes(export_run(store, RUN, "zip")[0])
+    return path
+
+
+def test_comments_and_sign_off_come_back_with_the_hash_they_were_signed_with(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    add_comment(reviewer, RUN, "P2", "too thin", author="Bo")
+    add_note(reviewer, RUN, "for my own files", tags=["bo"])
+    record_outcome(reviewer, RUN, "yes", on="2018-12-31")
+    attested = sign_off(reviewer, RUN, author="Bo", done=["all"])
+    before = view(author, RUN).document()
+    taken = take_review(author, packed(reviewer, tmp_path / "back.zip"))
+    assert [each.text for each in taken.comments] == ["too thin"]
+    document = view(author, RUN).document()
+    (row,) = document["sign_offs"]
+    assert (row["attested"], row["fault"], row["later"]) == (attested, None, [])
+    assert "came back in package" in sign_off_line(row)
+    assert [(each["node"], each["author"], each["text"]) for each in document["comments"]] == [
+        ("P1", "Ann", "why this?"),
+        ("P2", "Bo", "too thin"),
+    ]
+    # The run is as it was, it is nobody's import, and what the reviewer keeps for himself stays there.
+    for name in ("root", "imported", "manifest_id", "notes", "tags", "outcome"):
+        assert document[name] == before[name], name
+    note = export_run(author, RUN, "md")[0].decode()
+    assert "too thin" in note and f"ACCEPTED by Bo on {row['at_utc'][:10]}" in note
+    with pytest.raises(UsageError, match="no comment and no sign-off"):
+        take_review(author, tmp_path / "back.zip")
+
+
+def test_it_travels_on_and_a_second_review_adds_to_it(author: Store, reviewer: Store, tmp_path: Path) -> None:
+    sign_off(reviewer, RUN, author="Bo", verdict="return", done=["verified"])
+    take_review(author, packed(reviewer, tmp_path / "back.zip"))
+    add_comment(author, RUN, "P1", "mended", author="Ann")
+    with closing(Store(tmp_path / "third" / "home")) as third:
+        import_package(third, packed(author, tmp_path / "again.zip"))
+        assert [row["later"] for row in view(third, RUN).document()["sign_offs"]] == [["comment.added"]]
+        attested = sign_off(third, RUN, author="Cy", done=["all"])
+        taken = take_review(author, packed(third, tmp_path / "back2.zip"), run_id=RUN)
+    assert [each.attested for each in taken.sign_offs] == [attested] and taken.comments == ()
+    assert [row["author"] for row in view(author, RUN).document()["sign_offs"]] == ["Bo", "Cy"]
+
+
+def test_what_was_added_here_meanwhile_is_named_as_not_covered(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    sign_off(reviewer, RUN, author="Bo", done=["all"])
+    back = packed(reviewer, tmp_path / "back.zip")
+    add_note(author, RUN, "written while it was away")
+    take_review(author, back)
+    (row,) = view(author, RUN).document()["sign_offs"]
+    assert row["fault"] is None and row["later"] == ["note.added"]
+
+
+def test_a_package_of_another_log_is_refused_and_leaves_nothing(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    """The same run id, and a run that was worked on elsewhere."""
+    make_small_run(tmp_path / "other", cutoff="2018-05-31")
+    sign_off(reviewer, RUN, author="Bo", done=["all"])
+    back = packed(reviewer, tmp_path / "back.zip")
+    with closing(Store(tmp_path / "other")) as other:
+        head = other.log_head(RUN)
+        with pytest.raises(UsageError, match="another log"):
+            take_review(other, back)
+        assert other.log_head(RUN) == head
+    with (
+        closing(Store(tmp_path / "empty")) as empty,
+        pytest.raises(UsageError, match="not in this home"),
+    ):
+        take_review(empty, back)
+    with pytest.raises(UsageError, match="not of 20180630-120000-0bed"):
+        take_review(author, back, run_id="20180630-120000-0bed")
+    with pytest.raises(UsageError, match="no package"):
+        take_review(author, tmp_path / "none.zip")
+    assert not list(author.home.glob(".import-*"))
+
+
+def test_a_forged_sign_off_and_altered_evidence_are_refused(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    facts = dict.fromkeys(("tree", "comments", "attested"), "sha256:" + "0" * 64)
+    reviewer.append(
+        RUN, ev.ReviewSigned(author="Eve", verdict="accept", checklist={}, head="0" * 64, **facts)
+    )
+    head = author.log_head(RUN)
+    with pytest.raises(UsageError, match=r"by Eve .* does not hold"):
+        take_review(author, packed(reviewer, tmp_path / "forged.zip"))
+    path = reviewer.folder(RUN) / "sessions" / "P1.1.1.jsonl"
+    path.write_text(path.read_text().replace("2\\n", "3\\n"))
+    with pytest.raises(PackageAltered):
+        take_review(author, packed(reviewer, tmp_path / "altered.zip"))
+    assert author.log_head(RUN) == head
+
+
+@pytest.mark.parametrize(
+    "words", [{"text": "\x1b[2J"}, {"author": "\u202eeve"}, {"node": "P1; rm"}, {"at_utc": "now"}]
+)
+def test_a_returned_review_of_a_stranger_cannot_steer_a_terminal(
+    author: Store, tmp_path: Path, words: dict[str, str]
+) -> None:
+    comment = {"node": "P1", "text": "fine", "author": "Eve", "at_utc": "2018-07-01T00:00:00Z", **words}
+    if "text" in words or "author" in words:
+        package = "sha256:" + "0" * 64
+        author.append(
+            RUN, ev.ReviewReturned(package=package, shared=1, comments=(ev.ReturnedComment(**comment),))
+        )
+        with closing(Store(tmp_path / "o")) as other, pytest.raises(WorkbenchError, match="steer a terminal"):
+            import_package(other, packed(author, tmp_path / "x.zip"))
+    else:
+        with pytest.raises(ValueError, match="pattern"):
+            ev.ReturnedComment(**comment)
+
+
+def test_the_command_says_what_came_back_and_how_where_the_run_is_here(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    add_comment(reviewer, RUN, "P0", "and the base rate?", author="Bo")
+    back = packed(reviewer, tmp_path / "back.zip")
+    refused = run_cli(tmp_path, "import", str(back))
+    assert refused.returncode == 2 and "--review" in refused.stderr and "\n" not in refused.stderr.strip()
+    done = run_cli(tmp_path, "import", str(back), "--review", "--json")
+    document = json.loads(done.stdout)
+    assert document["run_id"] == RUN and [each["node"] for each in document["comments"]] == ["P0"]
+    assert len(load_state(author, RUN).annotations.comments) == 2

@@ -1,0 +1,57 @@
+"""Tables of ``workbench grounders``: cost and later Brier score by grounder, and whether pooling several paid."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.engine.run.own_record import ResolvedLeaf
+from workbench.engine.run.routes import record_table, together
+from workbench.store import Store
+from workbench.store import events as ev
+
+LEAF = ResolvedLeaf(
+    run_id="a", node="P1", trials=(0.7,), dead=0, parts=(("search", 0.9), ("statistical", 0.4)), outcome=1.0, day="2018-01-01", cost_usd=0.02
+)  # fmt: skip
+
+
+def test_record_has_an_interval_over_runs_and_says_how_many() -> None:
+    leaves = [
+        LEAF,
+        replace(LEAF, node="P2"),
+        replace(LEAF, run_id="b", parts=(("search", 0.5),), trials=(0.5,)),
+    ]
+    table = record_table(leaves)
+    # errors 0.01, 0.01 in one run and 0.25 in the other
+    assert table["search"]["brier"] == pytest.approx(0.09) and table["search"]["runs"] == 2
+    assert table["search"]["interval"] == pytest.approx([0.01, 0.25])
+    assert table["statistical"]["runs"] == 1 and table["statistical"]["interval"] is None
+
+
+def test_pooling_is_compared_with_its_parts() -> None:
+    (row,) = together([LEAF, replace(LEAF, outcome=0.0), replace(LEAF, parts=(("search", 0.9),))])
+    assert row["grounders"] == "search + statistical" and row["n"] == 2
+    assert row["brier"] == pytest.approx((0.09 + 0.49) / 2)
+    assert row["parts"] == pytest.approx(((0.01 + 0.36) / 2 + (0.81 + 0.16) / 2) / 2)
+    assert row["spread"] == pytest.approx(0.5)
+    assert together([replace(LEAF, trials=(0.7, 0.6))]) == []
+
+
+def test_a_run_shows_cost_and_brier_by_grounder(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    store = Store(tmp_path / "home")
+    store.append(RUN, ev.OutcomeRecorded(node="P1", p=1.0, day="2018-12-31"))
+    store.close()
+    document = json.loads(run_cli(tmp_path, "grounders", RUN, "--json").stdout)
+    leaves = document["leaves"]
+    (table,) = document["by_grounder"].values()
+    assert table["leaves"] == len({row["node"] for row in leaves}) and table["n"] == 1
+    p = next(row["p"] for row in leaves if row["node"] == "P1")
+    assert table["brier"] == pytest.approx((1 - p) ** 2)
+    assert table["mean_p"] == pytest.approx(sum(row["p"] for row in leaves) / len(leaves))
+    shown = run_cli(tmp_path, "grounders", RUN).stdout
+    assert "mean p" in shown and "$ a trial" in shown and "apart" in shown
+    assert "runs" in run_cli(tmp_path, "grounders").stdout

@@ -1,0 +1,160 @@
+"""Full resynthesis on the page: price, old and new rule side by side, kept as one step of undo or dropped."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import pytest
+
+from tests.fakes.models import ScriptedModel
+from tests.fakes.openai_server import conclusion
+from tests.fakes.screens import RUN, make_run
+from workbench.engine import load_run
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.budget import Budget
+from workbench.engine.run.settings import with_preset
+from workbench.engine.run.state import load_state
+from workbench.engine.whatif.edits import what_if
+from workbench.errors import UsageError
+from workbench.propositions.edits import RemoveNode, SetRule
+from workbench.store import ModelLedger, Store
+from workbench.synthesis import VanillaRule
+from workbench.widgets import resynthesis
+from workbench.widgets.board import Dashboard
+from workbench.widgets.fields import is_hidden
+
+
+@pytest.fixture
+def board(home: Path) -> Dashboard:
+    # The run's synthesizer is the offline analyst's: it gives all children the same weight here.
+    return Dashboard(load_run(home, RUN))
+
+
+def visible(*widgets: ipywidgets.Widget) -> list[bool]:
+    return [not is_hidden(widget) for widget in widgets]
+
+
+def ask(board: Dashboard) -> None:
+    form = board.desk.resynthesis
+    form.ask.click()
+    assert visible(form.confirm, form.cancel, form.keep) == [True, True, False], form.line.value
+    form.confirm.click()
+    form.work.wait()
+
+
+def test_nothing_is_asked_before_its_price_was_shown_and_nothing_counts_before_it_is_kept(
+    board: Dashboard, home: Path
+) -> None:
+    form = board.desk.resynthesis
+    assert form.ask.disabled, "nothing is edited"
+    board.session.edit("P2.1", "0")
+    before = board.session.now
+    form.ask.click()
+    assert "asking offline/analyst for 2 nodes (P2, P0): 2 calls" in form.line.value
+    form.cancel.click()
+    assert visible(form.ask, form.confirm) == [True, False] and form.line.value == ""
+    ask(board)
+    assert visible(form.ask, form.keep, form.drop) == [False, True, True]
+    assert board.session.now is before and "2 model calls" in form.line.value
+    shown = form.compared.value
+    for piece in ('data-weight="P2.1"', "wider spreads count against", "share the whole weight"):
+        assert piece in shown, piece
+    assert 'data-value="0.8"' in shown and "data-side-of" in shown
+    form.drop.click()
+    assert board.session.now is before and form.compared.value == ""
+
+
+def test_what_is_kept_is_the_answer_to_the_last_digit_undone_in_one_step_and_there_after_a_reload(
+    board: Dashboard, home: Path
+) -> None:
+    form = board.desk.resynthesis
+    board.session.edit("P2.1", "0")
+    board.session.change([RemoveNode(node="P1.2")])
+    edited = board.session.now.after
+    ask(board)
+    assert form._result is not None
+    promised = form._result.whatif
+    form.keep.click()
+    assert board.session.now.after == promised.after != edited
+    for node in promised.tree.ids():
+        assert board.session.tree[node].belief == promised.tree[node].belief, node
+    assert board.session.rows["P2.1"]["edited"], "a value of before is still marked as yours"
+    assert [mark["name"] for mark in board.session.rows["P0"]["marks"]] == ["rule"]
+    board.keeper.flush()
+    again = Dashboard(load_run(home, RUN))
+    assert again.session.now.after == promised.after
+    with closing(Store(home)) as store:
+        state = load_state(store, RUN)
+        assert what_if(state, state.scenarios["draft"].edits).whatif.after == promised.after
+    board.session.undo()
+    assert board.session.now.after == edited
+    board.session.redo()
+    # Values go on being edited on the new rules, and the old value can be taken back.
+    board.session.reset("P2.1")
+    assert board.session.tree["P2.1"].p == 0.5 and not board.session.rows["P2.1"]["edited"]
+
+
+def test_an_answer_to_other_edits_is_not_kept(board: Dashboard) -> None:
+    form = board.desk.resynthesis
+    board.session.edit("P2.1", "0")
+    ask(board)
+    board.session.edit("P3", "0.1")
+    assert visible(form.keep, form.ask) == [False, True] and "Your edits went on" in form.line.value
+    form.ask.click()
+    board.session.edit("P3", "0.2")
+    assert visible(form.ask, form.confirm) == [True, False], "the price was for other edits"
+
+
+def test_a_rule_without_a_function_keeps_the_value_of_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path, settings=with_preset("product", rule="vanilla"))
+    asked: list[Any] = []
+
+    def gateway(store: Store, state: Any) -> ModelGateway:
+        asked.append(state)
+        model = ScriptedModel([conclusion(0.31, "P2"), conclusion(0.42, "P0")])
+        return ModelGateway(model, ModelLedger(store), Budget())
+
+    monkeypatch.setattr(resynthesis, "open_gateway", gateway)
+    board = Dashboard(load_run(tmp_path, RUN))
+    board.session.edit("P2.1", "0")
+    ask(board)
+    assert len(asked) == 1, board.desk.resynthesis.line.value
+    assert "gone" in board.desk.resynthesis.compared.value, "the old rule's weights are shown as gone"
+    board.desk.resynthesis.keep.click()
+    assert board.session.now.after == 0.42 and board.session.now.stale == ()
+    assert board.session.tree["P0"].rule == VanillaRule()
+
+
+def test_where_there_is_no_model_a_line_says_so(board: Dashboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = board.desk.resynthesis
+    board.session.edit("P2.1", "0")
+
+    def none(_store: Store, _state: Any) -> ModelGateway:
+        raise UsageError("OPENAI_API_KEY is not set")
+
+    monkeypatch.setattr(resynthesis, "open_gateway", none)
+    ask(board)
+    assert "OPENAI_API_KEY is not set" in form.line.value and "alert" in form.line.value
+    assert visible(form.ask, form.keep) == [True, False]
+    rule = board.session.tree["P0"].rule
+    assert rule is not None
+    board.session.reset_all()
+    board.session.change([SetRule(node="P0", rule=rule.to_json())])
+    form.ask.click()
+    assert "nothing to ask" in form.line.value
+
+
+def test_what_a_model_wrote_is_text(board: Dashboard) -> None:
+    board.session.edit("P2.1", "0")
+    ask(board)
+    result = board.desk.resynthesis._result
+    assert result is not None
+    assert result.asked_again
+    after = result.asked_again[0].after
+    assert after.belief is not None
+    object.__setattr__(after.belief, "report", "<script>alert(1)</script>")
+    shown = resynthesis.panels.asked_again(result, 0.5)
+    assert "<script>" not in shown and "&lt;script&gt;" in shown

@@ -1,0 +1,101 @@
+"""How the Brier score moves while an agent works: beliefs by step, pooled over trials, against what happened (BLF, App. E, Fig. 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.bootstrap import percentile_interval, resampled_means
+from workbench.science.errors import DomainError
+
+#: The belief before the first step (BLF, Algorithm 1).
+PRIOR = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepScores:
+    """Mean Brier score after each step, the prior's first, and its interval; None where one cluster alone gives none.
+
+    ``working`` counts at each step the questions of which some trial still went on; the others count with their last belief.
+    """
+
+    brier: tuple[float, ...]
+    intervals: tuple[tuple[float, float] | None, ...]
+    working: tuple[int, ...]
+    n: int
+    clusters: int
+
+
+def carried(beliefs: Sequence[float | None], length: int) -> FloatArray:
+    """Return a trial's belief before its first step and after each of ``length`` steps; a step without one leaves it as it was.
+
+    >>> carried([0.6, None, 0.8], 4).tolist()
+    [0.5, 0.6, 0.6, 0.8, 0.8]
+    """
+    if length < len(beliefs):
+        raise DomainError(f"{len(beliefs)} steps do not fit into {length}")
+    values = [PRIOR]
+    for belief in (*beliefs, *[None] * (length - len(beliefs))):
+        if belief is not None and not 0 <= belief <= 1:
+            raise DomainError(f"a belief lies in [0, 1], not {belief!r}")
+        values.append(values[-1] if belief is None else belief)
+    return np.array(values)
+
+
+def step_scores(
+    questions: Sequence[Sequence[Sequence[float | None]]],
+    outcomes: Sequence[float],
+    clusters: Sequence[str],
+    *,
+    resamples: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> StepScores:
+    """Return the Brier score of the mean-over-trials belief after each step.
+
+    Parameters
+    ----------
+    questions : sequence of trials of beliefs
+        Per question its trials, per trial the belief after each step; None where a step stated none.
+    outcomes : sequence of float
+        1 for yes, 0 for no, per question.
+    clusters : sequence of str
+        Questions with one label are drawn together (the leaves of one run share its claim).
+
+    Raises
+    ------
+    DomainError
+        No question, a question without a trial, or sequences of unequal length.
+
+    Examples
+    --------
+    >>> step_scores([[[0.8, 0.9], [0.6]]], [1.0], ["a"]).brier
+    (0.25, 0.09, 0.0625)
+    """
+    if not questions or not len(questions) == len(outcomes) == len(clusters) or not all(questions):
+        raise DomainError("one outcome and one cluster for each question, and at least one trial of each")
+    longest = [max(map(len, trials)) for trials in questions]
+    length = max(longest)
+    means = np.array([np.mean([carried(trial, length) for trial in trials], axis=0) for trials in questions])
+    # Rounded where binary fractions would show: scores of equal beliefs are equal.
+    scores = np.round((means - np.asarray(outcomes, dtype=np.float64)[:, None]) ** 2, 12)
+    brier = scores.mean(axis=0)
+    groups = len(set(clusters))
+    intervals: list[tuple[float, float] | None] = [None] * (length + 1)
+    if groups > 1 and resamples:
+        drawn = resampled_means(
+            scores, clusters=np.array(clusters, dtype=str), resamples=resamples, seed=seed
+        )
+        for step in range(length + 1):
+            interval = percentile_interval(float(brier[step]), drawn[:, step], level=level)
+            intervals[step] = (interval.low, interval.high)
+    return StepScores(
+        brier=tuple(float(value) for value in brier),
+        intervals=tuple(intervals),
+        working=tuple(sum(size >= step for size in longest) for step in range(length + 1)),
+        n=len(questions),
+        clusters=groups,
+    )
