@@ -243,6 +243,8 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         "logic": ("logic", "P1"),
         "noisy_or": ("noisy-or", "P1"),
         "thought_propose": ("thoughts", "P1"),
+        "thought_query": ("query", "P1"),
+        "thought_propose_after_a_search": ("thoughts", "P1"),
         "thought_value": ("value", "P1"),
         "thought_merge": ("thoughts", "P1"),
         "thought_conclude": ("conclude", "P1"),

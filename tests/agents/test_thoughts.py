@@ -8,6 +8,7 @@ import pytest
 
 from tests.agents.scripted import CUTOFF, Call
 from tests.fakes.leaf import make_leaf_task
+from tests.fakes.loop_leaf import MemoryWeb
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
 from workbench.agents.errors import BadSetting
 from workbench.agents.registry import open_grounder
@@ -45,6 +46,8 @@ class Thinker:
         if kind == "vote":
             said, confidence = self.votes[sum(call.stage.startswith("vote") for call in self.calls) - 1]
             return f'Thus.\n\n```json\n{{"vote": "{said}", "confidence": {confidence}}}\n```'
+        if kind == "query":
+            return '```json\n{"words": "rain on new year\'s eve"}\n```'
         if kind == "value":
             return f'```json\n{{"value": {len(self.calls) % 10}}}\n```'
         p = self.p.pop(0) if len(self.p) > 1 else self.p[0]
@@ -60,7 +63,10 @@ class Thinker:
 async def ground(name: str, ask: Any, **options: Any) -> Any:
     settings = AgentSettings()
     task = make_leaf_task(LEAF, cutoff=CUTOFF, ask=ask, session=None, settings=settings)
-    return await open_grounder(name, settings, options).ground(task)
+    grounder: Any = open_grounder(name, settings, options)
+    if options.get("search"):
+        grounder.open_web = lambda task: MemoryWeb()
+    return await grounder.ground(task)
 
 
 @pytest.mark.parametrize(

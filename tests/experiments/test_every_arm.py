@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.loop_run import ExaOnLoopback
 from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.engine.evidence.verification import verify_run
 from workbench.experiments.arms.registry import KINDS
 from workbench.experiments.arms.runs import RUN_KINDS
 from workbench.experiments.audit import audit_study
@@ -111,6 +112,28 @@ def test_an_arm_asks_what_its_definition_says(kind: str, store: Store, tmp_path:
     findings = audit_study(store, plan, state).audited
     assert findings is not None
     assert any("clairvoyant" in line for line in findings.findings) == (kind == "belief-clairvoyant")
+
+
+@pytest.mark.parametrize(
+    ("kind", "queries"), [("got", 3), *(pytest.param(kind, n, marks=pytest.mark.soak) for kind, n in (("tot", 3), ("fot", 6)))]
+)  # fmt: skip
+def test_thoughts_that_search_do_so_before_each_proposal(
+    kind: str, queries: int, store: Store, tmp_path: Path
+) -> None:
+    """Paper A, section 5.2: the same search as every other arm, under the same cutoff and the same filter."""
+    with OpenAIServer(Policy(plan=PLAN)) as server:
+        plan, state = run_study(store, tmp_path, server, [{"arm": kind, "options": {"search": True}}])
+    assert not state.missing, (list(state.missing.values()), server.unread)
+    stages = Counter(each.stage for each in server.asked)
+    filtered = stages.pop("leak-filter")
+    assert stages == Counter(CALLS[kind]) + Counter({"query": queries}) and 1 <= filtered <= queries
+    assert sum(stages.values()) + filtered <= plan.arms[kind].price().calls
+    proposals = [each.last for each in server.by_stage("thoughts") if "Propose" in each.last]
+    assert all("A search of the web as of the cutoff" in text for text in proposals)
+    assert not any("A search of the web" in each.last for each in server.by_stage("conclude"))
+    (made,) = state.forecasts.values()
+    checked = asyncio.run(verify_run(store, made.run))
+    assert not checked.differing and checked.proofs, checked
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def stage_of(last: str) -> str:
         ("thoughts", '"thoughts"'),
         ("value", '"value"'),
         ("vote", '"vote"'),
+        ("query", '"words"'),
         ("plan", '"plan"'),
         ("leak-filter", "n: KEEP - why"),
         ("linear", '"beta"'),
@@ -222,6 +223,7 @@ class Policy:
             "judge": lambda _: _says(
                 fenced({"scores": self.scores, "reasons": dict.fromkeys(self.scores, "so")})
             ),
+            "query": lambda asked: _says(fenced({"words": f"what is known, {len(asked.last)}"})),
             "plan": self._research,
             "leak-filter": self._keep,
             "act": self._act,

@@ -237,6 +237,8 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "logic": synthesis(synthesizers.LogicSynthesizer),
     "noisy_or": synthesis(synthesizers.NoisyOrSynthesizer),
     "thought_propose": thinking("tree-of-thoughts", "propose"),
+    "thought_query": thinking("tree-of-thoughts", "query", search=True),
+    "thought_propose_after_a_search": thinking("graph-of-thoughts", "propose", search=True),
     "thought_value": thinking("tree-of-thoughts", "value"),
     "thought_merge": thinking("graph-of-thoughts", "merge"),
     "thought_conclude": thinking("tree-of-thoughts", "answer"),

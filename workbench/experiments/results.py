@@ -291,6 +291,8 @@ def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict
             if known.sum() < 8 or np.ptp(values[known]) == 0:
                 continue
             scores = (p[known] - exam.events.outcome[known]) ** 2
+            if np.ptp(scores) < 1e-12:
+                continue  # an arm that is equally wrong everywhere, as always 0.5 is
             rho = _spearman(values[known], scores)
             # Fisher's z with the variance of a rank correlation (Bonett and Wright 2000)
             half = 1.959964 * np.sqrt((1 + rho**2 / 2) / (known.sum() - 3))
@@ -310,8 +312,6 @@ def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict
 
 def _spearman(a: FloatArray, b: FloatArray) -> float:
     ranks = [pd.Series(values).rank().to_numpy() for values in (a, b)]
-    if np.ptp(ranks[1]) == 0:
-        return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 

@@ -14,9 +14,11 @@ from workbench.agents.grounders.thoughts.readings import (
     read_thoughts,
     read_value,
     read_vote,
+    read_words,
     thoughts_text,
     value_text,
     vote_text,
+    words_text,
 )
 from workbench.agents.replies import parse_conclusion
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from workbench.models.base import ModelReply
 
 _THOUGHTS, _VALUE, _VOTE, _OUTCOMES = ("propose", "merge", "refine"), "value", "vote", "outcomes"
+_QUERY = "query"
 
 
 def thought_faults(trace: TraceEvidence, proof: ProofContext) -> Iterator[Fault]:
@@ -72,6 +75,11 @@ def _fault(
                 known += thoughts
                 return None
         return f"the reply of {step.stage} proposes something else"
+    if kind == _QUERY:
+        opening = words_text(read_words(text))
+        return (
+            None if step.text.startswith(opening) else f"the reply of {step.stage} searches for other words"
+        )
     if kind == _VALUE:
         opening = value_text(read_value(text))
         if step.text.startswith(opening) and step.text.removeprefix(opening) in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,19 +19,26 @@ from workbench.agents.grounders.thoughts.readings import (
     read_thoughts,
     read_value,
     read_vote,
+    read_words,
     thoughts_text,
     value_text,
     vote_text,
+    words_text,
 )
+from workbench.agents.loop.tools import Call
+from workbench.agents.loop.toolset import Toolset
 from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_schemas import CONCLUSION
 from workbench.prompts import render
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
+    from workbench.agents.loop.tools import ToolBox
+    from workbench.agents.loop.toolset import WebOpener
     from workbench.models.base import ReplySchema
 
 T = TypeVar("T")
+_RESULTS = 10  # of one search
 
 
 class ThoughtCalls:
@@ -39,8 +47,10 @@ class ThoughtCalls:
     Stages are numbered in the order of the calls, so that a resumed grounding finds each reply at its address.
     """
 
-    def __init__(self, task: LeafTask) -> None:
+    def __init__(self, task: LeafTask, *, open_web: WebOpener | None = None) -> None:
         self.task = task
+        self._tools = None if open_web is None else Toolset(task, open_web, results=_RESULTS)
+        self._box = None if self._tools is None else self._tools.box(("search",))
         self.steps: list[TraceStep] = []
         self.answers: list[Answer] = []
         #: What one call said of every outcome of an event, and which of them the leaf is.
@@ -51,13 +61,14 @@ class ThoughtCalls:
         self._proposition = f"{task.node.id}: {task.node.statement}"
 
     async def propose(self, path: Sequence[str], count: int) -> list[str]:
-        """Return ``count`` thoughts that go on from a path: one call."""
+        """Return ``count`` thoughts that go on from a path: one call, and where thoughts search one more for what to search for."""
+        background = self.background + ("" if self._box is None else await self._look_up(self._box, path))
         reply_format = render("thoughts_reply").text
         prompt = render(
             "thought_propose",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
-            background=self.background,
+            background=background,
             path=_path(path),
             count=count,
             reply_format=reply_format,
@@ -67,6 +78,27 @@ class ThoughtCalls:
         )
         self._step("propose", f"Propose {len(thoughts)} thoughts", thoughts_text(thoughts))
         return thoughts
+
+    async def _look_up(self, box: ToolBox, path: Sequence[str]) -> str:
+        """Search once for what the next thoughts need, as of the cutoff, and return what was found as part of their prompt."""
+        reply_format = render("query_reply").text
+        prompt = render(
+            "thought_query",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            path=_path(path),
+            reply_format=reply_format,
+        )
+        words = await self._ask("query", prompt.text, read_words, reply_format)
+        (seen,) = await box.run([Call(id=None, name="search", arguments={"words": words})], self.count)
+        # The text of strangers stands in a block that it cannot close.
+        text = words_text(words) + seen.text.replace("```", "~~~") + "\n```"
+        self.steps.append(
+            TraceStep(title="Search", text=text, answers=seen.answers, stage=f"query-{self.count}")
+        )
+        quoted = json.dumps(words, ensure_ascii=False)
+        return f"{render('thought_found', words=quoted, results=seen.text).text}\n\n"
 
     async def value(self, path: Sequence[str]) -> float:
         """Return how useful a line of thought is, 0 to 10: one call."""
@@ -195,7 +227,11 @@ class ThoughtCalls:
         return Grounding(
             belief=Belief(p=p, key_factor=key_factor, report=report),
             evidence=TraceEvidence(
-                steps=tuple(self.steps), combined=way, outcome=self.outcome, outcomes=self.outcomes
+                steps=tuple(self.steps),
+                combined=way,
+                outcome=self.outcome,
+                outcomes=self.outcomes,
+                web=() if self._tools is None else self._tools.web_records(),
             ),
             trace={"steps": self.count},
         )

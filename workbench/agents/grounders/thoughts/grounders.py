@@ -14,6 +14,10 @@ graph-of-thoughts  ``branching`` thoughts, one call each, each valued; the best 
 forest-of-thoughts ``trees`` trees of thoughts; ends early when two agree within 0.05, else   2 x 13 if they agree,
                    all trees and one call that decides between them (Bi et al. 2024)          else 3 x 13 + 1 = 40
 =================  =======================================================================  ===================
+
+With ``search`` every proposal of trees, graphs and forests is preceded by one call that names what to search for and by that search, as
+of the cutoff and through all layers; its results stand in that proposal alone, and the filter reads each result once. A tree then makes
+3 searches and 3 calls more, a graph 3, a forest 6 or 9, and at most as many calls of the filter.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from workbench.agents.grounders.thoughts.calls import ThoughtCalls, whole_number
 from workbench.agents.grounders.thoughts.combining import agreeing
 from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
 from workbench.agents.grounders.thoughts.outcomes import read_outcomes
+from workbench.agents.loop.toolset import WebOpener, open_leaf_web
 from workbench.agents.replies import Conclusion
 
 _EVENT = ("event", "outcomes", "leaf", "prices")
@@ -41,9 +46,12 @@ _FORMS = {
 class _Thinker:
     """What the four share: calls of one leaf, and a failure as a value."""
 
+    #: The web of a leaf, for those whose thoughts search (setting ``search``).
+    open_web: WebOpener | None = None
+
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief with the trace of its thoughts, or why there is none."""
-        calls = ThoughtCalls(task)
+        calls = ThoughtCalls(task, open_web=self.open_web)
         try:
             return await self._think(calls)
         except AgentGaveUp as error:
@@ -102,9 +110,10 @@ class ZeroShotGrounder(_Thinker):
 
 
 class TreeOfThoughtsGrounder(_Thinker):
-    """Breadth-first search over lines of thought: settings ``depth``, ``branching``, ``beam``."""
+    """Breadth-first search over lines of thought: settings ``depth``, ``branching``, ``beam``, ``search``."""
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        self.open_web, options = web_of(options, agent="tree-of-thoughts")
         self.bounds = whole_numbers(
             options, {"depth": 2, "branching": 3, "beam": 2}, agent="tree-of-thoughts"
         )
@@ -112,22 +121,24 @@ class TreeOfThoughtsGrounder(_Thinker):
     @property
     def expected_calls(self) -> int:
         """A proposal per line, a value per candidate, the conclusion."""
-        return tree_calls(**self.bounds)
+        return tree_calls(**self.bounds) + search_calls(self.open_web, tree_proposals(**self.bounds))
 
     async def _think(self, calls: ThoughtCalls) -> Grounding:
         return _grounding(calls, await search_tree(calls, **self.bounds))
 
 
 class GraphOfThoughtsGrounder(_Thinker):
-    """Thoughts generated apart, valued, merged and refined: settings ``branching``, ``refine``."""
+    """Thoughts generated apart, valued, merged and refined: settings ``branching``, ``refine``, ``search``."""
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        self.open_web, options = web_of(options, agent="graph-of-thoughts")
         self.bounds = whole_numbers(options, {"branching": 3, "refine": 1}, agent="graph-of-thoughts")
 
     @property
     def expected_calls(self) -> int:
         """Thoughts and their values, the merge, refinements, the conclusion."""
-        return 2 * self.bounds["branching"] + 1 + self.bounds["refine"] + 1
+        branching = self.bounds["branching"]
+        return 2 * branching + 1 + self.bounds["refine"] + 1 + search_calls(self.open_web, branching)
 
     async def _think(self, calls: ThoughtCalls) -> Grounding:
         branching = self.bounds["branching"]
@@ -154,6 +165,7 @@ class ForestOfThoughtsGrounder(_Thinker):
     """Several trees of thoughts and a decision between them: settings ``trees`` and those of a tree."""
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        self.open_web, options = web_of(options, agent="forest-of-thoughts")
         bounds = whole_numbers(
             options, {"trees": 3, "depth": 2, "branching": 3, "beam": 2}, agent="forest-of-thoughts"
         )
@@ -163,7 +175,8 @@ class ForestOfThoughtsGrounder(_Thinker):
     @property
     def expected_calls(self) -> int:
         """All trees and the decision between them."""
-        return self.trees * tree_calls(**self.bounds) + (self.trees > 1)
+        look_ups = search_calls(self.open_web, self.trees * tree_proposals(**self.bounds))
+        return self.trees * tree_calls(**self.bounds) + (self.trees > 1) + look_ups
 
     async def _think(self, calls: ThoughtCalls) -> Grounding:
         conclusions: list[Conclusion] = []
@@ -178,6 +191,33 @@ class ForestOfThoughtsGrounder(_Thinker):
             return _grounding(calls, conclusions[0])
         views = [f"One tree of thoughts gives {each.p:g}: {each.key_factor}" for each in conclusions]
         return _grounding(calls, await calls.conclude(views))
+
+
+def web_of(options: Mapping[str, Any], *, agent: str) -> tuple[WebOpener | None, Mapping[str, Any]]:
+    """The web that thoughts may search, None where ``search`` is not set, and the settings without it; raises `BadSetting`."""
+    search = options.get("search", False)
+    if not isinstance(search, bool):
+        raise BadSetting(f"search of {agent} is true or false, not {search!r:.40}")
+    others = {name: value for name, value in options.items() if name != "search"}
+    return (open_leaf_web if search else None), others
+
+
+def search_calls(open_web: WebOpener | None, proposals: int) -> int:
+    """Calls that searching adds: per proposal one for the words, one of the filter that reads what was found (layer 2), at most."""
+    return 0 if open_web is None else 2 * proposals
+
+
+def tree_proposals(*, depth: int, branching: int, beam: int) -> int:
+    """Proposals of one tree of thoughts.
+
+    >>> tree_proposals(depth=2, branching=3, beam=2)
+    3
+    """
+    count, lines = 0, 1
+    for _ in range(depth):
+        count += lines
+        lines = min(beam, lines * branching)
+    return count
 
 
 def tree_calls(*, depth: int, branching: int, beam: int) -> int:

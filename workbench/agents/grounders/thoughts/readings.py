@@ -12,6 +12,8 @@ from workbench.agents.reply_json import first_line, read_json
 
 LONGEST_THOUGHT = 2000  # characters of one thought that later calls read again
 
+_LONGEST_QUERY = 400  # characters, as the search tool takes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
@@ -70,6 +72,23 @@ def read_vote(text: str) -> Vote:
         return Vote(yes=said.strip().lower() == "yes", confidence=float(confidence), key_factor=factor)
 
     return read_json(text, read, what="a `json` block")[0]
+
+
+def read_words(text: str) -> str:
+    """Return what a reply wants to search for; raises `MalformedReply`."""
+
+    def read(data: Any) -> str:
+        words = data.get("words") if isinstance(data, dict) else None
+        if not isinstance(words, str) or not words.strip():
+            raise MalformedReply('the JSON must hold a text under "words"')
+        return " ".join(words.replace("`", "'").split())[:_LONGEST_QUERY]
+
+    return read_json(text, read, what="a `json` block")[0]
+
+
+def words_text(words: str) -> str:
+    """What stands before the results of a search, at the top of their block."""
+    return f"```text\n{words}\n\n"
 
 
 def thoughts_text(thoughts: Sequence[str]) -> str:
