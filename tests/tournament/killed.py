@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,22 +24,19 @@ PAGES = [WebPage("https://www.reuters.com/a", "Outlook", "2024-05-20", "Rain is 
 
 @dataclass(slots=True, kw_only=True)
 class KillingPolicy(Policy):
-    """Answers as a `Policy`, but ends the process that asks, by SIGKILL, at the requests of these numbers.
-
-    ``lost`` are the requests that such a process may have been paying for: the last ones before its end.
-    """
+    """Answers as a `Policy`, but ends the process that asks, by SIGKILL, at the requests of these numbers."""
 
     at: list[int] = field(default_factory=list)
     pid: int | None = None
     keys: list[str] = field(default_factory=list)
-    lost: Counter[str] = field(default_factory=Counter)
+    kills: int = 0
 
     def answer(self, asked: Asked) -> dict[str, Any]:
         """The assistant's message, after the kill where one is due."""
         self.keys.append(asked.key())
         if self.pid is not None and self.at and len(self.keys) >= self.at[0]:
             self.at.pop(0)
-            self.lost.update(self.keys[-SIDE_BY_SIDE:])
+            self.kills += 1
             os.kill(self.pid, signal.SIGKILL)
             self.pid = None
         # Not of the base class by `super()`: a dataclass with slots is another class than the one `super()` knows.
