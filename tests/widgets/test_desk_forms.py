@@ -1,6 +1,7 @@
 """What the page offers below a proposition: ground again, refit, rule, report, notes; each one goes on record as the command line's."""
 
 import json
+import threading
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,10 +16,11 @@ from workbench.engine import load_run
 from workbench.engine.run import state as run_state
 from workbench.engine.run.detached import Detached
 from workbench.engine.run.stored_trees import put_tree
+from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import AverageRule, settle
-from workbench.widgets import regrounding
+from workbench.widgets import refitting, regrounding
 from workbench.widgets.board import Dashboard
 from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
@@ -275,3 +277,25 @@ def test_notes_and_tags_are_kept_and_found(board: Dashboard, home: Path) -> None
         return RUN in page.table.value
 
     assert shown("desk macro") and shown("momentum") and not shown("no such word")
+
+
+def test_the_page_goes_on_while_the_weights_are_asked_for_again(
+    board: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered, form = threading.Event(), board.desk.refitting
+
+    async def refits(*_: object) -> None:
+        if not answered.wait(30):
+            raise UsageError("the model was never let go")
+
+    monkeypatch.setattr(refitting.documents, "refits", refits)
+    board.tree.selected = "P2"
+    form.ask.click()
+    form.confirm.click()
+    assert form.work.busy and "goes on meanwhile" in form.line.value
+    board.session.edit("P2.1", "0")  # the page answers
+    board.tree.selected = "P1"
+    assert form.work.busy and visible(form.ask, form.confirm) == [False, False]
+    answered.set()
+    form.work.wait()
+    assert form.line.value == "" and visible(form.ask, form.confirm) == [True, False]

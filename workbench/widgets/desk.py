@@ -78,7 +78,7 @@ class SurroundingPanes:
         whose: SharedEdits | None = None,
     ) -> None:
         self._session, self._scenarios, self._keeper = session, scenarios, keeper
-        self._run, self._select = run, select
+        self._run, self._select, self._reread = run, select, reread
         self._shown: tuple[NodeId, bool] | None = None
         self._node: NodeId = ROOT
         self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z in the tree")
@@ -96,7 +96,7 @@ class SurroundingPanes:
         self.change = Fold("Change this proposition", self._make_form)
         self.regrounding = RegroundingForm(self.by, follow)
         self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
-        self.refitting = RefittingForm(lambda: reread(True))
+        self.refitting = RefittingForm(self._show_refits)
         self.notes = NotesForm(self.by, lambda: reread(False))
         self.review = ReviewPane(self.author, lambda: reread(False), select)
         self.approving = ApprovalPane(
@@ -121,6 +121,10 @@ class SurroundingPanes:
             pane("Take it with you", [self.taking], "wb-taking"),
             pane("Time and money", [self.spent], "wb-spent"),
         ]
+
+    def _show_refits(self) -> None:
+        with self._session.lock:  # on a thread of its own: the page goes on while the model answers
+            self._reread(True)
 
     @property
     def form(self) -> EditingForm:

@@ -1,12 +1,12 @@
 """Below an inner proposition: ask the synthesizer again, its price first, to see how far the weights can be trusted."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import closing
 
 import ipywidgets
 
 from workbench.engine import documents
-from workbench.engine.blocking import run_blocking
 from workbench.engine.gateway import open_gateway
 from workbench.engine.run.state import load_state
 from workbench.engine.view import RunView
@@ -15,6 +15,7 @@ from workbench.engine.whatif.refits import refit_nodes
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.widgets import panels
+from workbench.widgets.background import Background
 from workbench.widgets.fields import action, box, html, look, show_if, tried
 
 #: How often the synthesizer is asked; `workbench refit --k` takes any number.
@@ -27,13 +28,14 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
     Parameters
     ----------
     refitted : callable
-        Called when the outcome is on record.
+        Called when the outcome is on record, on the thread that asked.
     """
 
     def __init__(self, refitted: Callable[[], None]) -> None:
         self._refitted = refitted
         self._run: RunView | None = None
         self.node: NodeId = ROOT
+        self.work = Background(self._refuse)
         self.line = html()
         self.ask = action(
             f"How sure are these weights? Ask {_TIMES} times",
@@ -54,7 +56,7 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._run, self.node = run, node
         fit = node in run.tree and bool(run.tree[node].children) and run.tree.root.p is not None
         show_if(fit, self)
-        if moved:
+        if moved and not self.work.busy:  # what is being asked for goes on, and its line stays
             self._offer()
 
     def _offer(self) -> None:
@@ -73,16 +75,21 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         run, node = self._run, self.node
         assert run is not None
 
-        async def work() -> None:
+        async def ask() -> None:
             # A store of the thread that this runs in.
             with closing(Store(run.home)) as store:
                 state = load_state(store, run.run_id)
                 gateway = open_gateway(store, state)
                 await documents.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
 
-        run_blocking(work())
+        self.line.value = panels.note("The synthesizer is being asked; the page goes on meanwhile.")
+        show_if(False, self.ask, self.confirm, self.cancel)
+        self.work.start(lambda: asyncio.run(ask()), lambda _: self._show_answer())
+
+    def _show_answer(self) -> None:
         self._offer()
         self._refitted()
 
     def _refuse(self, why: str) -> None:
+        self._offer()
         self.line.value = panels.refusal(why)
