@@ -44,10 +44,14 @@ def unedited(served: Served, one_page: Watched, request: pytest.FixtureRequest) 
         one_page.outside.clear()
         one_page.errors.clear()
         opened(one_page, served.url)
-    # no click of a person's: the last edit may be about to vanish, and the button with it
-    one_page.page.evaluate("() => document.querySelector('.wb-reset')?.click()")
-    wait_for_text(one_page.page, ROOT, "65.8%")
-    one_page.page.wait_for_selector(".wb-what-if .wb-empty")
+    # Again and again: the button comes a moment after the edit, when the page rests, and vanishes with it.
+    one_page.page.wait_for_function(
+        "(root) => { document.querySelector('.wb-reset:not([disabled])')?.click();"
+        " return document.querySelector('.wb-what-if .wb-empty') !== null"
+        " && document.querySelector(root)?.textContent === '65.8%'; }",
+        arg=ROOT,
+        polling=300,
+    )
     return one_page
 
 
