@@ -282,6 +282,9 @@ async def test_without_a_cutoff_it_all_shows(home: Path) -> None:
         assert RUN in (await answer(client, "list_runs", search="fell"))[1]
         on_top = json.loads((await answer(client, "what_if", run=RUN, set={"P2": 0.4}, scenario="mine"))[1])
         assert on_top["after"] == pytest.approx(0.1 + 0.5 * 0.01 + 0.4 * 0.4)
+        turned = {"set": {"P2": 0.4}, "polarity": {"P2": "Negative"}}
+        against = json.loads((await answer(client, "what_if", run=RUN, **turned, scenario="mine"))[1])
+        assert against["after"] == pytest.approx(0.1 + 0.5 * 0.01 + 0.4 * (1 - 0.4))
 
 
 async def test_two_worlds_a_later_event_of_a_newer_workbench_changes_nothing(home: Path) -> None:

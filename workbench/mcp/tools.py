@@ -98,11 +98,15 @@ class Addition(_Arguments):
 
 
 class EditArguments(RunArguments):
-    """Arguments of ``what_if``: edits are made in the order unpin, restate, add, remove, weight, pin, set."""
+    """Arguments of ``what_if``: edits are made in the order unpin, restate, add, remove, polarity, weight, pin, set."""
 
     set: Annotated[dict[str, Probability], Field(description="Probability by node.")] = {}
     weight: Annotated[
         dict[str, float], Field(description="Weight by node in the rule of its parent, -1 to 1.")
+    ] = {}
+    polarity: Annotated[
+        dict[str, Polarity],
+        Field(description="How a node bears on its parent; a rule that says otherwise is turned."),
     ] = {}
     add: list[Addition] = []
     remove: list[Node] = []
@@ -125,6 +129,7 @@ class EditArguments(RunArguments):
             restatements=self.restate,
             same_meaning=self.same_meaning,
             weights=self.weight,
+            polarities=self.polarity,
         )
 
 
