@@ -16,6 +16,7 @@ from workbench.cli import approve as approve_command
 from workbench.cli.approve import TerminalAnswers, can_answer
 from workbench.engine.run.approvals import check_answerable, undecided_steps
 from workbench.engine.run.opening import change_run
+from workbench.engine.run.ownership import own_run
 from workbench.engine.run.state import load_state
 from workbench.engine.view import view
 from workbench.store import Store, StoredEvent
@@ -51,7 +52,7 @@ def test_a_waiting_step_is_listed_whole_and_cannot_steer_the_terminal(run: tuple
     assert "cell of P0, trial 1, attempt 1" in done.stdout and "x" * 5000 in done.stdout
     document = json.loads(run_cli(place, "approve", run_id, "--json").stdout)
     assert document["waiting"][0]["text"] == HOSTILE
-    with closing(Store(place / "home")) as store:
+    with closing(Store(place / "home")) as store, own_run(store.folder(run_id)):  # as its own process does
         shown = view(store, run_id).document()
     assert shown["state"] == "waiting" and "waiting for approval of a cell of P0" in shown["reason"]
 

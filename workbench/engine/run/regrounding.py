@@ -133,7 +133,9 @@ def require_due(state: RunState, node: NodeId) -> None:
     """Raise ``UsageError`` unless a node is a leaf that the next sitting would ground, or one that it would synthesize."""
     if state.tree[node].children:  # raises for an unknown one
         if state.tree[node].belief is not None:
-            raise UsageError(f"{node} has its value: ask for another rule by `workbench whatif` with --full")
+            raise UsageError(
+                f"{node} has its value: a full what-if asks for another rule (`workbench whatif`)"
+            )
         if _waits(state, node):
             waiting = [child.id for child in state.tree.children(node) if child.belief is None]
             raise UsageError(f"{node} waits for {', '.join(waiting)}: try those first")
