@@ -82,5 +82,5 @@ def test_the_report_prices_models_as_configured(tmp_path: Path) -> None:
         5.0,
         -1.0,
     )  # right alone, wrong below the tree
-    shown = page({**results, "steps": {}}, {})
+    shown = page({**results, "steps": {}, "manifest_id": "0" * 64}, {})
     assert "Models and what they cost" in shown and "openai/large" in shown
