@@ -1,6 +1,7 @@
 """The package as others install it: what it imports is declared, and a wheel runs the demo from any folder."""
 
 import ast
+import functools
 import os
 import re
 import subprocess
@@ -31,9 +32,14 @@ def declared() -> set[str]:
     return {canonical_name(re.split(r"[<>=!~\[; ]", line)[0]) for line in lines}
 
 
+# Reads the record of every package that is installed.
+_distributions = functools.cache(packages_distributions)
+
+
+@functools.cache
 def imported(folders: tuple[str, ...] = SOURCES) -> dict[str, str]:
     """Distribution -> a file that imports it, wherever in the file; the standard library and our own left out."""
-    distributions = packages_distributions()
+    distributions = _distributions()
     own = {
         "workbench",
         "sandbox",

@@ -143,6 +143,7 @@ def test_w2_an_economist_compares_scenarios_with_the_base_and_takes_the_note(
     watched.clean()
 
 
+@pytest.mark.soak
 def test_w3_a_policy_shop_asks_what_it_would_take_and_takes_the_word_file(
     served: Served, watched: Watched, tmp_path: Path
 ) -> None:
@@ -235,6 +236,7 @@ def test_the_keyboard_alone_leads_from_the_tree_to_an_edit_and_back(served: Serv
     watched.clean()
 
 
+@pytest.mark.soak  # the suite has it in tests/widgets/test_resynthesis.py
 def test_a_full_resynthesis_is_priced_compared_and_kept_with_the_keyboard_on_a_dark_telephone(
     served: Served, watched: Watched
 ) -> None:

@@ -78,7 +78,8 @@ def test_a_claim_that_is_refused_is_refused_before_anything_is_detached(tmp_path
 
 # Ctrl-C ends a run in test_remote_model.py in every run of the suite
 @pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGTERM, signal.SIGHUP]
+    "number",
+    [signal.SIGTERM, *(pytest.param(n, marks=pytest.mark.soak) for n in (signal.SIGINT, signal.SIGHUP))],
 )
 def test_every_stop_signal_is_one_line_a_stop_event_and_exit_3(
     tmp_path: Path, number: signal.Signals

@@ -98,6 +98,7 @@ print(read, hits)
 """
 
 
+@pytest.mark.soak  # reads every file of the machine
 async def test_no_readable_file_holds_a_close_from_after_the_cutoff(open_session: Opener):
     import arch
 
