@@ -1,7 +1,7 @@
 # The commands of the house; each sets up what it needs. PYTHON names the interpreter to build .venv from (3.11 or newer).
 PYTHON ?= python3
-# Test processes side by side; the suite is made for two cores.
-WORKERS ?= 2
+# Test processes side by side: three for two cores, since a third of what a test takes is waiting.
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
