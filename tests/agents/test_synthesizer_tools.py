@@ -77,7 +77,9 @@ class Ran:
         return self.store.folder(self.state.run_id) / "proofs" / "P0.ipynb"
 
 
-async def sitting(store: Store, run_id: str, model: ScriptedModel, web: ExaOnLoopback, options: Any) -> None:
+async def sitting(
+    store: Store, run_id: str, model: ScriptedModel, web: ExaOnLoopback, options: Any, person: Any = None
+) -> None:
     await work(
         store,
         run_id,
@@ -85,6 +87,7 @@ async def sitting(store: Store, run_id: str, model: ScriptedModel, web: ExaOnLoo
         SearchGrounder(open_web=BrokerWeb),
         web,
         synthesizer=open_synthesizer("linear", None, options),
+        person=person,
     )
 
 
@@ -299,15 +302,7 @@ async def test_what_it_looks_up_waits_for_a_person(tmp_path: Path, approve: str,
     person = Person(tmp_path, lambda text: (answer, "not from here" if answer == "no" else "", None))
     model = ScriptedModel(SCRIPT)
     with ExaOnLoopback() as web:
-        await work(
-            store,
-            run_id,
-            model,
-            SearchGrounder(open_web=BrokerWeb),
-            web,
-            synthesizer=open_synthesizer("linear", None, TOOLS),
-            person=person,
-        )
+        await sitting(store, run_id, model, web, TOOLS, person)
     rows = ApiLedger(store).rows(run_id, "P0")
     asked = [stored.event for stored in store.events(run_id, kinds=("approval.asked",))]
     # a source that did not answer was asked about too, and has no row

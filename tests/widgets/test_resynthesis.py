@@ -20,7 +20,7 @@ from workbench.errors import UsageError
 from workbench.propositions.edits import RemoveNode, SetRule
 from workbench.store import ModelLedger, Store
 from workbench.synthesis import VanillaRule
-from workbench.widgets import resynthesis
+from workbench.widgets import background, panels
 from workbench.widgets.board import Dashboard
 from workbench.widgets.fields import is_hidden
 
@@ -117,7 +117,7 @@ def test_a_rule_without_a_function_keeps_the_value_of_the_answer(
         model = ScriptedModel([conclusion(0.31, "P2"), conclusion(0.42, "P0")])
         return ModelGateway(model, ModelLedger(store), Budget())
 
-    monkeypatch.setattr(resynthesis, "open_gateway", gateway)
+    monkeypatch.setattr(background, "open_gateway", gateway)
     board = Dashboard(load_run(tmp_path, RUN))
     board.session.edit("P2.1", "0")
     ask(board)
@@ -135,7 +135,7 @@ def test_where_there_is_no_model_a_line_says_so(board: Dashboard, monkeypatch: p
     def none(_store: Store, _state: Any) -> ModelGateway:
         raise UsageError("OPENAI_API_KEY is not set")
 
-    monkeypatch.setattr(resynthesis, "open_gateway", none)
+    monkeypatch.setattr(background, "open_gateway", none)
     ask(board)
     assert "OPENAI_API_KEY is not set" in form.line.value and "alert" in form.line.value
     assert visible(form.ask, form.keep) == [True, False]
@@ -156,5 +156,5 @@ def test_what_a_model_wrote_is_text(board: Dashboard) -> None:
     after = result.asked_again[0].after
     assert after.belief is not None
     object.__setattr__(after.belief, "report", "<script>alert(1)</script>")
-    shown = resynthesis.panels.asked_again(result, 0.5)
+    shown = panels.asked_again(result, 0.5)
     assert "<script>" not in shown and "&lt;script&gt;" in shown

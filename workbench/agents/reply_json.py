@@ -8,7 +8,7 @@ that say different things are ambiguous: choosing one would be a guess, so the m
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -342,3 +342,15 @@ def number_of(value: Any) -> Any:
 def first_line(text: str, length: int = 120) -> str:
     """Return the beginning of a text on one line, for complaints and errors."""
     return " ".join("".join(islice(text, length * 2)).split())[:length]
+
+
+def every_text(value: object) -> Iterator[str]:
+    """Yield every text of a JSON value, its objects' names left out, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from every_text(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from every_text(item)

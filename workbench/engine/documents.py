@@ -275,8 +275,8 @@ def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
 
 def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
     """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
-    from workbench.engine.run.own_record import resolved_leaves
     from workbench.engine.routes import by_grounder, record_table, routes_of, together
+    from workbench.engine.run.own_record import resolved_leaves
 
     if run_id is None:
         leaves = list(resolved_leaves(store))

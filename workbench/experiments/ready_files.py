@@ -42,14 +42,9 @@ def needs_of(name: str) -> tuple[str, ...]:
     """What has to be filled in before a study can run; empty for one that runs as it is."""
     import yaml
 
-    def texts(value: object) -> list[str]:
-        if isinstance(value, dict):
-            return [text for each in value.values() for text in texts(each)]
-        if isinstance(value, list):
-            return [text for each in value for text in texts(each)]
-        return [value] if isinstance(value, str) else []
+    from workbench.agents.reply_json import every_text
 
-    words = set(texts(yaml.safe_load(files(_PACKAGE).joinpath(f"{name}.yaml").read_text("utf-8"))))
+    words = set(every_text(yaml.safe_load(files(_PACKAGE).joinpath(f"{name}.yaml").read_text("utf-8"))))
     return tuple(hole for hole in HOLES if hole in words)
 
 

@@ -1,14 +1,12 @@
 """Below an inner proposition: ask the synthesizer again, its price first, to see how far the weights can be trusted."""
 
-import asyncio
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
 from workbench.engine import documents
-from workbench.engine.gateway import open_gateway
-from workbench.engine.run.state import load_state
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.state import RunState
 from workbench.engine.view import RunView
 from workbench.engine.whatif.asking_again import price_line
 from workbench.engine.whatif.refits import refit_nodes
@@ -75,16 +73,12 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         run, node = self._run, self.node
         assert run is not None
 
-        async def ask() -> None:
-            # A store of the thread that this runs in.
-            with closing(Store(run.home)) as store:
-                state = load_state(store, run.run_id)
-                gateway = open_gateway(store, state)
-                await documents.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
+        async def refit(store: Store, state: RunState, gateway: ModelGateway) -> None:
+            await documents.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
 
         self.line.value = panels.note("The synthesizer is being asked; the page goes on meanwhile.")
         show_if(False, self.ask, self.confirm, self.cancel)
-        self.work.start(lambda: asyncio.run(ask()), lambda _: self._show_answer())
+        self.work.ask(run, refit, lambda _: self._show_answer())
 
     def _show_answer(self) -> None:
         self._offer()

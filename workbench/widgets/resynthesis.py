@@ -1,14 +1,12 @@
 """Full resynthesis on the page: its price, then old and new rule side by side, then kept as an edit or dropped."""
 
-import asyncio
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
 from workbench.engine.evidence.looked_up import stored_look_ups
-from workbench.engine.gateway import open_gateway
-from workbench.engine.run.state import load_state
+from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.state import RunState
 from workbench.engine.view import RunView
 from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
 from workbench.engine.whatif.edits import WhatIfResult, require_grounded
@@ -130,17 +128,12 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
         assert self._offered_for is not None
         edits, run = self._offered_for[0], self._run()
 
-        async def ask() -> WhatIfResult:
-            # A store of the thread that this runs in.
-            with closing(Store(run.home)) as store:
-                state = load_state(store, run.run_id)
-                return await full_what_if(
-                    state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
-                )
+        async def resynthesize(store: Store, state: RunState, gateway: ModelGateway) -> WhatIfResult:
+            return await full_what_if(state, edits, gateway, looked_up=stored_look_ups(store, state))
 
         self._note("The synthesizer is being asked; the page goes on meanwhile.")
         self._show_only()
-        self.work.start(lambda: asyncio.run(ask()), self._compare)
+        self.work.ask(run, resynthesize, self._compare)
 
     def _compare(self, result: WhatIfResult) -> None:
         with self._session.lock:

@@ -118,7 +118,7 @@ async def together(work: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
     tasks = [asyncio.ensure_future(each) for each in work]
     try:
         return list(await asyncio.gather(*tasks))
-    except BaseException:
+    except BaseException:  # raised again as it is; cancellation too must end the others first
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

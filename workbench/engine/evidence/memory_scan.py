@@ -16,6 +16,7 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.later_text import later_dates, without_later
 from workbench.agents.grounders.quoted import unprinted
 from workbench.agents.loop.quoting import one_line
+from workbench.agents.reply_json import every_text
 from workbench.engine.run.state import RunState
 from workbench.models.base import ModelReply
 from workbench.store import ModelLedger, Store
@@ -108,18 +109,9 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
 
 def _written(reply: ModelReply) -> str:
     """A reply's words: its text, and those in the arguments of its calls (reasoning, evidence, notes)."""
-    return "\n".join([reply.text, *(text for call in reply.tool_calls for text in _texts(call.arguments))])
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+    return "\n".join(
+        [reply.text, *(text for call in reply.tool_calls for text in every_text(call.arguments))]
+    )
 
 
 def _shown(messages: Sequence[Mapping[str, Any]]) -> str:
