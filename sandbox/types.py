@@ -163,6 +163,7 @@ class JournalCell:
     Attributes
     ----------
     shown : what the notebook shows in place of what would run in a viewer: ``source`` of a text, outputs by their place
+    late : characters that its threads showed after its result was written; they are dropped
     """
 
     id: str
@@ -172,6 +173,14 @@ class JournalCell:
     superseded: bool = False
     replayed: bool = False
     shown: Mapping[str, Any] = field(default_factory=dict)
+    late: int = 0
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What a reader of the proof should know of this cell, in sentences; empty for nearly all."""
+        if not self.late:
+            return ()
+        return (f"Its threads showed {self.late} characters after it had ended; they were dropped.",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

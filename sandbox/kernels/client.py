@@ -210,6 +210,7 @@ class KernelClient:
         self._ready = asyncio.Event()
         self._welcome = asyncio.Event()
         self._run: CellRun | None = None
+        self._written: dict[str, Callable[[int], None]] = {}
         self._ended = ""
         self._open = 0
         self._tasks = [
@@ -292,6 +293,15 @@ class KernelClient:
             if quiet == _QUIET_LOOKS:
                 self._break("the end of what a cell showed never came")
 
+    def end(self, run: CellRun, late: Callable[[int], None]) -> None:
+        """Take nothing more into a run whose result is being written: its threads may go on printing.
+
+        Parameters
+        ----------
+        late : called with the characters of everything that the cell still shows, which is dropped
+        """
+        self._written[run.request] = late
+
     async def close(self) -> None:
         """Stop listening."""
         for task in self._tasks:
@@ -327,7 +337,10 @@ class KernelClient:
             run.received += message.size
             channel.slow = run.flooded
         # None: not even its header could be held, so it counts against the cell that runs
-        if message.cut and run is not None and claimed_request(message.frames) in (run.request, None):
+        claimed = claimed_request(message.frames) if message.cut else None
+        if claimed in self._written:
+            self._written[claimed](message.size)
+        elif message.cut and run is not None and claimed in (run.request, None):
             if channel is self._iopub:
                 run.lose(message.size)
             else:
@@ -363,6 +376,11 @@ class KernelClient:
             self._welcome.set()
             return
         run = self._run
+        if message.parent in self._written:
+            if message.kind in _OUTPUT_KINDS:
+                output = output_from_message(message.kind, message.content or {})
+                self._written[message.parent](0 if output is None else output_size(output))
+            return
         if run is None or message.parent != run.request:
             return
         content = message.content
