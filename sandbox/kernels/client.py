@@ -7,6 +7,7 @@ and holds no more of what the kernel sends than `CellRun.room`.
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,8 @@ _REPLY_GRACE = 0.5  # seconds after which an interrupted kernel that is idle is 
 _RESUBSCRIBE_AFTER = 0.25
 _SUBSCRIBE, _UNSUBSCRIBE = b"\1", b"\0"
 _REPLY_TEXT = 20_000  # characters of the reply's texts; the error among the outputs has them whole
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,60}")
+_MAX_NAMES = 10  # that one cell replaced
 _OUTPUT_KINDS = frozenset({"stream", "display_data", "execute_result", "error"})
 
 
@@ -368,7 +371,13 @@ class KernelClient:
     @staticmethod
     def _reply(run: CellRun, content: dict[str, Any]) -> None:
         texts = {name: str(content.get(name, "Error"))[:_REPLY_TEXT] for name in ("ename", "evalue")}
-        run.reply = {"status": content.get("status"), **texts}
+        listed = content.get("replaced")
+        names = [name for name in listed if _is_name(name)] if isinstance(listed, list) else []
+        run.reply = {
+            "status": content.get("status"),
+            **texts,
+            "replaced": tuple(dict.fromkeys(names))[:_MAX_NAMES],
+        }
         run.replied.set()
 
     def _on_iopub(self, message: Decoded) -> None:
@@ -393,6 +402,10 @@ class KernelClient:
             if message.kind == "execute_input":
                 run.began.set()
             run.add(message.kind, content)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
 async def _either(event: asyncio.Event, other: asyncio.Event, timeout: float) -> None:

@@ -206,6 +206,7 @@ def result_from_json(fields: Mapping[str, Any]) -> CellResult:
         api_calls=fields["api_calls"],
         limit=fields.get("limit"),
         api_hashes=tuple(fields.get("api_hashes", ())),
+        replaced=tuple(fields.get("replaced", ())),
     )
 
 
@@ -217,6 +218,7 @@ def _check_result(fields: Mapping[str, Any]) -> None:
     ):
         raise ValueError("a result without its status, duration or number of calls")
     _check_texts(fields["cell_id"], *fields.get("api_hashes", ()), *filter(None, [fields.get("limit")]))
+    _check_texts(*fields.get("replaced", ()))
     error = fields.get("error")
     if error is not None:
         _check_texts(error["ename"], error["evalue"], *error.get("traceback", ()))

@@ -95,6 +95,7 @@ def cell_result(
         api_calls=calls,
         limit=limit,
         api_hashes=tuple(hashes),
+        replaced=(run.reply or {}).get("replaced", ()),
     )
 
 
