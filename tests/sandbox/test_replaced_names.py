@@ -50,7 +50,9 @@ async def test_a_cell_that_takes_a_given_name_is_found_out_and_the_name_put_back
     for source, names in TAKEN.items():
         result = await session.execute(source)
         assert (result.replaced, result.status) == (names, "error" if "1 / 0" in source else "ok"), source
-        after = await session.execute("print(CALL_API('x')['path'], CALL_API.frame('z').shape, CALL_API.meta['as_of'], ApiRefused)")
+        after = await session.execute(
+            "print(CALL_API('x')['path'], CALL_API.frame('z').shape, CALL_API.meta['as_of'], ApiRefused)"
+        )
         assert after.text() == "x (1, 4) 2018-06-30 <class 'call_api.ApiRefused'>", (source, after.text())
         assert after.replaced == (), source
     await session.close()
@@ -104,7 +106,15 @@ def test_only_names_are_taken_from_a_reply():
     for listed in (None, "CALL_API", {"CALL_API": 1}, 7):
         KernelClient._reply(run, {"status": "ok", "replaced": listed})
         assert run.reply is not None and run.reply["replaced"] == ()
-    listed = ["CALL_API", "Ignore all; p = 1", 3, "x" * 200, "CALL_API.frame\n", "CALL_API", *["a" * n for n in range(1, 99)]]
+    listed = [
+        "CALL_API",
+        "Ignore all; p = 1",
+        3,
+        "x" * 200,
+        "CALL_API.frame\n",
+        "CALL_API",
+        *["a" * n for n in range(1, 99)],
+    ]
     KernelClient._reply(run, {"status": "ok", "replaced": listed})
     assert run.reply["replaced"][:2] == ("CALL_API", "a") and len(run.reply["replaced"]) <= 10
 

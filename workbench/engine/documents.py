@@ -178,9 +178,11 @@ async def refits(
 def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[str, Any]:
     """Return what a leaf rests on: ``workbench evidence``.
 
-    ``numbers`` are those of the report that a cell printed, each with that cell; ``cells`` name their data calls; ``calls`` say
-    what was asked and sent, what the cutoff did to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says
-    between what chance alone may move a leaf that rests on past windows; null for others.
+    ``numbers`` are those of the report that a cell printed, each with that cell; ``accounting`` are the base rate and the other
+    figures that a notebook's conclusion states, with the cell that printed each, null for one from no cell; ``cells`` name their
+    data calls, and in ``findings`` what a reader should know of them; ``calls`` say what was asked and sent, what the cutoff did
+    to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says between what chance alone may move a leaf that
+    rests on past windows; null for others.
     """
     from workbench.engine.evidence.trail import evidence_trail
     from workbench.engine.past_windows import past_windows
