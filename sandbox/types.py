@@ -166,7 +166,7 @@ class JournalCell:
     Attributes
     ----------
     shown : what the notebook shows in place of what would run in a viewer: ``source`` of a text, outputs by their place
-    late : characters that its threads showed after its result was written; they are dropped
+    late : characters that threads showed after its result was written; they are dropped
     """
 
     id: str
@@ -181,13 +181,13 @@ class JournalCell:
     @property
     def findings(self) -> tuple[str, ...]:
         """What a reader of the proof should know of this cell, in sentences; empty for nearly all."""
-        found = []
+        sentences = []
         if self.result is not None and self.result.replaced:
             names = ", ".join(self.result.replaced)
-            found.append(f"It replaced or deleted {names} of the kernel, which was put back.")
+            sentences.append(f"It replaced or deleted {names} of the kernel, which was put back.")
         if self.late:
-            found.append(f"Its threads showed {self.late} characters after it had ended; they were dropped.")
-        return tuple(found)
+            sentences.append(f"Threads showed {self.late} characters after it had ended; they were dropped.")
+        return tuple(sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

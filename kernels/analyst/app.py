@@ -13,7 +13,6 @@ from typing import Any
 import call_api
 import clients
 import zmq
-from given_names import GivenNames
 from ipykernel.compiler import XCachingCompiler
 from ipykernel.control import ControlThread
 from ipykernel.displayhook import ZMQDisplayHook
@@ -28,6 +27,7 @@ from jupyter_client.session import json_packer, new_id
 from matplotlib_inline.backend_inline import configure_inline_support
 from matplotlib_inline.config import InlineBackend
 from streams import BoundHeartbeat, NoChannelThread, Stream
+from supplied_names import SuppliedNames
 from traitlets import Float, Type
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
@@ -67,17 +67,17 @@ class AnalystKernel(IPythonKernel):
     # flush what programs wrote too, and the manager waits for the cell's own `idle`, which follows all of its output.
     _execute_sleep = Float(0.0)
     #: of a session's kernel; in one that a person drives by a Jupyter program, the names are the person's
-    given: GivenNames | None = None
+    supplied: SuppliedNames | None = None
 
     async def do_execute(self, *args: Any, **kwargs: Any) -> Any:
         """Run a cell and put back the names that it took; the reply says which, beside what replies always say."""
-        taken: list[str] = []
+        replaced: list[str] = []
         try:
             reply = await super().do_execute(*args, **kwargs)
         finally:
-            if self.given is not None:
-                taken = self.given.restore()
-        return {**reply, "replaced": taken} if taken else reply
+            if self.supplied is not None:
+                replaced = self.supplied.restore()
+        return {**reply, "replaced": replaced} if replaced else reply
 
     @property
     def _supports_kernel_subshells(self) -> bool:
@@ -239,7 +239,7 @@ def build(
     shell: Any = app.shell
     shell.user_ns.update(names)
     shell.user_ns_hidden.update(shell.user_ns)
-    app.kernel.given = GivenNames(shell, names) if lossless else None
+    app.kernel.supplied = SuppliedNames(shell, names) if lossless else None
     shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
     app.hook = clients.install(api, shell.events)
     return app

@@ -248,7 +248,7 @@ def test_whatever_the_accounting_holds_p_is_read_and_bounds_that_do_not_hold_it_
     read = parse_conclusion(fenced({"p_true": 0.57, "key_factor": "k", **more}))
     assert read.p == 0.57
     low, high = read.numbers.low, read.numbers.high
-    held = (low is None or low <= 0.57) and (high is None or 0.57 <= high)
+    held = (low is None or low <= 0.57) and (high is None or high >= 0.57)
     assert ("**Contradiction.**" in read.report) == (not held)
     assert read.numbers.n is None or read.numbers.n >= 0
 

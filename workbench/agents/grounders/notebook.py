@@ -410,8 +410,8 @@ class _Proof:
 
     def _from_no_cell(self, conclusion: Conclusion) -> dict[str, float]:
         figures = conclusion.numbers.figures()
-        found = sources(figures, self.printed)
-        return {name: value for name, value in figures.items() if found[name] is None}
+        cells = sources(figures, self.printed)
+        return {name: value for name, value in figures.items() if cells[name] is None}
 
 
 def hints_of(task: LeafTask) -> str:

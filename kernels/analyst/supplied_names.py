@@ -14,58 +14,58 @@ import call_api
 _FIXED = ("_socket", "_owner", "_lock", "_received")
 
 
-class GivenNames:
-    """What a session's cells are given, as it was before the first of them.
+class SuppliedNames:
+    """What the cells of a session are given, as it was before the first of them.
 
     Parameters
     ----------
     shell : IPython's shell
-    given : the names in its namespace, `CALL_API` among them
+    supplied : the names in its namespace, `CALL_API` among them
     """
 
-    def __init__(self, shell: Any, given: Mapping[str, Any]) -> None:
+    def __init__(self, shell: Any, supplied: Mapping[str, Any]) -> None:
         self._shell = shell
-        self._given = dict(given)
-        self._api: call_api.CallApi = given["CALL_API"]
+        self._supplied = dict(supplied)
+        self._api: call_api.CallApi = supplied["CALL_API"]
         self._methods = dict(vars(call_api.CallApi))
         self._attributes = dict(vars(self._api))
 
     def restore(self) -> list[str]:
         """Put back what a cell replaced or deleted; return the names of it, as a cell writes them, sorted."""
-        taken = set()
-        for name, value in self._given.items():
+        replaced = set()
+        for name, value in self._supplied.items():
             if self._shell.user_ns.get(name) is not value:
-                taken.add(name)
+                replaced.add(name)
             if vars(builtins).pop(name, None) is not None:
-                taken.add(f"builtins.{name}")
-        self._shell.user_ns.update(self._given)
-        self._shell.user_ns_hidden.update(self._given)
-        taken |= {f"CALL_API.{name}" for name in (*self._restore_class(), *self._restore_attributes())}
-        return sorted(taken)
+                replaced.add(f"builtins.{name}")
+        self._shell.user_ns.update(self._supplied)
+        self._shell.user_ns_hidden.update(self._supplied)
+        replaced |= {f"CALL_API.{name}" for name in (*self._restore_class(), *self._restore_attributes())}
+        return sorted(replaced)
 
     def _restore_class(self) -> list[str]:
         kind = call_api.CallApi
-        taken = []
+        replaced = []
         if object.__getattribute__(self._api, "__class__") is not kind:
             object.__setattr__(self._api, "__class__", kind)
-            taken.append("__class__")
+            replaced.append("__class__")
         for name, value in self._methods.items():
             if vars(kind).get(name) is not value:
                 setattr(kind, name, value)
-                taken.append(name)
+                replaced.append(name)
         # Python itself puts the annotations there when somebody asks for them
         for name in [name for name in vars(kind) if name not in self._methods and "annotat" not in name]:
             delattr(kind, name)
-            taken.append(name)
-        return taken
+            replaced.append(name)
+        return replaced
 
     def _restore_attributes(self) -> list[str]:
         own = object.__getattribute__(self._api, "__dict__")
-        taken = [name for name in own if name not in self._attributes]
-        for name in taken:
+        replaced = [name for name in own if name not in self._attributes]
+        for name in replaced:
             del own[name]
         for name, value in self._attributes.items():
             if name not in own or (name in _FIXED and own[name] is not value):
                 own[name] = value
-                taken.append(name)
-        return taken
+                replaced.append(name)
+        return replaced
