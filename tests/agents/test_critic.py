@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -344,7 +345,7 @@ INVENTED = {"base_rate": 0.93, "n": 214, "p_true": 0.93, "key_factor": "k"}
 PROSE = "The share of comparable windows was 0.93 with n = 214."
 
 
-def accounted(prose: str = "Prose.", **fields: object) -> str:
+def accounted(prose: str = "Prose.", **fields: Any) -> str:
     return f"{prose}\n\n{fenced({'p_true': 0.6, 'key_factor': 'k', **fields})}"
 
 
