@@ -67,7 +67,7 @@ def called(kind: RunKind) -> bool:
 
 #: Fault, the check that finds it and its verdict, and where there can be such a fault.
 FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
-    ("altered body", "stored bodies", "bad", lambda kind: True),
+    ("altered body", "stored bodies", "bad", called),
     ("later cutoff", "one cutoff", "bad", lambda kind: True),
     ("live call", "one cutoff", "bad", lambda kind: not kind.live),
     ("call before the opening", "one cutoff", "bad", lambda kind: kind.live),

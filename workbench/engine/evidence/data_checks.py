@@ -9,7 +9,7 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue.docs import READING
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
-from workbench.engine.evidence.data_read import unread_lines
+from workbench.engine.evidence.data_read import no_data_lines
 from workbench.engine.evidence.records import Answer, Records, Verdict
 from workbench.search.engines import ENGINES
 from workbench.store import StoreCorrupt
@@ -188,8 +188,8 @@ def residual_risk(records: Records) -> list[Answer]:
 
 def leaves_read_data(records: Records) -> list[Answer]:
     """A warning for the leaves that read no data, whatever their reports say."""
-    if records.unread:
-        return [("warn", line) for line in unread_lines(records.unread)]
+    if records.without_data:
+        return [("warn", line) for line in no_data_lines(records.without_data)]
     valued = [leaf for leaf in records.state.tree.leaves() if records.state.tree[leaf].belief is not None]
     if not valued:
         return [("ok", "no leaf has a value yet")]

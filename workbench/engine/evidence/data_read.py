@@ -22,7 +22,7 @@ _EMPTY_AT_MOST = 1_000
 _NAMED = 12
 
 
-def unread_leaves(store: Store, state: RunState) -> dict[NodeId, str]:
+def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
     """Return, for each leaf with a value that no data stand behind, what its value rests on instead, as words.
 
     Of several trials each is looked at. Search results and pages are data, read from a cache or not; the catalogue's own
@@ -52,17 +52,17 @@ def unread_leaves(store: Store, state: RunState) -> dict[NodeId, str]:
     return words
 
 
-def unread_lines(unread: Mapping[NodeId, str]) -> list[str]:
+def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
     """Return the sentences for the screens, one for each reason; none where every leaf read data."""
     by_words: dict[str, list[NodeId]] = {}
-    for node, words in unread.items():
+    for node, words in without_data.items():
         by_words.setdefault(words, []).append(node)
     return [f"READ NO DATA: {_named(nodes)}: {words}" for words, nodes in by_words.items()]
 
 
-def findings(unread: Mapping[NodeId, str]) -> list[dict[str, str]]:
+def findings(without_data: Mapping[NodeId, str]) -> list[dict[str, str]]:
     """Return what a run's JSON documents say of these leaves under ``findings``."""
-    return [{"node": node, "check": DATA_READ, "words": words} for node, words in unread.items()]
+    return [{"node": node, "check": DATA_READ, "words": words} for node, words in without_data.items()]
 
 
 def _named(nodes: list[NodeId]) -> str:

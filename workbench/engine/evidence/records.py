@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from proxies.ledger import LedgerRow
-from workbench.engine.evidence.data_read import unread_leaves
+from workbench.engine.evidence.data_read import leaves_without_data
 from workbench.engine.evidence.kinds import RunKind
 from workbench.engine.evidence.web_audit import web_verdicts
 from workbench.engine.run.state import RunState
@@ -47,9 +47,9 @@ class Records:
         return web_verdicts(self.store, self.state.run_id)
 
     @cached_property
-    def unread(self) -> Mapping[NodeId, str]:
+    def without_data(self) -> Mapping[NodeId, str]:
         """Leaves that read no data, with what their values rest on instead."""
-        return unread_leaves(self.store, self.state)
+        return leaves_without_data(self.store, self.state)
 
     @cached_property
     def spending(self) -> list[dict[str, Any]]:
