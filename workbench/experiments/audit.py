@@ -133,9 +133,9 @@ def _run_findings(store: Store, runs: list[str]) -> list[str]:
             for check in reversed(audit_checks(store, load_state(store, run)))
             if check.verdict != "ok" and check.name != "hindsight"
         }
-        for key, found in wanting.items():
+        for key, words in wanting.items():
             counts[key] += 1
-            first.setdefault(key, f"run {run}: {found}")
+            first.setdefault(key, f"run {run}: {words}")
     return [
         f"{verdict}: {name}, in {count} of {len(runs)} runs ({first[verdict, name][:200]})"
         for (verdict, name), count in sorted(counts.items())

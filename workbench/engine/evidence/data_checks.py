@@ -78,9 +78,9 @@ def _answered_as_asked(rows: list[LedgerRow]) -> list[Answer]:
 def _fits(row: LedgerRow) -> bool:
     as_of = row.answer.meta.get("as_of") if row.answer is not None else None
     if _is_live(row.cutoff):
-        made, instant = _moment(row.at_utc), _dated(as_of)
+        moment, instant = _moment(row.at_utc), _dated(as_of)
         return _is_live(as_of) or (
-            made is not None and instant is not None and abs(made - instant) <= _CLOCKS
+            moment is not None and instant is not None and abs(moment - instant) <= _CLOCKS
         )
     # Rows of earlier versions do not say it.
     return as_of is None or _at_or_before(_dated(as_of), _dated(row.cutoff))
@@ -92,19 +92,19 @@ def _stretches(records: Records) -> list[tuple[datetime | None, datetime | None,
     stretches: list[tuple[datetime | None, datetime | None, bool]] = []
     begun: datetime | None = None
     for stored in records.store.events(records.state.run_id, until=records.state.seq, kinds=kinds):
-        at = _moment(stored.at_utc)
+        moment = _moment(stored.at_utc)
         if begun is not None:
-            stretches.append((begun, at, False))
-        begun = None if isinstance(stored.event, _ENDS) else at
+            stretches.append((begun, moment, False))
+        begun = None if isinstance(stored.event, _ENDS) else moment
     if begun is not None:
         stretches.append((begun, None, True))
     return stretches
 
 
-def _within(made: datetime | None, begun: datetime | None, ended: datetime | None, open_end: bool) -> bool:
-    if made is None or begun is None or made < begun - _CLOCKS:
+def _within(moment: datetime | None, begun: datetime | None, ended: datetime | None, open_end: bool) -> bool:
+    if moment is None or begun is None or moment < begun - _CLOCKS:
         return False
-    return open_end or (ended is not None and made <= ended + _CLOCKS)
+    return open_end or (ended is not None and moment <= ended + _CLOCKS)
 
 
 def _at_or_before(instant: datetime | None, bound: datetime | None) -> bool:

@@ -46,7 +46,7 @@ def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
         ]
         if unread:
             number, trial = unread[0]
-            what = _instead(state, trial, asked=bool(_rows(calls, leaf, number, trial)))
+            what = _instead(state, trial, has_calls=bool(_rows(calls, leaf, number, trial)))
             some = ", ".join(str(each) for each, _ in unread)
             words[leaf] = what if len(unread) == len(concluded) else f"trial {some}: {what}"
     return words
@@ -70,8 +70,8 @@ def _named(nodes: list[NodeId]) -> str:
     return f"{', '.join(nodes[:_NAMED])}{more}"
 
 
-def _instead(state: RunState, trial: TrialState, *, asked: bool) -> str:
-    if asked:
+def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
+    if has_calls:
         return "each of its data calls was refused or brought no row"
     kind = trial.evidence.kind if trial.evidence is not None else ""
     if kind == "notebook":

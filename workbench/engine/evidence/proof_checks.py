@@ -65,9 +65,9 @@ def looked_up(records: Records) -> list[Answer]:
 
 def coherence(records: Records) -> list[Answer]:
     """Contradictions among the propositions, a warning each."""
-    found = check_tree(records.state.tree)
-    if found:
-        return [("warn", f"{item.kind}: {item.message}") for item in found]
+    contradictions = check_tree(records.state.tree)
+    if contradictions:
+        return [("warn", f"{item.kind}: {item.message}") for item in contradictions]
     return [("ok", "no contradiction among the propositions, polarity agrees with every sign")]
 
 

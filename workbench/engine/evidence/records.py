@@ -64,9 +64,9 @@ Answer = tuple[Verdict, str]
 Look = Callable[[Records], list[Answer]]
 
 
-def says(found: str, verdict: Verdict = "ok") -> Look:
+def says(words: str, verdict: Verdict = "ok") -> Look:
     """Return what a check does with a kind of run in which there is nothing to look at: it says so."""
-    return lambda records: [(verdict, found)]
+    return lambda records: [(verdict, words)]
 
 
 def says_nothing(records: Records) -> list[Answer]:
@@ -94,4 +94,4 @@ class Question:
         """Return the check's answers for a run."""
         looks = (look for kind, look in self.where.items() if getattr(records.kind, kind))
         look = next(looks, self.look)
-        return [Check(name=self.name, verdict=verdict, found=found) for verdict, found in look(records)]
+        return [Check(name=self.name, verdict=verdict, found=words) for verdict, words in look(records)]
