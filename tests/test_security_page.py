@@ -48,6 +48,9 @@ HELD = {
     "How a package says its outputs are shown": "engine/test_passive_import.py::test_a_forged_passive_form_is_found",
     "What is written into the data folder": "engine/test_private_files.py::test_a_real_run_leaves_nothing_readable_by_others engine/test_private_files.py::test_a_data_folder_that_its_owner_shares_keeps_its_mode",
     "A model server's redirect": "models/test_model_redirects.py::test_a_redirect_to_another_origin_is_not_followed proxies/test_redirects.py::test_no_wire_follows_a_redirect",
+    "Whoever holds a cluster's certificate": "engine/test_trust_cluster.py::test_without_the_word_dask_is_not_even_loaded_and_no_run_is_opened engine/test_trust_cluster.py::test_with_the_word_alone_a_client_is_made",
+    "So no cluster is spoken to without": "engine/test_trust_cluster.py::test_every_command_with_workers_has_the_word engine/test_trust_cluster.py::test_every_command_refuses_first engine/test_trust_cluster.py::test_no_settings_file_says_the_word engine/test_trust_cluster.py::test_python_wants_the_word_too",
+    "`--workers N` of this machine": "engine/test_trust_cluster.py::test_processes_of_this_machine_need_no_word",
     "No cluster is spoken to without": "engine/test_workers.py::test_without_certificates_no_cluster_is_spoken_to engine/test_workers.py::test_a_scheduler_answers_nobody_without_a_certificate engine/test_workers.py::test_a_scheduler_without_tls_is_refused engine/test_worker_parts.py::test_a_job_arrives_whole engine/test_worker_parts.py::test_no_error_carries_what_is_not_plain",
     "What the web says to a model stays": "search/test_desk.py::test_the_filter_reads_no_dates_of_engines_and_quotes_strangers",
     "It stands between marks": "search/test_texts.py::test_a_quotation_has_one_end_and_says_the_same_each_time search/test_texts.py::test_what_a_reader_does_not_see_is_not_read_and_what_follows_is search/test_addresses.py::test_no_machine_of_ones_own_is_a_page",
@@ -60,7 +63,6 @@ HELD = {
 SAID = (
     "They can see that the server runs",
     "Do not browse servers",
-    "Who holds a certificate of the cluster",
 )
 
 

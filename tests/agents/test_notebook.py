@@ -275,7 +275,7 @@ async def test_tools_are_the_same_in_every_request_and_closed_at_the_conclusion(
     ask = ScriptedAsker(py("a"), END, doc_call("a/b"), END_TEXT)
     await grounded(ask, fake_session(printed("one")))
     assert [[tool.name for tool in call.request.tools] for call in ask.calls] == [["retrieve_api_doc"]] * 4
-    assert [call.request.final for call in ask.calls] == [False, False, True, True]
+    assert [call.request.choice for call in ask.calls] == ["auto", "auto", "none", "none"]
     # a model that calls one all the same is told so, and concludes
     assert ask.calls[3].request.messages[-2].content == "Not answered: no tool is called any more."
     assert "none is called any more" in ask.calls[3].last_user

@@ -363,7 +363,7 @@ class _Proof:
             images=shown.images,
             captions=shown.captions,
             schema=CONCLUSION,
-            final=True,
+            choice="none",
         )
 
     def _read_conclusion(self, text: str) -> Conclusion:
