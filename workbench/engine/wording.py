@@ -164,12 +164,18 @@ def _levels_shown(tree: Tree, most: int | None) -> int:
     return level
 
 
-def run_lines(view: RunView, *, whole: bool = False) -> list[str]:
-    """Return a run as lines: the tree, folded where it is large unless ``whole``, then what it rests on."""
+def run_lines(view: RunView, *, whole: bool = False, named: str | None = None) -> list[str]:
+    """Return a run as lines: the tree, folded where it is large unless ``whole``, then what it rests on.
+
+    ``named`` is what ``show`` was called with, for a package that has no id in this home.
+    """
     marked = {node: "read no data" for node in view.without_data}
     lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
     if not whole and len(view.tree) > MOST_LINES:
-        lines[-1:] = [f"({len(view.tree):,} propositions, folded: `workbench show {view.run_id} --all`)", ""]
+        lines[-1:] = [
+            f"({len(view.tree):,} propositions, folded: `workbench show {named or view.run_id} --all`)",
+            "",
+        ]
     facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
     if view.state.isolation:
         facts.append(
