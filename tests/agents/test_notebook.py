@@ -301,7 +301,7 @@ async def test_cells_beside_a_documentation_call_are_not_run_and_that_is_said() 
 
 
 async def test_tools_are_the_same_in_every_request_and_closed_at_the_conclusion() -> None:
-    ask = ScriptedAsker(py("a"), END, doc_call("a/b"), END_TEXT)
+    ask = ScriptedAsker(py("a"), END, doc_call("a/b"), END_TEXT, told=False)
     await grounded(ask, fake_session(printed("one")))
     assert [[tool.name for tool in call.request.tools] for call in ask.calls] == [["retrieve_api_doc"]] * 4
     assert [call.request.choice for call in ask.calls] == ["auto", "auto", "none", "none"]

@@ -297,7 +297,8 @@ def strictly(request: ModelRequest, reply: ModelReply) -> ModelReply:
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
         for call in reply.tool_calls
     ]  # fmt: skip
-    if reply.finish != "complete":
+    # Where no tool is on offer a call is one that the client read in the model's text.
+    if reply.finish != "complete" or not request.tools:
         return reply
     message = possible(
         body, {"role": "assistant", "content": reply.text, **({"tool_calls": calls} if calls else {})}

@@ -52,6 +52,8 @@ def _print(document: dict[str, Any]) -> None:
         f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"
         f"trial {document['trial']}, attempt {document['attempt']}, manifest {(document['manifest_id'] or 'none')[:19]}\n"
     )
+    for finding in document["findings"]:
+        echo(f"READ NO DATA: {finding['words']}\n")
     if document["by_chance"] is not None:
         echo(f"{document['by_chance']['line']}\n")
     echo(f"{document['report']}\n")

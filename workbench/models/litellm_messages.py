@@ -8,6 +8,7 @@ import base64
 import copy
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from workbench.models.abilities import NAMED, NONE, REQUIRED, Abilities
 from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
 
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _CACHE = {"type": "ephemeral"}
 _NO_TOOLS = """
 
@@ -33,7 +35,8 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
     """Return the messages of a request as LiteLLM takes them."""
     messages = list(request.messages)
     in_text = bool(request.tools) and not abilities.calls_tools
-    if not abilities.calls_tools:
+    # A call that a model wrote where no tool is on offer is shown as it was written: Anthropic refuses calls without tools.
+    if not abilities.calls_tools or not request.tools:
         messages = [_in_text(message) for message in messages]
     if in_text:
         described = "\n".join(
@@ -141,6 +144,11 @@ def _in_turn(messages: Sequence[Message]) -> list[Message]:
     return joined
 
 
+def _wire_name(name: str) -> str:
+    """A name that a model made up, as providers take it back."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "tool"
+
+
 def _message(message: Message, *, images: bool) -> dict[str, Any]:
     content: Any = message.content
     if message.images and images:
@@ -167,7 +175,7 @@ def _message(message: Message, *, images: bool) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+                "function": {"name": _wire_name(call.name), "arguments": json.dumps(call.arguments)},
             }
             for call in message.tool_calls
         ]
