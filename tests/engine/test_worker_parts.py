@@ -74,8 +74,8 @@ REQUESTS = st.builds(
     reply_schema=st.none() | st.builds(ReplySchema, name=WORDS, schema=JSON, note=WORDS),
     role=st.none() | st.sampled_from(["grounder", "reader"]),
     may_fall_back=st.booleans(),
-    final=st.booleans(),
-    new_schema=st.booleans(),
+    choice=st.sampled_from(["auto", "none", "submit"]),
+    spare_cache=st.booleans(),
 )
 
 

@@ -1,6 +1,7 @@
 """Runs as a caller has them: analyze a claim, resume, open or take in a run, list runs and hold them against each other."""
 
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -164,12 +165,15 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
     """Take in an exported run or a tree and return it, as ``workbench import`` does.
 
     ``cutoff`` is a date or an instant for a tree that states none. Raises ``PackageAltered`` for a package whose evidence
-    contradicts itself, unless ``anyway``; it is marked then.
+    contradicts itself, unless ``anyway``; it is marked then. What is left out of a package is said on stderr.
     """
     from workbench.engine.evidence.package import import_run as take_in
 
+    def tell(line: str) -> None:
+        sys.stderr.write(line + "\n")
+
     with closing(open_home()) as store:
-        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
+        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway, tell=tell)))
 
 
 def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> list[dict[str, Any]]:
