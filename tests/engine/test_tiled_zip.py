@@ -52,6 +52,8 @@ def field_of(name: bytes) -> bytes:
 _ZIP64 = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 5, 5, 300, 0)
 _LOCATOR = struct.pack("<4sLQL", b"PK\6\7", 0, len(HONEST) - 22, 1)
 _INNER = pack({"run.db": b"another"})
+_FLUSHED = zlib.compressobj(9, zlib.DEFLATED, -15)
+_OPEN = _FLUSHED.compress(PARTS[0].data) + _FLUSHED.flush(zlib.Z_SYNC_FLUSH)
 
 HOSTILE: dict[str, bytes] = {
     "a second report between members": build(changed(1, before=ALONE)),
@@ -124,6 +126,11 @@ HOSTILE: dict[str, bytes] = {
     "a directory in zip64 beside the honest one": build(PARTS, before_end=_ZIP64 + _LOCATOR),
     "a size in zip64": build(changed(4, both={"size": 0xFFFFFFFF, "extra": struct.pack("<HHQ", 1, 8, 80)})),
     "a directory elsewhere": build(PARTS, start=0),
+    "an end on another disk": HONEST[:-18] + b"\1\0" + HONEST[-16:],
+    "a directory on another disk": HONEST[:-16] + b"\1\0" + HONEST[-14:],
+    "a name that is no text": build([*PARTS, Part(b"run/proofs/\xff.ipynb", b"{}")]),
+    "a folder that is a file to Unix": build([*PARTS, Part(b"run/proofs/", b"", central={"external": 0o100600 << 16})]),
+    "a stream without its end": build(changed(1, data=_OPEN, both={"method": 8, "size": 512, "crc": zlib.crc32(PARTS[0].data)})),
     "a directory that ends early": build(PARTS, size=50),
     "a zip in a zip": pack({"run.zip": HONEST}),
     "a jar": build([Part(b"META-INF/MANIFEST.MF", b""), *PARTS]),
@@ -276,6 +283,24 @@ def test_what_other_programs_take_out_is_what_was_checked(program: str, tmp_path
     subprocess.run(EXTRACTORS[program](tmp_path / "x.zip", into), cwd=into, check=True, timeout=120)
     found = {str(path.relative_to(into)): path.read_bytes() for path in into.rglob("*") if path.is_file()}
     assert found == members_of(HONEST)
+
+
+def test_no_more_than_was_said_is_read_or_unpacked() -> None:
+    with pytest.raises(PackageRefused, match="has 5 members, at most 4"):
+        read_members(io.BytesIO(HONEST), 4)
+    assert len(read_members(io.BytesIO(HONEST), 5)) == 5
+    padded = build(
+        PARTS, before_end=b"\0" * 5000, size=HONEST.rfind(b"PK\5\6") - HONEST.find(b"PK\1\2") + 5000
+    )
+    with pytest.raises(PackageRefused, match="larger than its members need"):  # before it is read
+        read_members(io.BytesIO(padded), 5)
+    file = io.BytesIO(build([Part(DATABASE, bytes(5_000_000)).both(size=2_000_000)]))
+    (member,) = read_members(file, 1)
+    got = 0
+    with pytest.raises(PackageRefused, match="size or the checksum"):
+        for data in read_content(file, member):
+            got += len(data)
+    assert got <= 2_000_000
 
 
 def test_a_member_is_read_whole_however_it_is_packed_and_in_pieces(tmp_path: Path) -> None:

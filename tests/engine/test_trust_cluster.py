@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -54,6 +55,34 @@ def test_every_command_with_workers_has_the_word() -> None:
 @pytest.mark.parametrize("text", ["4", "256"])
 def test_processes_of_this_machine_need_no_word(text: str) -> None:
     assert worker_place(text, trust_cluster=False) == WorkerPlace(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0",
+        "257",
+        "-1",
+        "1.5",
+        "",
+        "\u0664",
+        "tcp://h:1",
+        "h:1",
+        "dask://h",
+        "dask://h:",
+        "dask://:1",
+        "dask://h:\u0664",
+    ],
+)
+def test_what_is_neither_a_number_of_processes_nor_a_cluster_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="write dask://HOST:PORT, or how many"):
+        worker_place(text, trust_cluster=True)
+
+
+@pytest.mark.parametrize("word", ["false", "no", 1])
+def test_the_word_is_true_and_nothing_that_counts_as_it(word: Any) -> None:
+    with pytest.raises(UsageError, match="--trust-cluster"):
+        WorkerPlace(WHERE, trust_cluster=word)
 
 
 def test_a_cluster_is_a_place_for_workers_with_the_word_alone() -> None:

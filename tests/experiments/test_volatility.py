@@ -1,7 +1,10 @@
 """Volatility, horizon and volume of questions: where they come from, and that they reach the report (paper A, App. D.6)."""
 
 import asyncio
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from workbench.experiments.report import write_study
 from workbench.experiments.runner import StudyRunner
 from workbench.experiments.study import study_of
 from workbench.experiments.volatility import with_volatility
+from workbench.offline import history
 from workbench.questions.book import add_questions
 from workbench.questions.formats.long_short import read_price_history
 from workbench.science.series.realised import realised_volatility
@@ -55,6 +59,34 @@ def test_a_claim_has_the_volatility_of_its_series_before_its_cutoff(tmp_path: Pa
     assert 15 < by_event["WTI"] < 40 < by_event["VIX"] and np.isnan(by_event["rain"])
     assert by_event["vix2"] != by_event["VIX"]
     assert with_volatility(exam) is exam  # a column that is there stands
+
+
+def test_it_is_that_of_the_last_year_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither more nor less: a calm half-year after a wild one is no calm year."""
+    step = np.repeat([0.2, 0.03, 0.002], [150, 126, 126]) * np.resize([1.0, -1.0], 402)
+    values = 100 * np.exp(np.cumsum(step))
+    days = np.datetime64("2017-05-01") + np.arange(402)
+
+    async def visible(
+        observe: object, names: Iterable[str], cutoff: object
+    ) -> dict[str, list[dict[str, Any]]]:
+        rows = [{"date": str(day), "value": value} for day, value in zip(days, values.tolist(), strict=True)]
+        return dict.fromkeys(names, rows)
+
+    monkeypatch.setattr(history, "visible", visible)
+    rows = f"id,title,asked_on,horizons,answer\nv,VIX {CLAIM},2018-06-30,2018-12-31,no\n"
+    (tmp_path / "q.csv").write_text(rows)
+    document = {
+        "name": "s",
+        "exam": {"questions": "q.csv"},
+        "cutoffs": "per-question",
+        "arms": ["always-half"],
+    }
+    with closing(Store(tmp_path / "home")) as store:
+        exam = with_volatility(plan_study(store, study_of(document, tmp_path)).exam)
+    (found,) = exam.events.frame["volatility"].tolist()
+    assert found == pytest.approx(realised_volatility(days[-253:], values[-253:]))  # a year of changes
+    assert found == pytest.approx(40.7, abs=0.05)
 
 
 def test_prices_give_long_short_questions_volatility_and_volume_that_the_report_reads(tmp_path: Path) -> None:

@@ -204,6 +204,19 @@ async def test_a_run_without_a_cutoff_is_as_late_as_its_end(home: Path) -> None:
         assert LATER in (await answer(client, "list_runs"))[1]
 
 
+async def test_a_run_without_a_cutoff_that_began_before_the_pinned_one_and_ended_after_it_is_later(
+    home: Path,
+) -> None:
+    make_small_run(home, LATER, cutoff="now")
+    with closing(Store(home)) as store, store.transaction() as db:
+        end = "2090-06-30T12:00:00Z"
+        db.execute("DROP TRIGGER events_keep")
+        db.execute("UPDATE events SET at_utc = ? WHERE run_id = ? AND kind = 'run.finished'", (end, LATER))
+    for cutoff, seen in (("2090-06-30", False), ("2090-07-01", True)):
+        async with connected(home, cutoff) as client:
+            assert (LATER in (await answer(client, "list_runs"))[1]) is seen
+
+
 async def test_one_run_pins_its_own_cutoff_and_hides_the_others(home: Path) -> None:
     make_small_run(home, SAME_BEGINNING)
     async with connected(home, run=RUN) as client:
@@ -271,6 +284,28 @@ async def test_with_the_guard_off_the_two_worlds_differ(home: Path, monkeypatch:
         monkeypatch.setattr(VisibleRuns, "_as_it_ended", lambda self, store, run: load_state(store, run))
         assert await answer(client, "list_runs", search="fell") != (True, '{"runs": []}')
         assert [await answer(client, "what_if", run=RUN, set={"P2": 0.5}, scenario="mine")] != before
+
+
+async def test_what_people_put_on_a_run_before_it_ended_is_not_shown_either(home: Path) -> None:
+    async def asked() -> list[tuple[bool, str]]:
+        async with connected(home, CUTOFF) as client:
+            return [
+                await answer(client, "list_runs", search="fell"),
+                await answer(client, "list_runs", search="wrong"),
+                await answer(client, "what_if", run=RUN, set={"P2": 0.5}, scenario="mine"),
+            ]
+
+    before = await asked()
+    put_on_record(home)
+    with closing(Store(home)) as store:
+        with store.transaction() as db:
+            db.execute("DROP TRIGGER events_keep")
+            db.execute(
+                "UPDATE events SET seq = (SELECT max(seq) + 1 FROM events) WHERE kind = 'run.finished'"
+            )
+        state = load_state(store, RUN)
+        assert state.annotations.notes and state.scenarios.scenarios and state.finished
+    assert await asked() == before
 
 
 async def test_without_a_cutoff_it_all_shows(home: Path) -> None:

@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
@@ -201,6 +201,10 @@ def test_a_live_question_knows_no_later() -> None:
     assert late_by_rule(replace(HIT, published="2099-01-01"), Cutoff.parse("now")) == ""
 
 
+@example(1, [(1, "KEEP"), (1, "DROP")])
+@example(1, [(1, "DROP"), (1, "keep")])
+@example(2, [(2, "KEEP"), (1, "KEEP"), (1, "MAYBE"), (2, "drop")])
+@example(1, [(1, "KEEP"), (1, "keep")])  # the same word twice is one word
 @given(
     st.integers(1, 6),
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["KEEP", "DROP", "keep", "MAYBE"])), max_size=12),

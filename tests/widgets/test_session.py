@@ -6,6 +6,7 @@ from tests.fakes.screens import demo_tree
 from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Tree
+from workbench.propositions.edits import RemoveNode, SetValue
 from workbench.synthesis import LinearRule, resynthesize, rule_from_json, rule_names, settle
 from workbench.widgets.session import WhatIfSession
 
@@ -112,6 +113,33 @@ def test_a_node_without_a_formula_turns_stale_and_shows_no_number() -> None:
     assert (row["text"], row["base_text"], row["stale"]) == ("–", "50.0%", True)
     session.reset("P1")
     assert session.rows["P0"]["text"] == "50.0%"
+
+
+def test_a_new_edit_forgets_what_was_taken_back() -> None:
+    session = WhatIfSession(demo_tree())
+    session.edit("P3", "0.6")
+    session.undo()
+    assert session.can_redo
+    session.edit("P2.1", "0.1")
+    assert not session.can_redo and session.redo() == [] and session.values == {"P2.1": 0.1}
+
+
+def test_a_removed_branch_takes_the_values_set_in_it_along() -> None:
+    session = WhatIfSession(demo_tree())
+    for node in ("P2", "P2.1", "P3"):
+        session.edit(node, "0.2")
+    session.change([RemoveNode(node="P2")])
+    assert session.values == {"P3": 0.2} and "P2" not in session.tree
+
+
+def test_a_value_that_an_answer_came_on_top_of_is_taken_back_too() -> None:
+    session = WhatIfSession(demo_tree())
+    session.edit("P1", "0.9")
+    session.take_answer([SetValue(node="P3", p=0.4)])
+    assert session.tree["P1"].pinned and session.values == {}
+    session.reset("P1")
+    assert not session.tree["P1"].pinned
+    assert session.now.after == resynthesize(demo_tree(), {"P3": 0.4}).after
 
 
 def test_an_ungrounded_tree_shows_dashes() -> None:

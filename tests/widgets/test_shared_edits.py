@@ -1,5 +1,6 @@
 """The cells of one run in one kernel: one tree, one list of edits, one scenario in work."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,18 @@ def test_the_whole_page_and_the_tree_beside_it_have_one_draft(analysis: wb.Analy
     assert kept is not None and kept.edits[-1].override.author == "Ann"  # type: ignore[union-attr]
     page.desk.undo.click()
     assert "P1.1" not in tree.session.values
+
+
+def test_an_older_look_at_the_run_replaces_no_newer_one(analysis: wb.Analysis) -> None:
+    """A look that was begun first may come in last."""
+    analysis.explorer()
+    shared = shared_edits(analysis.run)
+    now = shared.run
+    later, older = (replace(now, state=replace(now.state, seq=now.state.seq + step)) for step in (1, -1))
+    shared.go_on(later, {})
+    assert shared.run is later
+    shared.go_on(older, {})
+    assert shared.run is later
 
 
 def test_two_runs_share_nothing(analysis: wb.Analysis, home: Path) -> None:
