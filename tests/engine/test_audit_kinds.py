@@ -4,16 +4,17 @@ import itertools
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
-from tests.fakes.run_kinds import at, write_run
+from tests.fakes.run_kinds import at, write_call, write_run
 from workbench.engine.evidence.audit import QUESTIONS, audit_checks, audit_run
 from workbench.engine.evidence.badges import run_badges
 from workbench.engine.evidence.kinds import RunKind
 from workbench.engine.run.state import load_state
 from workbench.store import Store
+from workbench.store import events as ev
 
 FLAGS = tuple(item.name for item in fields(RunKind))
 #: All kinds that there can be: a clairvoyant run is a live one.
@@ -74,6 +75,11 @@ FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
     ("call between two stretches", "one cutoff", "bad", lambda kind: kind.live),
     ("call after the end", "one cutoff", "bad", lambda kind: kind.live),
     ("answer as of another instant", "one cutoff", "bad", lambda kind: True),
+    ("answer of later", "one cutoff", "bad", lambda kind: True),
+    ("answer of no instant", "one cutoff", "bad", lambda kind: True),
+    ("live answer", "one cutoff", "bad", lambda kind: not kind.live),
+    ("unreadable cutoff", "one cutoff", "bad", lambda kind: True),
+    ("call at no instant", "one cutoff", "bad", lambda kind: kind.live),
     ("late rows", "dates in answers", "warn", lambda kind: called(kind) and not kind.live),
     ("high residual", "residual risk of the data", "warn", called),
     ("unread leaf", "data read", "warn", called),
@@ -84,6 +90,7 @@ FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
     ("late model", "hindsight", "warn", lambda kind: not kind.live),
     ("proof gone", "proof notebooks", "bad", has_value),
     ("proof differs", "proofs verified", "bad", has_value),
+    ("not checked", "proofs verified", "warn", has_value),
     ("not anchored", "anchored journals", "warn", lambda kind: has_value(kind) and not kind.no_kernel),
 ]
 NUMBERS = itertools.count()
@@ -170,6 +177,37 @@ def test_a_live_runs_badge_is_green_and_its_document_says_what_it_is(store: Stor
     assert document["passed"] and document["kind"] == ["live"]
     (found,) = [check["found"] for check in document["checks"] if check["name"] == "one cutoff"]
     assert found == "all 2 data calls were made while the run was in work, each as of its own instant"
+
+
+def test_a_fault_fails_the_audit_and_what_a_person_should_look_at_does_not(store: Store) -> None:
+    assert audit_run(store, written(store, RunKind(imported=True)))["passed"]
+    assert not audit_run(store, written(store, RunKind(imported=True), "wrong root"))["passed"]
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_what_is_read_in_the_catalogue_is_as_of_no_instant(store: Store, live: bool) -> None:
+    assert verdicts(store, written(store, RunKind(live=live), "documentation"))["one cutoff"] == "ok"
+
+
+def test_calls_of_a_run_in_work_are_made_in_its_last_stretch(store: Store) -> None:
+    run_id = written(store, RunKind(live=True, stopped=True))
+    store.append(run_id, ev.RunResumed(), at_utc=at(3000))
+    write_call(store, run_id, 4000)
+    assert verdicts(store, run_id)["one cutoff"] == "ok"
+    write_call(store, run_id, 2900)
+    assert verdicts(store, run_id)["one cutoff"] == "bad"
+
+
+def test_a_grounder_that_a_router_opens_makes_a_run_clairvoyant_too(store: Store) -> None:
+    state = load_state(store, written(store, RunKind()))
+    for options, found in (
+        ({"grounder": {"clairvoyant": True}}, True),
+        ({"grounder": {"cells": {"clairvoyant": True}}}, True),
+        ({"grounder": {"cells": {"clairvoyant": False}, "clairvoyant": None}}, False),
+        ({"analyzer": {"clairvoyant": True}}, False),
+    ):
+        state.settings = replace(state.settings, options=options)
+        assert RunKind.of(state, []).clairvoyant is found
 
 
 def test_calls_a_workers_clock_apart_from_the_log_are_no_fault(store: Store) -> None:

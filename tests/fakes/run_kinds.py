@@ -34,6 +34,11 @@ def write_run(store: Store, run_id: str, kind: RunKind, fault: str = "") -> None
     _Writer(store, run_id, kind, fault).write()
 
 
+def write_call(store: Store, run_id: str, seconds: float) -> None:
+    """Write one more data call of a live run's P1."""
+    _Writer(store, run_id, RunKind(live=True), "").call("P1", seconds)
+
+
 class _Writer:
     def __init__(self, store: Store, run_id: str, kind: RunKind, fault: str) -> None:
         self.store, self.run_id, self.kind, self.fault = store, run_id, kind, fault
@@ -112,7 +117,8 @@ class _Writer:
                 **common,
             ),
         )
-        self.append(seconds + 6, ev.LeafVerified(node=leaf, trial=1, verified=fault != "proof differs"))
+        if fault != "not checked":
+            self.append(seconds + 6, ev.LeafVerified(node=leaf, trial=1, verified=fault != "proof differs"))
         pooled = {**common, "p": p + 0.1} if fault == "wrong pool" else common
         self.append(seconds + 7, ev.LeafPooled(node=leaf, trials=(p,), **pooled))
         return tree.with_belief(leaf, Belief(p=pooled["p"], key_factor="it holds", report="a report"))
@@ -132,7 +138,15 @@ class _Writer:
         )
         return p
 
-    def call(self, node: str, seconds: float, *, cutoff: str | None = None, as_of: str | None = None) -> None:
+    def call(
+        self,
+        node: str,
+        seconds: float,
+        *,
+        cutoff: str | None = None,
+        as_of: str | None = None,
+        path: str = PATH,
+    ) -> None:
         """File a data call as the broker does, at an instant."""
         live = self.kind.live
         day = "2018-08-01" if self.fault == "late rows" else "2018-06-29"
@@ -147,8 +161,8 @@ class _Writer:
                 address=Address(
                     run=self.run_id, node=node, trial=1, attempt=1, stage="cell", step=0, retry=int(seconds)
                 ),
-                at_utc=at(seconds),
-                path=PATH,
+                at_utc=at(seconds).removesuffix("Z" if self.fault == "call at no instant" else ""),
+                path=path,
                 asked={"series_id": "SP500"},
                 sent=[],
                 cutoff=cutoff or ("live" if live else CUTOFF),
@@ -162,6 +176,18 @@ class _Writer:
         match self.fault:
             case "later cutoff":
                 self.call("P1", 15, cutoff="2026-04-01" if self.kind.live else "2018-07-15", as_of=PINNED)
+            case "unreadable cutoff":
+                self.call("P1", 15, cutoff="one day", as_of=PINNED)
+            case "call at no instant":
+                self.call("P1", 15)
+            case "live answer" if not self.kind.live:
+                self.call("P1", 15, as_of="live")
+            case "answer of later":
+                self.call("P1", 15, as_of=at(3600))
+            case "answer of no instant":
+                self.call("P1", 15, as_of="one day")
+            case "documentation":
+                self.call("P1", 15, as_of="one day", path="catalogue/doc")
             case "live call" if not self.kind.live:
                 self.call("P1", 15, cutoff="live", as_of="live")
             case "call before the opening":
