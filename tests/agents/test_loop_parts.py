@@ -22,12 +22,36 @@ from workbench.agents.grounders.deep_research import DeepResearchGrounder
 from workbench.agents.grounders.search import SearchGrounder
 from workbench.agents.loop.belief_state import BeliefState, Evidence, belief_schema, merged_lists, read_belief
 from workbench.agents.loop.data_tools import market_request, text_again, text_of_answer, text_of_series
+from workbench.agents.loop.limits import LoopLimits, Spent
 from workbench.agents.loop.moves import read_move
 from workbench.agents.loop.quoting import BAR, one_line, quote, visible
 from workbench.agents.loop.submission import clamped, read_submission, submit_spec
 from workbench.agents.loop.tools import Place, argument_fault, together
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ToolCall
+
+# --- limits -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "below", "reached"),
+    [
+        (LoopLimits(steps=4), Spent(steps=3), Spent(steps=4)),
+        (LoopLimits(seconds=60), Spent(seconds=59.9), Spent(seconds=60.0)),
+        (
+            LoopLimits(tokens=100),
+            Spent(input_tokens=60, output_tokens=39),
+            Spent(input_tokens=60, output_tokens=40),
+        ),
+        (LoopLimits(usd=0.5), Spent(usd=0.49), Spent(usd=0.5)),
+        (LoopLimits(errors=3), Spent(errors=2), Spent(errors=3)),
+    ],
+)
+def test_a_loop_ends_at_each_of_its_limits_and_not_before(
+    limits: LoopLimits, below: Spent, reached: Spent
+) -> None:
+    assert below.passed(limits) == "" != reached.passed(limits)
+
 
 # --- foreign text ---------------------------------------------------------------------------------------------------------
 

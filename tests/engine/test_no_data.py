@@ -144,6 +144,12 @@ def test_a_value_of_a_person_or_a_file_is_marked_in_its_own_words(store: Store, 
     assert no_data_lines(leaves_without_data(store, state)) == [f"READ NO DATA: P1, P2: {words}"]
 
 
+def test_a_line_names_a_dozen_leaves_and_counts_the_others() -> None:
+    found = {count: no_data_lines({f"P{n}": "why" for n in range(count)}) for count in (12, 15)}
+    assert [line.count(", ") for line in found[12]] == [11] and "more" not in found[12][0]
+    assert [line.count(", ") for line in found[15]] == [11] and "P11 and 3 more: why" in found[15][0]
+
+
 @pytest.mark.parametrize("unread", [True, False])
 def test_every_screen_says_it(store: Store, tmp_path: Path, unread: bool) -> None:
     state = made(store, fault="unread leaf" if unread else "")

@@ -109,6 +109,45 @@ async def test_retry_after_is_obeyed_in_full_and_uses_up_no_tries() -> None:
     assert all(later - earlier >= 120 for earlier, later in itertools.pairwise(sent))
 
 
+async def test_calls_that_fail_together_are_one_failure_and_wait_as_for_one() -> None:
+    time = FakeTime()
+    breaker, _ = outage(time)
+    server = Server(time, lambda now: now < 0.5)
+
+    async def run() -> list[str]:
+        return await asyncio.gather(*(breaker.call(server) for _ in range(20)))
+
+    assert await time.drive(run()) == ["yes"] * 20
+    assert (
+        server.refused == 20 and time.now - 1000.0 < 6
+    )  # a second, and 20 answers of 0.2 s one after the other at most
+
+
+@pytest.mark.parametrize("limited", [True, False])
+async def test_a_refusal_for_too_many_is_no_fault_of_a_request_though_others_are_answered(
+    limited: bool,
+) -> None:
+    time = FakeTime()
+    breaker, _ = outage(time)
+    tries = itertools.count()
+
+    async def fine() -> str:
+        return "yes"
+
+    async def refused() -> str:
+        await breaker.call(fine)
+        if next(tries) < 12:
+            raise ModelUnavailable("429", rate_limited=limited, heard=True)
+        return "at last"
+
+    if limited:
+        assert await time.drive(breaker.call(refused)) == "at last"
+    else:
+        with pytest.raises(ModelUnavailable):
+            await time.drive(breaker.call(refused))
+        assert next(tries) == 8  # tries of its own
+
+
 @pytest.mark.parametrize("limited", [True, False])
 async def test_a_refusal_for_too_many_holds_every_call_of_the_run(limited: bool) -> None:
     """Calls that begin after it wait as long as the provider asks; a failure of another kind holds nobody."""

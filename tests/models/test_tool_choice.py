@@ -10,9 +10,10 @@ import pytest
 from tests.fakes.loopback import serving_json
 from tests.fakes.provider_shapes import FAMILIES, KEY, TOOL, chat, request
 from workbench.models.abilities import NAMED, NONE, REQUIRED, Abilities
-from workbench.models.base import Message, ModelReply, ModelRequest, ToolSpec
+from workbench.models.base import Message, ModelReply, ModelRequest, ReplySchema, ToolSpec
 from workbench.models.errors import ModelRefused
 from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.litellm_messages import wire_schema
 from workbench.models.registry import RetrySettings
 
 SUBMIT = ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}})
@@ -115,6 +116,16 @@ async def test_a_name_that_is_refused_becomes_required_with_that_tool_alone_and_
     assert all(json.dumps(body["tools"]).count('"name"') == 2 for body in provider.taken)
 
 
+async def test_none_that_is_refused_is_left_out_from_then_on_and_the_tools_stay() -> None:
+    provider = Provider(
+        "openai-chat", lambda choice: "tool_choice 'none' is not supported" if choice == "none" else None
+    )
+    await provider.ask(asked("none"), asked("none"), asked())
+    assert provider.refused == ["none"]
+    assert [choice_of(body) for body in provider.taken] == [None, None, BY_NAME]
+    assert all(json.dumps(body["tools"]).count('"name"') == 2 for body in provider.taken)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -171,3 +182,11 @@ async def test_what_is_sent_is_a_copy_that_a_provider_may_be_written_anew_for() 
     before = asked_for.canonical_hash("gemini/x")
     await Provider("gemini").ask(asked_for)
     assert asked_for.canonical_hash("gemini/x") == before
+
+
+def test_a_schema_is_sent_as_a_copy_too() -> None:
+    schema = ReplySchema(
+        name="s", schema={"type": "object", "properties": {"p": {"type": "number"}}}, note=""
+    )
+    wire_schema(schema)["json_schema"]["schema"]["properties"].clear()
+    assert schema.schema["properties"]
