@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -227,6 +228,29 @@ def test_a_call_that_dies_with_its_worker_is_charged_and_asked_again_at_the_same
         assert (await third.next())["level"] == "landlock"
 
     asyncio.run(scene())
+
+
+async def test_who_holds_an_old_lease_is_told_that_it_is_over_and_is_not_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Queue=None))
+    heard: list[tuple[str, str]] = []
+    service = SimpleNamespace(
+        lease="b", receive=lambda lease, message, reply: heard.append((lease, message["what"]))
+    )
+    pool: Any = object.__new__(WorkerPool)
+    pool._inbox, pool._jobs = asyncio.Queue(), {}
+    pool._outboxes = {lease: asyncio.Queue() for lease in "ab"}
+    pool._leases = {lease: (service, lease) for lease in "ab"}
+    reading = asyncio.create_task(pool._read())
+    for lease, what in (("a", "row"), ("b", "row"), ("a", "end"), ("c", "end"), ("b", "end")):
+        pool._inbox.put_nowait(encode({"lease": lease, "what": what}))
+    told = [decode(await asyncio.wait_for(pool._outboxes["a"].get(), 30))["what"] for _ in range(2)]
+    while len(heard) < 2:
+        await asyncio.sleep(0.001)
+    reading.cancel()
+    assert told == ["over", "over"] and heard == [("b", "row"), ("b", "end")]
+    assert pool._outboxes["a"].empty() and pool._outboxes["b"].empty()
 
 
 def test_what_one_worker_had_judged_no_other_has_judged_again(tmp_path: Path) -> None:

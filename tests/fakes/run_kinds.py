@@ -5,7 +5,6 @@ Each is begun, stopped, resumed half an hour later and, unless it is a stopped o
 """
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
