@@ -119,13 +119,14 @@ class Planner:
             if claim.statement in self._used:
                 continue
             base = self.base_rate(claim)
-            if base is None or (best is not None and _gap(base, parent_base) >= _gap(best.base_rate, parent_base)):
+            if base is None or (
+                best is not None and _gap(base, parent_base) >= _gap(best.base_rate, parent_base)
+            ):
                 continue
             try:
                 treat(claim, self.rows, self.last_day)
             except ClaimRefused:
-                self._bases[claim] = None
-                continue
+                break  # the others differ in their threshold alone, and have no longer a history
             best = Branch(claim=claim, why=why, base_rate=base)
             if _gap(base, parent_base) <= NEAR:
                 break

@@ -148,7 +148,9 @@ class DailyModels:
         hits = (past >= self.low) & (past <= self.high)
         hits = ~hits if self.spec.never else hits
         base = float(hits.mean())
-        models, comparators = ({"base rate": base}, {}) if only_base else self._models(past, hits, base, simulated)
+        models, comparators = (
+            ({"base rate": base}, {}) if only_base else self._models(past, hits, base, simulated)
+        )
         outcomes = np.full(len(self.grid), -1, dtype=np.int64)
         outcomes[self.valid] = hits
         known = np.flatnonzero(self.valid)
