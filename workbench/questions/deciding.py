@@ -185,8 +185,8 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
         return Decision(true=not claim.never, day=reached.index[0].date(), value=float(reached.iloc[0]))
     # Every weekday to come may still have a close, and none of them may move.
     ahead = np.busday_count(series.index[-1].date() + timedelta(days=1), claim.end + timedelta(days=1))
-    squares = (np.log(way / way.shift(1, fill_value=start)) ** 2).cumsum()
-    least = np.sqrt(252 * squares / (len(way) + max(0, int(ahead))))
+    squares = _moves(start, way).pow(2).cumsum()
+    least = (252 * squares / (len(way) + max(0, int(ahead)))).pow(0.5)
     above = least[least > amount(claim) / 100]
     if above.empty:
         return None
@@ -324,8 +324,7 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) ->
         if way.empty:
             raise ClaimRefused(f"no session lies between {since} and {claim.end}")
         # The mean is not taken off: the models too take squared returns as they are.
-        moves = np.log(way / way.shift(1, fill_value=start))
-        return _beyond(claim, float(np.sqrt(252 * np.mean(moves**2))), amount(claim) / 100)
+        return _beyond(claim, float(np.sqrt(252 * _moves(start, way).pow(2).mean())), amount(claim) / 100)
     if other is None or claim.other is None:
         raise ValueError("a relative claim needs a second series")
     rival = _needed(claim.other, other, claim.end) / _needed(claim.other, other, since)
@@ -336,13 +335,18 @@ def _last_seen(claim: Claim, seen: Mapping[str, Rows]) -> date:
     """Day of the last visible value; of two series, the last day on which both have one, as their ratio has."""
     series, other = series_of(claim, seen)
     days = series.index if other is None else series.index.intersection(other.index)
-    return days[-1].date()
+    return date.fromisoformat(f"{days[-1]:%Y-%m-%d}")
 
 
 def _way(claim: Claim, series: pd.Series, since: date) -> tuple[float, pd.Series]:
     """The value that a claim is measured from, and those after it through the claim's end, as far as there are any."""
     start = _needed(claim.series, series, since)
     return start, series[pd.Timestamp(since) + pd.Timedelta(days=1) : pd.Timestamp(claim.end)]
+
+
+def _moves(start: float, way: pd.Series) -> pd.Series:
+    """Log returns of the values after a start, each from the one before it."""
+    return pd.Series(np.diff(np.log(way), prepend=np.log(start)), index=way.index)
 
 
 def _needed(name: str, series: pd.Series, day: date) -> float:
