@@ -36,9 +36,7 @@ def brute(differences: np.ndarray, weights: np.ndarray, value: float) -> float:
     return float((np.abs(means) >= abs(off.sum()) - 1e-12).mean())
 
 
-@given(
-    st.lists(st.tuples(st.floats(-1, 1), st.floats(0.1, 3)), min_size=2, max_size=8), st.floats(0.5, 0.99)
-)
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0.1, 3)), min_size=2, max_size=8), st.floats(0.5, 0.99))
 def test_interval_and_p_are_those_of_all_sign_patterns(rows: list[tuple[float, float]], level: float) -> None:
     differences, weights = np.round(np.array(rows).T, 3)
     test = paired_test(differences, weights=weights, level=level)

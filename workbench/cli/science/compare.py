@@ -50,7 +50,8 @@ def compare(
         ),
     ] = "none",
     unit: Annotated[
-        str, typer.Option("--unit", help="What the paper's bootstrap (--json) draws: question, event, or both.")
+        str,
+        typer.Option("--unit", help="What the paper's bootstrap (--json) draws: question, event, or both."),
     ] = "question",
     resamples: Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples.")] = 20_000,
     seed: Seed = 20261121,

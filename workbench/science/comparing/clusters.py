@@ -61,7 +61,9 @@ def clusters_of(
     windows: dict[str, dict[str, list[tuple[int | None, int | None]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for name, own, first, last in zip(*(each.tolist() for each in (names, questions, *columns[1:])), strict=True):
+    for name, own, first, last in zip(
+        *(each.tolist() for each in (names, questions, *columns[1:])), strict=True
+    ):
         windows[name][own].append((days[first], days[last]))
     blocks = {name: _blocks(own) for name, own in windows.items()}
     labels = [

@@ -83,7 +83,9 @@ def paired_comparisons(
             inside = kind == part
             own = briers[inside]
             roots = np.sqrt(own.mean(axis=0))
-            slope = 100.0 / np.maximum(roots[:-1] + roots[-1], 1e-150)  # two perfect methods differ by 0 all the same
+            slope = 100.0 / np.maximum(
+                roots[:-1] + roots[-1], 1e-150
+            )  # two perfect methods differ by 0 all the same
             points[inside] = slope * (own[:, -1:] - own[:, :-1])
             weights[inside] = 1.0 / inside.sum()
         whole = np.ones(len(rows), dtype=bool)

@@ -66,7 +66,9 @@ class PairedVerdict:
     def judged(self, *, alpha: float = 0.05, comparisons: int = 1) -> "PairedVerdict":
         """The same with the verdict that its p value allows, after Holm's correction where there is one."""
         if self.clusters < MIN_CLUSTERS:
-            reason = f"{self.clusters} cluster{'s' * (self.clusters != 1)} of {MIN_CLUSTERS} that a verdict needs"
+            reason = (
+                f"{self.clusters} cluster{'s' * (self.clusters != 1)} of {MIN_CLUSTERS} that a verdict needs"
+            )
             return replace(self, verdict=TOO_FEW, reason=reason)
         if 2.0 ** (1 - self.clusters) * comparisons > alpha:
             reason = f"{self.clusters} clusters can show no difference among {comparisons} comparisons"
@@ -154,7 +156,9 @@ def paired_tests(
     count = len(names)
     share = np.bincount(codes, weights=own, minlength=count)
     sums = np.column_stack([np.bincount(codes, weights=own * column, minlength=count) for column in table.T])
-    halves = np.asfortranarray(_subset_sums(np.column_stack([share, sums]), resamples, seed))  # read by column
+    halves = np.asfortranarray(
+        _subset_sums(np.column_stack([share, sums]), resamples, seed)
+    )  # read by column
     # The empty subset, or a drawn one of all clusters, flips nothing: it lies about every value.
     split = (halves[:, 0] > 1e-12) & (halves[:, 0] < 1.0 - 1e-12)
     inside, outside = 1.0 / halves[split, 0], 1.0 / (1.0 - halves[split, 0])

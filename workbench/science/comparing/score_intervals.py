@@ -286,7 +286,9 @@ def card_of(
             drawn[metric][part] = values
             if not few:
                 card[metric][part] = _bounds(metric, estimates[metric][part], values, level)
-    if enough:  # half the weight may lie on a type that hardly varies: the overall interval would be too narrow
+    if (
+        enough
+    ):  # half the weight may lie on a type that hardly varies: the overall interval would be too narrow
         for metric, parts in drawn.items():
             overall = (
                 _metric(metric, whole[metric], events, events, 0.0)

@@ -127,7 +127,12 @@ def compare_document(
         "anova": {key: _anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
         **({} if grown is None else {"ensemble": grown[1]}),
         "sample_size": {
-            name: {"needed": hint.needed, "have": hint.have, "power": hint.power, "hint": hint.sentence("clusters")}
+            name: {
+                "needed": hint.needed,
+                "have": hint.have,
+                "power": hint.power,
+                "hint": hint.sentence("clusters"),
+            }
             for name, hint in size_hints(events, values, reference).items()
         },
         "multiple_comparisons": (
