@@ -51,13 +51,9 @@ def topic_of(statement: str) -> str:
 
     Claims on one index from week to week share their luck (`workbench.science.comparing.clusters`).
     """
-    from workbench.questions.errors import ClaimRefused
-    from workbench.questions.grammar import read_claim
+    from workbench.questions.grammar import series_named
 
-    try:
-        return read_claim(statement).series
-    except ClaimRefused:
-        return " ".join(_FIGURES.sub("#", statement.casefold()).split())
+    return series_named(statement) or " ".join(_FIGURES.sub("#", statement.casefold()).split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
