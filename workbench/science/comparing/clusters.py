@@ -12,7 +12,6 @@ from workbench.science.tables import Events, StrArray
 
 #: Fewer clusters give neither an interval nor a verdict: with five the smallest p that sign flips can reach is 0.0625.
 MIN_CLUSTERS = 6
-TOO_FEW = "too few to tell"
 
 # A block is this many times as long as the longest window of its series. Windows that reach over a border tie neighbouring blocks
 # together: at twice the length a 95 % interval of rolling windows covers 92 to 93 %, at three times 94 to 95 %

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, codes_of
-from workbench.science.comparing.clusters import MIN_CLUSTERS, TOO_FEW
+from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.errors import DomainError
 
 #: From this many clusters on, sign patterns are drawn instead of enumerated.
 EXACT = 20
 RESAMPLES = 9999
 SEED = 20261123
-NOT_SHOWN = "no difference shown"
-
 Verdict = Literal["better", "worse", "no difference shown", "too few to tell"]
+NOT_SHOWN: Verdict = "no difference shown"
+TOO_FEW: Verdict = "too few to tell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +73,10 @@ class PairedVerdict:
         if 2.0 ** (1 - self.clusters) * comparisons > alpha:
             reason = f"{self.clusters} clusters can show no difference among {comparisons} comparisons"
             return replace(self, verdict=TOO_FEW, reason=reason)
-        if (self.p if self.p_holm is None else self.p_holm) > alpha:
-            return replace(self, verdict=NOT_SHOWN, reason="")
-        return replace(self, verdict="better" if self.estimate > 0 else "worse", reason="")
+        verdict: Verdict = NOT_SHOWN
+        if (self.p if self.p_holm is None else self.p_holm) <= alpha:
+            verdict = "better" if self.estimate > 0 else "worse"
+        return replace(self, verdict=verdict, reason="")
 
 
 def paired_test(
