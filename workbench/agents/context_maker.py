@@ -79,7 +79,7 @@ class ContextMaker:
             "context_queries", question=self._node.statement, cutoff=self._cutoff.text, count=count
         )
         return await self._dialogue().exchange(
-            "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", final=True
+            "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
         )
 
     async def rank(self, pages: Sequence[FoundPage], count: int) -> list[RankedSource]:
@@ -111,7 +111,7 @@ class ContextMaker:
             count=count,
         )
         return await self._dialogue().exchange(
-            "rank", prompt.text, parse, propositions=self._node.statement, reply_format="", final=True
+            "rank", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
         )
 
     def _dialogue(self) -> Dialogue:

@@ -92,7 +92,7 @@ async def counter_case(
         partial(parse_counter_case, leaves=tree.leaves()),
         propositions=claim,
         reply_format=reply_format,
-        final=True,
+        choice="none",
     )
 
 

@@ -22,6 +22,7 @@ from workbench.cli.common import (
     open_store,
     say,
 )
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS
 
 if TYPE_CHECKING:
     from workbench.experiments.ledger import StudyState
@@ -44,18 +45,19 @@ def run(
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Check the file, print the cost forecast, ask nobody.")
     ] = False,
-    workers: Annotated[
-        str | None, typer.Option("--workers", help="dask://HOST:PORT or a number of processes.")
-    ] = None,
+    workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
+    from workbench.engine.workers.place import worker_place
     from workbench.errors import BudgetStop, ProviderError
     from workbench.experiments.audit import audit_study
     from workbench.experiments.report import write_study
     from workbench.experiments.runner import StudyRunner
 
+    place = worker_place(workers, trust_cluster=trust_cluster)
     store = open_store()
     plan = _plan(store, file)
     for line in plan.cost_lines():
@@ -69,7 +71,7 @@ def run(
         if as_json:
             emit_json({"study": plan.spec.name, "forecasts": len(plan.cells()), "expected_usd": expected})
         return
-    runner = StudyRunner(store, plan, environ=os.environ, isolation=isolation, workers=workers, say=say)
+    runner = StudyRunner(store, plan, environ=os.environ, isolation=isolation, workers=place, say=say)
     try:
         state = asyncio.run(_interruptible(runner))
     except (BudgetStop, ProviderError) as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
-from workbench.cli.run_options import WORKERS, takes_run_options
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, takes_run_options
 from workbench.cli.tournament.sitting import rules_of, sitting, work
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def run(
         bool, typer.Option("--plan-only", help="Print the grid and the cost forecast, and ask nobody.")
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Json = False,
 ) -> None:
@@ -85,13 +86,13 @@ def run(
 
     if until not in ("contexts", "quick", "trees"):
         raise UsageError(f"--until is contexts, quick or trees, not {until!r:.40}")
+    surroundings = sitting(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     rules, budget = rules_of(
         settings, quick=quick, trials=trials, promote=promote, tree_grounder=tree_grounder, depth=depth,
         contexts=contexts, size=size, skill=skill, engines=engines, own_record=own_record,
     )  # fmt: skip
     moment = Cutoff.parse(cutoff)
-    surroundings = sitting(isolation=isolation, workers=workers)
     again = f"workbench tournament run {name}"
     with steps.own_set(store, name):
         begun = None if new or plan_only else steps.unfinished_night(store, name)
@@ -158,6 +159,7 @@ def promote(
         list[str], typer.Argument(metavar="EVENT...", help="Events as `tournament show` names them.")
     ],
     workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Json = False,
 ) -> None:
@@ -165,9 +167,9 @@ def promote(
     from workbench.tournament import work as steps
     from workbench.tournament.night import load_night
 
+    surroundings = sitting(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     night = load_night(store, name)
-    surroundings = sitting(isolation=isolation, workers=workers)
     with steps.own_set(store, night.set_name):
         night = steps.promote(store, night, events)
         night = work(
