@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workbench.science.calibrating.own_correction import ENOUGH, OwnCorrection, learn_correction
+from workbench.science.comparing.own_correction import ENOUGH, OwnCorrection, learn_correction
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 
 

@@ -17,8 +17,8 @@ from workbench.engine.run.own_record import counts_for
 from workbench.experiments.arms.base import Cell
 from workbench.questions.book import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit
-from workbench.science.calibrating.own_correction import learn_correction
 from workbench.science.calibrating.platt import PlattFit
+from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.pool import pool
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 from workbench.science.pooling.tuning import FLOOR_GRID

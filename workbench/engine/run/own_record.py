@@ -17,8 +17,8 @@ from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import WorkbenchError
 from workbench.science.arrays import logit
-from workbench.science.calibrating.own_correction import learn_correction
 from workbench.science.comparing.clusters import clusters_of
+from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev

@@ -16,6 +16,7 @@ from workbench.science.comparing.paired import paired_test
 from workbench.science.errors import TooFewError
 from workbench.science.pooling.shrinkage import TrialLogits
 from workbench.science.pooling.tuning import FLOOR_GRID, ShrinkGrid, choose_leave_out, tune_in_sample
+from workbench.science.scoring.scores import log_losses
 
 _NO_SHRINKAGE = replace(FLOOR_GRID, axes=((1.0,), (0.0,)))
 
@@ -109,7 +110,7 @@ def learn_correction(
         return OwnCorrection(questions=len(names), base_rate=base_rate, reason=str(error))
     weights = 1.0 / sizes[codes]
     errors, own = (raw - outcome) ** 2, (corrected - outcome) ** 2
-    gain = _log_score(corrected, outcome) - _log_score(raw, outcome)
+    gain = log_losses(raw, outcome, clip=EPS) - log_losses(corrected, outcome, clip=EPS)
     test = paired_test(gain, codes, weights=weights, level=_LEVEL)
     reason = ""
     if test.verdict != "better" or not np.average(errors - own, weights=weights) > 0:
@@ -127,10 +128,6 @@ def learn_correction(
         brier=float(np.average(own, weights=weights)),
         reason=reason,
     )
-
-
-def _log_score(p: FloatArray, outcome: FloatArray) -> FloatArray:
-    return np.log(np.clip(np.where(outcome == 1.0, p, 1.0 - p), EPS, 1.0))
 
 
 def _filled(prior: FloatArray, base_rate: float) -> FloatArray:
