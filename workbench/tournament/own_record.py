@@ -149,13 +149,13 @@ def learn(forecasts: Sequence[ResolvedForecast], until: str) -> OwnRecord:
     facts: dict[str, Any] = {"forecasts": len(forecasts), "until": until}
     if not forecasts:
         return OwnRecord(**facts, questions=0, reason="no forecast is resolved yet")
-    found = learn_correction(
+    correction = learn_correction(
         _logits([each.p for each in forecasts], [each.trials for each in forecasts]),
         _priors([each.crowd for each in forecasts], float("nan")),
         np.array([each.outcome for each in forecasts]),
         [each.question for each in forecasts],
     )
-    return OwnRecord(**facts, **asdict(found))
+    return OwnRecord(**facts, **asdict(correction))
 
 
 def own_record(store: Store, cutoff: Cutoff) -> OwnRecord:

@@ -191,7 +191,7 @@ def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
     if leaves:
         trials = trial_logits_of(leaves, aggregation.dead)
         raw = [aggregation.combine(leaf.trials, dead=leaf.dead) for leaf in leaves]
-        found = learn_correction(
+        correction = learn_correction(
             TrialLogits(mean=logit(np.array(raw)), spread=trials.spread, count=trials.count),
             np.full(len(leaves), np.nan),
             np.array([float(leaf.outcome > 0.5) for leaf in leaves]),
@@ -203,14 +203,14 @@ def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
             ).tolist(),
             shrinks=aggregation.pool == "logit-mean",
         )
-        if not found.reason:
+        if not correction.reason:
             aggregation = replace(
                 aggregation,
-                prior=found.base_rate,
-                floor=found.floor,
-                slope=found.slope,
-                calibration_slope=found.calibration_slope,
-                calibration_offset=found.calibration_offset,
+                prior=correction.base_rate,
+                floor=correction.floor,
+                slope=correction.slope,
+                calibration_slope=correction.calibration_slope,
+                calibration_offset=correction.calibration_offset,
                 learned_from=len(leaves),
             )
     return replace(settings, aggregation=aggregation)
