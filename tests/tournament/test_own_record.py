@@ -92,6 +92,12 @@ def test_a_shrunk_forecast_lies_between_itself_and_its_prior(
     assert record.calibrated(p) == pytest.approx(p)
 
 
+def test_trials_that_disagree_pull_a_forecast_to_the_crowd() -> None:
+    record = OwnRecord(forecasts=30, questions=30, until="", floor=0.2, slope=1.0)
+    assert record.shrunk(0.9, (0.9, 0.9), 0.5) == pytest.approx(0.9)
+    assert 0.5 < record.shrunk(0.9, (0.99, 0.4), 0.5) < record.shrunk(0.9, (0.93, 0.86), 0.5) < 0.9
+
+
 def question(number: int, **fields: object) -> Question:
     return Question(
         id=f"q{number}", title=f"Will it happen, number {number}?", crowd={f"q{number}": 0.5}, **fields
