@@ -29,7 +29,9 @@ screenshots: .stamp-test browser
 	cp out/screenshots/together.png docs/together.png
 
 bench: .stamp-test
-	@for file in benchmarks/[a-z]*.py; do name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+	@failed=; for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); echo "== $$name"; \
+	  $(BIN)/python -m benchmarks.$$name $(if $(SMOKE),--smoke) || failed="$$failed $$name"; done; \
+	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 # The demo claim by a real model: MODEL=provider/name, with API_BASE=URL for a server of your own, or MODEL_FILE=x.gguf.
 model-check: $(if $(MODEL_FILE),.stamp-local-model,.stamp-install)

@@ -502,4 +502,4 @@ class Analysis:
     def _repr_html_(self) -> str:
         from workbench.widgets.static_tree import tree_html
 
-        return tree_html(self._run.tree)
+        return tree_html(self._run.tree, self._run.without_data)
