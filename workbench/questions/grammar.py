@@ -124,6 +124,18 @@ def read_claim(text: str) -> Claim:
     raise ClaimRefused(f"{_reason(plain)}: {words!r}; {CAN_DO}")
 
 
+def series_named(text: str) -> str:
+    """Return the series that a claim in a sentence is about, by its key; "" for a sentence that is no claim of the grammar.
+
+    >>> series_named("VIX above 20 on 2018-12-31"), series_named("Something happens")
+    ('VIX', '')
+    """
+    try:
+        return read_claim(text).series
+    except ClaimRefused:
+        return ""
+
+
 def _reason(plain: str) -> str:
     if _CAUSAL.search(plain):
         return "a claim about causes cannot be decided by rule"
