@@ -97,7 +97,7 @@ async def answers(first: date, every: int, months: int) -> tuple[list[Answer], d
                 claim = read_claim(text)
                 check(claim, last_day)
                 estimate = appraise(claim, visible, last_day)
-                outcome = resolve(claim, everything, last_day)
+                outcome = resolve(claim, everything, visible)
             except ClaimRefused as why:
                 refused[f"{family}: {str(why)[:60]}"] += 1
                 continue

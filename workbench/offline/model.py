@@ -20,15 +20,16 @@ from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
 from workbench.models.registry import ModelOptions, unknown_model
 from workbench.offline.analysis import analysis_reply
 from workbench.offline.cells import notebook
-from workbench.offline.decompose import Branch, Planner
+from workbench.offline.decompose import Branch, Planner, leaves, treat
 from workbench.offline.grounding import conclusion_reply, debug_reply, step_reply
 from workbench.offline.history import Observe, broker_history, visible
 from workbench.offline.synthesis import linear_reply, read_children, vanilla_reply
 from workbench.offline.templates import Cell
 from workbench.questions.claims import Claim
-from workbench.questions.deciding import check, settle, unsettled
+from workbench.questions.deciding import check, settle
+from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
-from workbench.questions.series import SERIES
+from workbench.questions.series import DATA_END
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
@@ -50,6 +51,8 @@ class OfflineAnalyst:
     def __init__(self, observe: Observe) -> None:
         self._observe = observe
         self._plans: dict[str, Branch] = {}
+        # Claims that have come through, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
+        self._treated: dict[tuple[str, str], Claim] = {}
 
     @property
     def name(self) -> str:
@@ -69,17 +72,28 @@ class OfflineAnalyst:
         try:
             text = await self._answer(request)
         except ProxyError as problem:
-            raise ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}") from problem
+            raise _unreadable(problem) from problem
         return ModelReply(text=text, model=NAME, usage=Usage(input_tokens=0, output_tokens=0), cost_usd=0.0)
 
     async def preflight(
         self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
     ) -> None:
-        """Refuse, before a run is opened, what :meth:`complete` would refuse in it; raises ``ClaimRefused``."""
+        """Refuse, before a run is opened, what :meth:`complete` would refuse in it.
+
+        Raises
+        ------
+        ClaimRefused
+            The claim or a stage cannot be treated, or the values visible at the cutoff have settled the claim.
+        ModelUnavailable
+            The embedded data cannot be read.
+        """
         for stage in stages:
             if stage not in RULES:
                 raise ClaimRefused(_no_stage(stage, free_rules))
-        _read(statement, cutoff)
+        try:
+            await self._treatable(statement, cutoff)
+        except ProxyError as problem:
+            raise _unreadable(problem) from problem
 
     async def _answer(self, request: ModelRequest) -> str:
         if not request.nodes:
@@ -94,11 +108,11 @@ class OfflineAnalyst:
 
     async def _analyze(self, request: ModelRequest) -> str:
         root = request.nodes[0]
-        claim, last_day, cutoff = _read(root.statement, request.cutoff)
+        claim, last_day, cutoff = claim_at(root.statement, request.cutoff)
         if claim.reference:
             raise ClaimRefused(
-                f"a reference class stands on its own record and is not split further by {NAME}: use --depth 1, "
-                "or set a real model with --model PROVIDER/NAME (--api-base URL)"
+                f"a reference class stands on its own record and is not split further by {NAME}: use depth 1, "
+                f"or {ANOTHER_MODEL}"
             )
         rows = await visible(self._observe, {*_COMPANIONS, *claim.sources}, cutoff)
         # Every round of the analyze stage needs the whole plan. It is made once for equal data; in a thread, because the
@@ -106,33 +120,55 @@ class OfflineAnalyst:
         key = _digest([root.statement, last_day.isoformat(), rows])
         if key not in self._plans:
             settled = settle(claim, rows)
-            self._plans[key] = await asyncio.to_thread(Planner(rows, last_day).plan, settled)
+            plan = self._plans[key] = await asyncio.to_thread(Planner(rows, last_day).plan, settled)
+            self._treated |= {(leaf.claim.statement, request.cutoff): leaf.claim for leaf in leaves(plan)}
         return analysis_reply(self._plans[key], request.nodes, request.messages)
 
     async def _ground(self, request: ModelRequest) -> str:
         node = request.nodes[0]
-        claim, last_day, cutoff = _read(node.statement, request.cutoff)
-        if unsettled(claim):
-            claim = settle(claim, await visible(self._observe, claim.sources, cutoff))
+        claim = await self._treatable(node.statement, request.cutoff)
         if request.stage == "conclude":
             return conclusion_reply(node, claim, request.messages)
+        last_day = Cutoff.parse(request.cutoff).last_moment_day
         steps = self._steps(node, claim, request.cutoff, last_day)
         reply: Callable[..., str] = step_reply if request.stage == "step" else debug_reply
         return reply(steps, request.messages)
+
+    async def _treatable(self, statement: str, cutoff_text: str) -> Claim:
+        """The claim, settled by the visible rows, once all that its notebook computes has come through."""
+        key = (statement, cutoff_text)
+        if key not in self._treated:
+            claim, last_day, cutoff = claim_at(statement, cutoff_text)
+            rows = await visible(self._observe, claim.sources, cutoff)
+            await asyncio.to_thread(treat, claim, rows, last_day)
+            self._treated[key] = settle(claim, rows)
+        return self._treated[key]
 
     def _steps(self, node: NodeRef, claim: Claim, cutoff: str, last_day: date) -> list[list[Cell]]:
         return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
 
 
+def _unreadable(problem: ProxyError) -> ModelUnavailable:
+    return ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}")
+
+
 def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
     return (
-        f"{NAME} has no answer for {name!r}: it grounds by --grounder notebook and combines by --rule"
-        f" {', '.join((*RULES, *free_rules))}; for other grounders and rules set a real model with --model PROVIDER/NAME (--api-base URL)"
+        f"{NAME} has no answer for {name!r}: its grounder is notebook, its rule one of {', '.join((*RULES, *free_rules))}; "
+        f"for other grounders and rules {ANOTHER_MODEL}"
     )
 
 
-def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
-    """The claim, checked against the calendar, with the last day visible at the cutoff."""
+def claim_at(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
+    """Return the claim, the last day visible at the cutoff, and the cutoff; no datum is read.
+
+    The first page calls it while a claim is typed.
+
+    Raises
+    ------
+    ClaimRefused
+        It cannot be read, or not be asked at this cutoff by the calendar of the embedded data.
+    """
     try:
         cutoff = Cutoff.parse(cutoff_text)
     except ProxyError as problem:
@@ -140,10 +176,9 @@ def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
     claim = read_claim(statement)
     # The embedded data end in the past, so "now" would be answered from old rows as if they were today's.
     if cutoff.live:
-        ends = max(series.last for series in SERIES.values())
         raise ClaimRefused(
-            f"the embedded data end on {ends}, so {NAME} needs a dated cutoff before that; for live questions set a "
-            "real model with --model PROVIDER/NAME (--api-base URL)"
+            f"the embedded data end on {DATA_END}, so {NAME} needs a dated cutoff before that; for live questions "
+            f"{ANOTHER_MODEL}"
         )
     last_day = cutoff.last_moment_day
     check(claim, last_day)
