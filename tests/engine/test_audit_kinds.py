@@ -77,6 +77,7 @@ FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
     ("answer as of another instant", "one cutoff", "bad", lambda kind: True),
     ("answer of later", "one cutoff", "bad", lambda kind: True),
     ("answer of no instant", "one cutoff", "bad", lambda kind: True),
+    ("answer without an instant", "one cutoff", "bad", lambda kind: kind.live and called(kind)),
     ("live answer", "one cutoff", "bad", lambda kind: not kind.live),
     ("unreadable cutoff", "one cutoff", "bad", lambda kind: True),
     ("call at no instant", "one cutoff", "bad", lambda kind: kind.live),

@@ -118,9 +118,8 @@ async def test_calls_that_fail_together_are_one_failure_and_wait_as_for_one() ->
         return await asyncio.gather(*(breaker.call(server) for _ in range(20)))
 
     assert await time.drive(run()) == ["yes"] * 20
-    assert (
-        server.refused == 20 and time.now - 1000.0 < 6
-    )  # a second, and 20 answers of 0.2 s one after the other at most
+    assert server.refused == 20
+    assert time.now - 1000.0 < 2  # a pause of a second at most, and the answers
 
 
 @pytest.mark.parametrize("limited", [True, False])

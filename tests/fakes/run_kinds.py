@@ -150,11 +150,13 @@ class _Writer:
         live = self.kind.live
         day = "2018-08-01" if self.fault == "late rows" else "2018-06-29"
         data = [{"date": day, "value": 1.0, "run": self.run_id, "at": seconds}]
-        meta: Mapping[str, Any] = {
+        meta: dict[str, Any] = {
             "as_of": as_of or ("live" if live else PINNED),
             "residual": "high" if self.fault == "high residual" else "none",
             "content_hash": content_hash(data),
         }
+        if self.fault == "answer without an instant":
+            del meta["as_of"]
         ApiLedger(self.store).record(
             LedgerRow(
                 address=Address(
@@ -165,7 +167,7 @@ class _Writer:
                 asked={"series_id": "SP500"},
                 sent=[],
                 cutoff=cutoff or ("live" if live else CUTOFF),
-                answer=Answer(data=data, meta=dict(meta)),
+                answer=Answer(data=data, meta=meta),
                 refused=None,
                 request_hash="sha256:" + "1" * 64,
             )
