@@ -348,8 +348,8 @@ class StyleSheets:
                     if name == "not":
                         raise
             if name != "where" and inner:
-                for part, count in enumerate(max(selector.specificity for selector in inner)):
-                    counts[part] += count
+                for position, count in enumerate(max(selector.specificity for selector in inner)):
+                    counts[position] += count
             doubts[0] |= any(selector.doubtful for selector in inner)
             if name == "not":
                 return lambda element: (

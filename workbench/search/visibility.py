@@ -467,7 +467,7 @@ def _traces(value: tuple[Any, ...], ink: Colour, sizes: Sizes, *, blur: bool) ->
     pieces = []
     for part in split(value):
         known = [item for word in words(part) if (item := colour(word, ink)) is not None]
-        lengths = [item for word in words(part) if word.type in ("dimension", "number") and (item := length(word, sizes)) is not None]  # fmt: skip
+        lengths = [size for word in words(part) if word.type in ("dimension", "number") and (size := length(word, sizes)) is not None]  # fmt: skip
         if lengths and ((blur and (len(lengths) < 3 or lengths[2] <= 6) and max(map(abs, lengths[:2])) < 300) or (not blur and lengths[0] >= 0.4)):  # fmt: skip
             pieces.append(known[0] if known else ink)
     return pieces[:4]
