@@ -19,7 +19,11 @@ from proxies.asof.mentions import Mention, day_without_year, mentions
 #: ``text``: what stands beside a question, where doubt cuts. ``title``: what is asked, a claim that may be in the past tense.
 #: ``record``: text of any origin that an audit reads, where only what is certain counts.
 Kind = Literal["text", "title", "record"]
-EDIT, PAST, SETTLED = "an edit of later, or without a date", "speaks of a later day as past", "speaks of an outcome that is settled"
+EDIT, PAST, SETTLED = (
+    "an edit of later, or without a date",
+    "speaks of a later day as past",
+    "speaks of an outcome that is settled",
+)
 
 _MADE_HERE = object()
 _ANOTHER = r"(?:another|other|previous|earlier|similar|sister|related|last year|prior|past|former|first version|linked|companion)"
@@ -30,7 +34,9 @@ _SETTLED = re.compile(
     r"|\b(?:final )?(?:resolution|outcome): ?['\"“]?(?:yes|no)\b(?! (?:if|when|unless|for|as))|\bresolved\s?[:=-]\s?['\"“]?(?:yes|no)\b|\b(?:resolved|settled) (?:this|it) (?:(?:to|as) )?['\"“]?(?:yes|no)\b|\bwinning outcome\b|\bresolving (?:this )?(?:to |as )?(?:yes|no)\b",
     re.IGNORECASE,
 )
-_AGE = re.compile(r"\b(?:updated|edited) (?:\d+|a few|an?) (?:minute|hour|day|week|month|year)s? ago\b", re.IGNORECASE)
+_AGE = re.compile(
+    r"\b(?:updated|edited) (?:\d+|a few|an?) (?:minute|hour|day|week|month|year)s? ago\b", re.IGNORECASE
+)
 # what makes all that follows in its part of a sentence a condition or a thing to come
 _GOVERNS = re.compile(
     r"\b(?:if|whether|unless|will|would|shall|must|should|may|might|could|can|needs? to|has to|have to|is to|are to|resolves?|resolving|settles|"
@@ -59,12 +65,21 @@ _RULE = re.compile(
     re.IGNORECASE,
 )
 # right before a day that bounds something
-_BOUND = re.compile(r"\b(?:before|after|by|until|till|between|than|through|and|or|to)\s+(?:the\s)?\Z", re.IGNORECASE)
-_NO_LATER = re.compile(r"\b(?:(?:no|not) (?:later|earlier) than|on or (?:before|after)|not (?:before|after))\s+\Z", re.IGNORECASE)
-_AS_SHOWN = re.compile(r"\b(?:displayed|published|released|dated|listed|shown|reported|recorded|posted|issued|stated|announced|quoted)\s+(?:\w+\s)?\Z", re.IGNORECASE)
+_BOUND = re.compile(
+    r"\b(?:before|after|by|until|till|between|than|through|and|or|to)\s+(?:the\s)?\Z", re.IGNORECASE
+)
+_NO_LATER = re.compile(
+    r"\b(?:(?:no|not) (?:later|earlier) than|on or (?:before|after)|not (?:before|after))\s+\Z", re.IGNORECASE
+)
+_AS_SHOWN = re.compile(
+    r"\b(?:displayed|published|released|dated|listed|shown|reported|recorded|posted|issued|stated|announced|quoted)\s+(?:\w+\s)?\Z",
+    re.IGNORECASE,
+)
 _MAJOR = re.compile(r"[;；]\s?|\s[–—-]{1,2}\s")
 _PASSIVE = re.compile(r"\b(?:is|are|be|being|gets?) (?:\w+ )?\w+ed\b", re.IGNORECASE)
-_PAPER = re.compile(r"\b(?:futures|contracts?|options?|bonds?|notes?|guidance|delivery|delivered)\b", re.IGNORECASE)
+_PAPER = re.compile(
+    r"\b(?:futures|contracts?|options?|bonds?|notes?|guidance|delivery|delivered)\b", re.IGNORECASE
+)
 # of what a sentence says after these, what stands before them is no condition
 _BREAK = re.compile(
     r"[;；]\s?|\s[–—-]{1,2}\s|\s\(|\)\s|:\s(?=(?-i:[A-Z]))|\bbut\b|,\s+(?:which|as it|since|because)\b"
@@ -130,6 +145,10 @@ class AsOfText:
         shown = f"{before}{self.text.strip()}{after}" if self else otherwise
         return AsOfText(shown, self.cutoff, self.cut, _MADE_HERE)
 
+    def followed_by(self, words: str) -> "AsOfText":
+        """The text with words of our own behind it, or with what was looked up as of the cutoff."""
+        return AsOfText(self.text + words, self.cutoff, self.cut, _MADE_HERE)
+
     def first(self, length: int) -> "AsOfText":
         """The first so many characters."""
         return AsOfText(self.text[:length], self.cutoff, self.cut, _MADE_HERE)
@@ -138,6 +157,15 @@ class AsOfText:
         """The text without the lines that begin so."""
         lines = [line for line in self.text.splitlines() if not line.startswith(beginning)]
         return AsOfText("\n".join(lines), self.cutoff, self.cut, _MADE_HERE)
+
+
+def emptied_line(what: str, cutoff: Cutoff) -> str:
+    """The sentence for a text of which nothing may be shown."""
+    return f"{what} speaks of nothing but later than the cutoff {cutoff.text}, or says so of itself: nothing is left to ask by"
+
+
+#: No text at all.
+NO_TEXT = AsOfText("", Cutoff.parse("now"), (), _MADE_HERE)
 
 
 def joined(texts: Iterable[AsOfText], gap: str, cutoff: Cutoff) -> AsOfText:
@@ -188,7 +216,9 @@ class _Reader:
     def spans(self) -> list[tuple[int, int, str]]:
         found: list[tuple[int, int, str]] = []
         record = self._kind == "record"
-        for block in later_edits(self._text, self._last, undated=not record, without_year=None if record else self._without_year):
+        for block in later_edits(
+            self._text, self._last, undated=not record, without_year=None if record else self._without_year
+        ):
             start = self._marked_from(block.start) if block.bare and self._kind == "text" else block.start
             found.append((start, block.end, EDIT))
         for number, (start, first, end) in enumerate(self._sentences):
@@ -224,14 +254,18 @@ class _Reader:
         """Why a sentence goes, "" if it stays."""
         sentence = self._text[start:end]
         settled = _SETTLED.search(sentence)
-        if settled and not _GOVERNS.search(sentence[: settled.start()]) and not re.search(_ANOTHER, sentence, re.IGNORECASE):
+        if (
+            settled
+            and not _GOVERNS.search(sentence[: settled.start()])
+            and not re.search(_ANOTHER, sentence, re.IGNORECASE)
+        ):
             return SETTLED
         if _AGE.search(sentence) or self._leads_later(sentence):
             return EDIT
         for mention in self._dates:
-            if start <= mention.start < end and mention.day > self._last:
-                if self._looks_back(sentence, mention, start):
-                    return PAST
+            later = start <= mention.start < end and mention.day > self._last
+            if later and self._looks_back(sentence, mention, start):
+                return PAST
         return ""
 
     def _leads_later(self, sentence: str) -> bool:
@@ -257,7 +291,9 @@ class _Reader:
         if _NO_LATER.search(sentence[:place]) or (stated and _RULE.search(sentence[begin:stop])):
             return False
         certain = past is not None and not MAY_BE_AHEAD.search(part) and not _PAPER.search(part)
-        if not mention.has_year:  # it may as well be of the year before: only what is near in time and plainly past
+        if (
+            not mention.has_year
+        ):  # it may as well be of the year before: only what is near in time and plainly past
             return certain and mention.day - self._last <= _NEAR
         if certain or self._kind != "text":
             return certain

@@ -130,7 +130,13 @@ def _block_at(text: str, start: int, without_year: _WithoutYear) -> EditBlock | 
     filled = _FILL.match(text, end)
     after = end if filled is None else filled.end()
     dated = _date_at(text, after, without_year)
-    marked = bool(dated or earlier or _STOP.match(text, end) or _STOP.match(text, after) or {*":："} & {*text[end:after]})
+    marked = bool(
+        dated
+        or earlier
+        or _STOP.match(text, end)
+        or _STOP.match(text, after)
+        or {*":："} & {*text[end:after]}
+    )
     if not marked and not _LOUD.match(word):
         return None
     begins = after if dated is None else dated.end

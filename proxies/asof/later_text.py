@@ -21,7 +21,8 @@ LATER_PAGE = "the page speaks of a later day as past, or its address is dated la
 # every date of `mentions` holds a year, written in four digits or, after a sign or a quarter, in two
 _YEARS = re.compile(
     r"(?:19|20)\d{2}|(?<=[-'’QqYy1-4])\d{2}\b|(?<=[QqYy1-4]\s)\d{2}\b|(?<=\sof\s)\d{2}\b"
-    r"|(?<=\d[/.-]\d[/.-])\d{2}\b|(?<=\d[/.-]\d\d[/.-])\d{2}\b", re.IGNORECASE
+    r"|(?<=\d[/.-]\d[/.-])\d{2}\b|(?<=\d[/.-]\d\d[/.-])\d{2}\b",
+    re.IGNORECASE,
 )
 # the rules of a list's markets are one form filled in: of 500 descriptions most sentences are the same few
 _REPEATED = 4096

@@ -154,7 +154,9 @@ def _day_and_month(match: re.Match[str]) -> list[tuple[int, int]]:
 def _earliest(match: re.Match[str]) -> date | None:
     """The earliest day that a match may mean, or None where it is no date of the calendar."""
     parts = {
-        name.partition("_")[0]: value for name, value in match.groupdict().items() if value and not name.startswith("sep")
+        name.partition("_")[0]: value
+        for name, value in match.groupdict().items()
+        if value and not name.startswith("sep")
     }
     year = int(parts["y"]) if "y" in parts else 2000 + int(parts["z"])
     try:

@@ -94,6 +94,7 @@ async def resume(
     isolation: str | None = None,
     quiet: bool = False,
     workers: str | int | None = None,
+    rebuy: bool = False,
 ) -> Analysis:
     """Go on with a run that was stopped and return it; nothing that reached the ledger is asked again.
 
@@ -105,6 +106,8 @@ async def resume(
         ``namespaces``, ``landlock`` or ``none``; the best sealed level that works here unless given.
     workers : str or int, optional
         As for ``analyze``; the run may have begun elsewhere.
+    rebuy : bool
+        Whether replies on record may be bought again whose requests held text of after the cutoff: such text is not sent again.
 
     Raises
     ------
@@ -140,7 +143,7 @@ async def resume(
                 listener=listener,
                 workers=place,
             ) as engine:
-                await engine.work(run_id)
+                await engine.work(run_id, rebuy=rebuy)
             await resolve_when_finished(store, run_id)
         return Analysis(view(store, run_id))
 

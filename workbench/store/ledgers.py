@@ -160,6 +160,11 @@ class ModelLedger:
             for row in rows
         ]
 
+    def nodes(self, run_id: str) -> list[str]:
+        """Return the nodes at which a run asked a model anything."""
+        rows = self._store.query("SELECT DISTINCT node FROM model_calls WHERE run_id = ?", (run_id,))
+        return [str(row["node"]) for row in rows]
+
     def dialogue(self, place: Address) -> list[tuple[Address, list[dict[str, Any]], ModelReply]]:
         """Return all replies of one attempt in the order they came, each with its address and the messages it answers.
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
+from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import MAX_CONTEXT
 from workbench.engine.run.asking import spending
@@ -16,7 +17,7 @@ from workbench.errors import UsageError
 from workbench.experiments.arms.base import ArmContext, Cell
 from workbench.experiments.arms.registry import make_arm
 from workbench.experiments.arms.runs import EngineArm
-from workbench.experiments.exam import StudyExam
+from workbench.experiments.exam import StudyExam, background_as_of
 from workbench.experiments.joint import joint_questions
 from workbench.experiments.ledger import StudyState, fold
 from workbench.experiments.plan import StudyPlan
@@ -318,15 +319,17 @@ def _exam(
     table = events_table(entries)
     present = {event.id for event in events}
     rows = np.flatnonzero([event in present for event in table.event_id.tolist()])
-    backgrounds = {
-        event.id: texts.get(event.question) or questions.questions[event.question].criteria
-        for event in events
-    }
+    instant = Cutoff.parse(cutoff)
     return StudyExam(
         events=table.take(rows),
-        statements={event.id: event.statement for event in events},
+        statements={event.id: as_of(event.statement, instant, kind="title") for event in events},
         cutoffs={event.id: cutoff for event in events},
         # what a run's background may hold; a context is cut to it when it is made
-        contexts={event: text[:MAX_CONTEXT] for event, text in backgrounds.items()},
-        joint=joint_questions(entries),
+        contexts={
+            event.id: background_as_of(
+                questions.questions[event.question], texts.get(event.question, ""), instant
+            ).first(MAX_CONTEXT)
+            for event in events
+        },
+        joint={event: question.as_of(instant) for event, question in joint_questions(entries).items()},
     )

@@ -1,12 +1,14 @@
 """``tournament run``, ``triage``, ``promote`` and ``show``: a night end to end, and each of its steps alone."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
-from workbench.cli.run_options import WORKERS, takes_run_options
+from workbench.cli.drive import may_buy_again
+from workbench.cli.run_options import WORKERS, YES, takes_run_options
 from workbench.cli.tournament.sitting import rules_of, sitting, work
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ def run(
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    yes: Annotated[bool, YES] = False,
     as_json: Json = False,
 ) -> None:
     """Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
@@ -105,6 +108,8 @@ def run(
                 return
         else:
             say(f"night {begun.name} goes on as it was begun; --new begins another")
+            rebuy = may_buy_again(store, begun.study.open_runs(), yes=yes)
+            surroundings = replace(surroundings, rebuy=rebuy)
 
         async def doing() -> "Night":
             night = begun
