@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
-from proxies.asof.clock import Cutoff
+from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
 from proxies.asof.edit_marks import later_edits
 from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, is_ahead, sentences
 from proxies.asof.mentions import Mention, day_without_year, mentions
@@ -94,6 +95,8 @@ _HAPPENED = re.compile(
 _AS_OF = re.compile(r"\bas (?:of|at)\b", re.IGNORECASE)
 _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _LINK = re.compile(r"https?://[^\s)\]>\"]+")
+# a line of `workbench.experiments.contexts.values.context_text`
+_QUOTE = re.compile(r"Market at (?P<at>\S+), \S+: (?:(?:last|yes ask|no ask) [\d.e-]+(?:, )?)+")
 _NEAR = timedelta(days=183)
 
 
@@ -196,7 +199,7 @@ def as_of(text: str, cutoff: Cutoff, *, opened: str = "", kind: Kind = "text") -
         return AsOfText(text, cutoff, (), _MADE_HERE)
     last = cutoff.last_moment_day
     begun = date.fromisoformat(opened) if opened else None
-    reader = _Reader(text, last, partial(day_without_year, last=last, opened=begun), kind)
+    reader = _Reader(text, cutoff, partial(day_without_year, last=last, opened=begun), kind)
     spans = _merged(reader.spans())
     if not spans:
         return AsOfText(text, cutoff, (), _MADE_HERE)
@@ -207,8 +210,9 @@ def as_of(text: str, cutoff: Cutoff, *, opened: str = "", kind: Kind = "text") -
 class _Reader:
     """Finds the stretches of one text that go."""
 
-    def __init__(self, text: str, last: date, without_year: Any, kind: Kind) -> None:
-        self._text, self._last, self._kind = text, last, kind
+    def __init__(self, text: str, cutoff: Cutoff, without_year: Any, kind: Kind) -> None:
+        self._text, self._cutoff, self._kind = text, cutoff, kind
+        self._last = cutoff.last_moment_day
         self._without_year = without_year
         self._dates = list(mentions(text, without_year=without_year if kind == "text" else None))
         self._sentences = list(sentences(text, self._dates))
@@ -253,6 +257,8 @@ class _Reader:
     def _late(self, start: int, end: int) -> str:
         """Why a sentence goes, "" if it stays."""
         sentence = self._text[start:end]
+        if self._is_quote(sentence):
+            return ""
         settled = _SETTLED.search(sentence)
         if (
             settled
@@ -267,6 +273,15 @@ class _Reader:
             if later and self._looks_back(sentence, mention, start):
                 return PAST
         return ""
+
+    def _is_quote(self, sentence: str) -> bool:
+        """Whether it is the line of a gathered context that says how a market stood at the cutoff or before."""
+        quote = _QUOTE.fullmatch(sentence.strip())
+        if quote is None:
+            return False
+        day = parse_day(quote["at"])
+        moment = parse_instant(quote["at"], ZoneInfo("UTC")) if day is None else start_of_day(day, NEW_YORK)
+        return moment is not None and self._cutoff.admits(moment)
 
     def _leads_later(self, sentence: str) -> bool:
         """Whether a sentence holds the address of a page that bears a later day."""
