@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
 from proxies.asof.edit_marks import later_edits
-from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, is_ahead, sentences
+from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, dates_beside_later, is_ahead, sentences
 from proxies.asof.mentions import Mention, day_without_year, mentions
 
 #: ``text``: what stands beside a question, where doubt cuts. ``title``: what is asked, a claim that may be in the past tense.
@@ -214,10 +214,15 @@ class _Reader:
         self._text, self._cutoff, self._kind = text, cutoff, kind
         self._last = cutoff.last_moment_day
         self._without_year = without_year
-        self._dates = list(mentions(text, without_year=without_year if kind == "text" else None))
+        if kind == "record":
+            self._dates = dates_beside_later(text, self._last)
+        else:
+            self._dates = list(mentions(text, without_year=without_year if kind == "text" else None))
         self._sentences = list(sentences(text, self._dates))
 
     def spans(self) -> list[tuple[int, int, str]]:
+        if self._kind == "record" and not self._dates and not _SETTLED.search(self._text):
+            return []
         found: list[tuple[int, int, str]] = []
         record = self._kind == "record"
         for block in later_edits(
@@ -335,12 +340,17 @@ def _merged(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 
 
 def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
-    """The text without these stretches, and without the space that a cut leaves at its edges."""
+    """The text without these stretches; of the space on both sides of a cut the wider stays."""
     out, place = "", 0
     for start, end, _ in spans:
-        out += text[place:start]
-        place = end
-        rest = text[place:]
-        if out and rest and out[-1].isspace() and rest[0].isspace():
-            out = out.rstrip(" \t") if not out.endswith("\n") else out
-    return (out + text[place:]).strip()
+        out, place = _beside(out, text[place:start]), end
+    return _beside(out, text[place:]).strip()
+
+
+def _beside(before: str, after: str) -> str:
+    left, right = before[len(before.rstrip()) :], after[: len(after) - len(after.lstrip())]
+    if not before or not left or not right:
+        return before + after
+    if left.count("\n") >= right.count("\n"):
+        return before + after.lstrip()
+    return before.rstrip() + after

@@ -8,6 +8,7 @@ goes. Everything here is by rule and can only take away.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
@@ -126,16 +127,8 @@ def without_later(text: str, cutoff: Cutoff) -> str:
     Stripped in every case, so that nothing tells of a cut.
     """
     last = cutoff.last_moment_day
-    places = [match.span() for match in _YEARS.finditer(text)]
-    # most texts name no year of later: the search for dates takes a hundred times as long as this look
-    if not any(_year_at(text, *place) >= last.year for place in places):
-        return text.strip()
-    found = [
-        replace(mention, start=start + mention.start, end=start + mention.end)
-        for start, end in _around(text, places)
-        for mention in _dates_in(text[start:end])
-    ]
-    if not any(mention.day > last for mention in found):
+    found = dates_beside_later(text, last)
+    if not found:
         return text.strip()
     edits = list(later_edits(text, last, undated=False))
     out = []
@@ -146,6 +139,20 @@ def without_later(text: str, cutoff: Cutoff) -> str:
         if all(is_ahead(text[start:first], d.start - start, d.end - start) for d in inside):
             out.append(text[start:end])
     return "".join(out).strip()
+
+
+def dates_beside_later(text: str, last: date) -> list[Mention]:
+    """The dates of a text, if one of them is after a day; else none at all."""
+    places = [match.span() for match in _YEARS.finditer(text)]
+    # most texts name no year of later: the search for dates takes a hundred times as long as this look
+    if not any(_year_at(text, *place) >= last.year for place in places):
+        return []
+    found = [
+        replace(mention, start=start + mention.start, end=start + mention.end)
+        for start, end in _around(text, places)
+        for mention in _dates_in(text[start:end])
+    ]
+    return found if any(mention.day > last for mention in found) else []
 
 
 def sentences(text: str, found: Sequence[Mention]) -> Iterator[tuple[int, int, int]]:

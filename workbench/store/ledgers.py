@@ -191,6 +191,25 @@ class ModelLedger:
             for row in rows
         ]
 
+    def prompts(self, run_id: str) -> Iterator[tuple[str, str, str, str]]:
+        """Yield node, stage, hash and content of every message that a run's models were sent, but for their own; each once a place.
+
+        Raises ``StoreCorrupt`` for an altered body.
+        """
+        rows = self._store.query(
+            "SELECT node, stage, request FROM model_calls WHERE run_id = ? ORDER BY id", (run_id,)
+        )
+        seen: set[tuple[str, str, str]] = set()
+        for row in rows:
+            for digest in orjson.loads(self._store.body(row["request"]))["messages"]:
+                place = (str(row["node"]), str(row["stage"]), str(digest))
+                if place in seen:
+                    continue
+                seen.add(place)
+                message = orjson.loads(self._store.body(digest))
+                if message["role"] != "assistant":
+                    yield *place, str(message["content"])
+
     def exchanges(self, run_id: str, stage: str) -> list[tuple[str, int, str, ModelReply]]:
         """Return node, trial, the last message and the reply of every request of a stage, oldest first; audits read them."""
         rows = self._store.query(

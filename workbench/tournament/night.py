@@ -216,7 +216,7 @@ class NightPlan(StudyPlan):
 
     def manifest(self) -> dict[str, Any]:
         """What the night is about and how it is done."""
-        return dict(self.facts)
+        return {**self.facts, "cut": self.exam.cut()}
 
 
 def arms_of(rules: NightRules) -> dict[str, EngineArm]:

@@ -218,6 +218,8 @@ def _show_results(results: "NightResults") -> None:
     )  # fmt: skip
     if results.record is not None:
         echo(results.record.line())
+    for leak in results.leaks:
+        echo(f"leak audit: {leak}")
     for finding in results.findings:
         echo(f"{finding.kind:10} {finding.message}")
     if not results.findings:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
+from workbench.engine.evidence.asked_text_audit import cut_line, late_prompts
 from workbench.engine.evidence.combined import combined_faults, rule_faults
 from workbench.engine.evidence.looked_up import look_up_faults, look_up_nodes, node_look_up
 from workbench.engine.evidence.time_and_money import time_and_money
@@ -82,6 +83,7 @@ def _checks(store: Store, state: RunState, bodies: Check, web: list[dict[str, An
         *_coherence(state),
         *_web(web, rows),
         _isolation(state),
+        *_own_words(store, state),
         *_hindsight(state),
         *_second_reading(store, state),
         *_origin(state),
@@ -295,6 +297,24 @@ def _isolation(state: RunState) -> Check:
         "kernels ran UNSEALED" if state.isolation == "none" else f"kernels were sealed by {state.isolation}"
     )
     return Check(name="isolation", verdict=verdict, found=level)
+
+
+def _own_words(store: Store, state: RunState) -> list[Check]:
+    """What people wrote of the claim after its cutoff: what was cut, and what stands in recorded prompts; nothing for a live run."""
+    if state.parsed_cutoff().live:
+        return []
+    late = list(late_prompts(store, state))
+    first = "; ".join(f"{node} {stage}: {words[:120]!r}" for node, stage, words in late[:3])
+    found = f"{len(late)} recorded prompts speak of later than the cutoff ({first})" if late else ""
+    cut = cut_line(state)
+    return [
+        *([Check(name="cut texts", verdict="ok", found=cut)] if cut else []),
+        Check(
+            name="prompts",
+            verdict="warn" if late else "ok",
+            found=found or "no recorded prompt speaks of later than the cutoff",
+        ),
+    ]
 
 
 def _hindsight(state: RunState) -> list[Check]:
