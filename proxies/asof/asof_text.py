@@ -233,6 +233,10 @@ class _Reader:
         for number, (start, first, end) in enumerate(self._sentences):
             if any(a <= start and first <= b for a, b, _ in found):
                 continue
+            # what goes already says nothing of the rest
+            for a, b, _ in found:
+                if a < first and start < b:
+                    self._text = self._text[:a] + " " * (b - a) + self._text[b:]
             if self._kind == "title" and number == 0:
                 found += self._in_brackets(start, first)
             elif reason := self._late(start, first):
@@ -274,7 +278,11 @@ class _Reader:
         if _AGE.search(sentence) or self._leads_later(sentence):
             return EDIT
         for mention in self._dates:
-            later = start <= mention.start < end and mention.day > self._last
+            later = (
+                start <= mention.start < end
+                and mention.day > self._last
+                and not sentence[mention.start - start].isspace()
+            )
             if later and self._looks_back(sentence, mention, start):
                 return PAST
         return ""

@@ -150,6 +150,8 @@ def _block_at(text: str, start: int, without_year: _WithoutYear) -> EditBlock | 
         if close is not None and text[begins:close].strip(_SIGNS):
             return EditBlock(bracket, close + 1, day)  # the bracket holds the edit
         start, begins = bracket, begins if close is None else max(begins, close + 1)
+    while start and text[start - 1] in "*_~`#>":
+        start -= 1
     line = text.rfind("\n", 0, start) + 1
     end = _block_end(text, start, begins, heading=_HEADING.match(text, line) is not None)
     return EditBlock(start, end, day, bare=not text[begins:end].strip(_SIGNS))

@@ -55,7 +55,11 @@ def test_what_was_written_later_goes_in_every_form_and_is_told(gap: str) -> None
 
 
 def test_an_edit_that_bears_a_day_before_the_cutoff_stays() -> None:
-    for early in ("Update 2024-01-10: a new source.", "[Edited on January 3, 2024] Spelling.", "Stand 5. Januar 2024: 120 Sitze"):
+    for early in (
+        "Update 2024-01-10: a new source.",
+        "[Edited on January 3, 2024] Spelling.",
+        "Stand 5. Januar 2024: 120 Sitze",
+    ):
         assert as_of(f"{BASE} {early}", DAY).text == f"{BASE} {early}"
     # without a year it is read against the day on which the text was new; without that it may be of later
     recent = f"{BASE} Update 10 Jan: a new source."
@@ -79,7 +83,12 @@ def test_cutting_twice_cuts_once() -> None:
 def test_what_is_asked_may_be_in_the_past_tense_and_loses_remarks_alone() -> None:
     claim = "The S&P 500 closed higher on December 31, 2024 than on December 29, 2023"
     assert as_of(claim, DAY, kind="title").text == claim
-    for title in ("Who won the 2024 election?", "US GDP growth in Q1 2025", "Before March 1, 2024", "2024-12-31"):
+    for title in (
+        "Who won the 2024 election?",
+        "US GDP growth in Q1 2025",
+        "Before March 1, 2024",
+        "2024-12-31",
+    ):
         assert as_of(title, DAY, kind="title").text == title
     edited = "Will it fall in 2024? [Edited 2024-03-01: it did]"
     assert as_of(edited, DAY, kind="title").text == "Will it fall in 2024?"
@@ -97,5 +106,11 @@ def test_nothing_but_the_cut_makes_one() -> None:
 
 
 def test_a_long_hostile_text_is_read_in_time() -> None:
-    for text in ("edit " * 12_000, "[edit: " * 8_000, "EDIT\n" * 12_000, "( " * 20_000 + "fell on 2024-03-01", "2025 " * 10_000):
+    for text in (
+        "edit " * 12_000,
+        "[edit: " * 8_000,
+        "EDIT\n" * 12_000,
+        "( " * 20_000 + "fell on 2024-03-01",
+        "2025 " * 10_000,
+    ):
         as_of(text[:60_000], DAY)

@@ -14,7 +14,7 @@ from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
 from workbench.experiments.joint import JointQuestion, joint_questions
 from workbench.experiments.study import StudySpec
-from workbench.questions.as_of import criteria_as_of
+from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.model import Question, events_of
 from workbench.science.arrays import IntArray
 from workbench.science.simulator.exams import SimulatedExam, exam_from_settings
@@ -140,13 +140,16 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
     contexts, context_problems = _contexts(store, spec, events)
     statements = {event: text for part in parts for event, text in part.statements.items()}
     questions = {event: question for part in parts for event, question in part.questions.items()}
+    asked = {event.id: event for question in questions.values() for event in events_of(question)}
     present = set(events.event_id.tolist())
     cutoffs = _cutoffs(events)
     known = {event: Cutoff.parse(cutoffs.get(event) or "now") for event in present}
     exam = StudyExam(
         events=events,
         statements={
-            event: as_of(text, known[event], kind="title")
+            event: statement_as_of(questions[event], asked[event], known[event])
+            if event in asked
+            else as_of(text, known[event], kind="title")
             for event, text in statements.items()
             if event in present
         },

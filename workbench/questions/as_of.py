@@ -1,8 +1,10 @@
 """What of a question's own texts may be shown at a cutoff: its sources go on editing them until it has come out, and after."""
 
+from dataclasses import replace
+
 from proxies.asof.asof_text import AsOfText, as_of, joined
 from proxies.asof.clock import Cutoff
-from workbench.questions.model import Question
+from workbench.questions.model import Question, QuestionEvent, statement_of
 
 
 def criteria_as_of(question: Question, cutoff: Cutoff) -> AsOfText:
@@ -12,6 +14,17 @@ def criteria_as_of(question: Question, cutoff: Cutoff) -> AsOfText:
     parts = [as_of(part, cutoff, opened=question.asked_on) for part in question.criteria_parts]
     lines = "\n".join(dict.fromkeys(question.criteria_parts)) == question.criteria
     return joined(parts, "\n" if lines else " ", cutoff)
+
+
+def statement_as_of(question: Question, event: QuestionEvent, cutoff: Cutoff) -> AsOfText:
+    """An event as one sentence, without what was added to its title, option or unit after the cutoff."""
+    title, part, unit = (
+        as_of(text, cutoff, kind="title") for text in (question.title, event.part, question.unit)
+    )
+    horizon = event.horizon if len(question.horizons) > 1 else ""
+    shown = statement_of(replace(question, title=title.text or "?", unit=unit.text), part.text, horizon)
+    whole = title.followed_by(shown.removeprefix(title.text)) if title else title
+    return joined([whole, part.first(0), unit.first(0)], "", cutoff)
 
 
 def question_as_of(question: Question, cutoff: Cutoff, *, criteria_length: int) -> AsOfText:

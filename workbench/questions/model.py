@@ -277,7 +277,7 @@ def events_of(question: Question) -> list[QuestionEvent]:
                 QuestionEvent(
                     id=own,
                     question=question.id,
-                    statement=_statement(question, part, horizon),
+                    statement=statement_of(question, part, horizon),
                     part=part,
                     horizon=horizon or (question.horizons[0] if question.horizons else question.closes_on),
                     outcome=question.outcomes.get(own),
@@ -296,7 +296,8 @@ def crowd_of(question: Question, event: str) -> float | None:
     return None if quote is None else quote.implied
 
 
-def _statement(question: Question, part: str, horizon: str) -> str:
+def statement_of(question: Question, part: str, horizon: str) -> str:
+    """One event of a question as a sentence; ``horizon`` where the question has several."""
     by = f" (by {horizon})" if horizon else ""
     match question.kind:
         case "binary":

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import MAX_CONTEXT
 from workbench.engine.run.asking import spending
@@ -22,6 +21,7 @@ from workbench.experiments.joint import joint_questions
 from workbench.experiments.ledger import StudyState, fold
 from workbench.experiments.plan import StudyPlan
 from workbench.experiments.study import ArmSpec, StudySpec
+from workbench.questions.as_of import statement_as_of
 from workbench.questions.book import QuestionSet, load_set
 from workbench.questions.model import Question, QuestionEvent, events_of
 from workbench.questions.scoring import events_table
@@ -322,7 +322,9 @@ def _exam(
     instant = Cutoff.parse(cutoff)
     return StudyExam(
         events=table.take(rows),
-        statements={event.id: as_of(event.statement, instant, kind="title") for event in events},
+        statements={
+            event.id: statement_as_of(questions.questions[event.question], event, instant) for event in events
+        },
         cutoffs={event.id: cutoff for event in events},
         # what a run's background may hold; a context is cut to it when it is made
         contexts={
