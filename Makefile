@@ -1,4 +1,4 @@
-# The commands of the house; each sets up what it needs. PYTHON names the interpreter to build .venv from (3.11 or newer).
+# The commands of the house; each sets up what it needs. PYTHON names the interpreter to build .venv from (3.11 to 3.14).
 PYTHON ?= python3
 # Test processes side by side: three for two cores, since a third of what a test takes is waiting.
 WORKERS ?= 3
@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test soak screenshots bench lint clean browser model-check
+.PHONY: demo test soak screenshots bench lint lock clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -29,7 +29,9 @@ screenshots: .stamp-test browser
 	cp out/screenshots/together.png docs/together.png
 
 bench: .stamp-test
-	@for file in benchmarks/[a-z]*.py; do name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+	@failed=; for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); echo "== $$name"; \
+	  $(BIN)/python -m benchmarks.$$name $(if $(SMOKE),--smoke) || failed="$$failed $$name"; done; \
+	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 # The demo claim by a real model: MODEL=provider/name, with API_BASE=URL for a server of your own, or MODEL_FILE=x.gguf.
 model-check: $(if $(MODEL_FILE),.stamp-local-model,.stamp-install)
@@ -55,22 +57,37 @@ browser:
 	fi </dev/null >/dev/null 2>&1; \
 	found || echo "no Chromium here, and apt-get gives none unasked: browser tests will $(if $(REQUIRE_BROWSER),fail,be skipped)" >&2
 
+# Which interpreter was found and what is needed, said behind anything that fails to install.
+FOUND = $$($(PYTHON) -c 'import platform, sys; print(platform.python_implementation(), platform.python_version(), "at", sys.executable)' 2>/dev/null || echo "nothing that runs as $(PYTHON)")
+NEEDED := CPython 3.11 to 3.14 with its venv module; name one with make PYTHON=python3.12 ...
+
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12 ..." >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null \
+	  || { echo "found $(FOUND), needed: $(NEEDED)" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "no environment could be made by $(FOUND), needed: $(NEEDED)" >&2; exit 2; }
+
+INSTALL = $(PIP) install -q -c constraints.txt
+FAILED = { echo "the installation failed with $$($(BIN)/python --version) in $(VENV), made by $(FOUND); needed: CPython 3.11 to 3.14 and a package index that can be reached" >&2; exit 2; }
 
 .stamp-install: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/* notebooks/*.ipynb)
-	$(PIP) install -q -c constraints.txt -e .
+	@$(INSTALL) -e . || $(FAILED)
 	@touch $@
 
 .stamp-test: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/* notebooks/*.ipynb)
-	$(PIP) install -q -c constraints.txt -e '.[test]'
+	@$(INSTALL) -e '.[test]' || $(FAILED)
 	@touch $@ .stamp-install
+
+# Resolve the versions anew, for the lowest interpreter promised and every later one; versions that still fit stay as they are.
+lock: $(BIN)/python
+	$(PIP) install -q uv
+	cp constraints.txt constraints.new
+	$(BIN)/uv pip compile pyproject.toml --extra test --extra dask --universal --python-version 3.11.0 --quiet --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --output-file constraints.new
+	{ grep '^#' constraints.txt; cat constraints.new; } > constraints.lock && mv constraints.lock constraints.txt && rm constraints.new
 
 # Not for this very processor: some virtual machines name matrix instructions that they do not give, and llama.cpp dies of it.
 .stamp-local-model: .stamp-install
-	CMAKE_ARGS="$${CMAKE_ARGS:--DGGML_NATIVE=OFF}" $(PIP) install -q -c constraints.txt -e '.[local-model]'
+	@CMAKE_ARGS="$${CMAKE_ARGS:--DGGML_NATIVE=OFF}" $(INSTALL) -e '.[local-model]' || $(FAILED)
 	@touch $@
 
 clean:

@@ -1,16 +1,17 @@
 """How well one sealed kernel can tell, by the time of an answer, that another kernel asked the same path before.
 
-Run with ``python -m benchmarks.cache_timing [paths]``. The upstream answers on loopback, without the tens of milliseconds
+Run with ``python -m benchmarks.cache_timing [--paths 100]``. The upstream answers on loopback, without the tens of milliseconds
 of a real network: a real source makes the difference larger. The figure stands in SECURITY.md.
 """
 
+import argparse
 import asyncio
 import random
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.ledger import Address, Answer, MemoryLedger
@@ -32,7 +33,7 @@ for name in {names!r}:
 async def measure(paths: int) -> tuple[list[float], list[float]]:
     """Return seconds that the second kernel waited for paths that the first had asked, and for paths it had not."""
     names = [f"S{number:03d}" for number in range(paths)]
-    rows = [(name, *rest) for name in names for series, *rest in SYNTHETIC if series == SYNTHETIC[0][0]]
+    rows = [(name, *row[1:]) for name in names for row in SYNTHETIC if row[0] == SYNTHETIC[0][0]]
     asked = set(random.Random(1).sample(names, paths // 2))
     with FredUpstream(rows) as upstream, tempfile.TemporaryDirectory() as folder:
         broker = open_broker(ProxySettings(keys={"fred": KEY}, upstreams={"fred": upstream.url}))
@@ -74,7 +75,9 @@ async def _timed(sandbox: Sandbox, broker: Any, folder: Path, node: str, names: 
 
 def main() -> None:
     """Print how far the two kinds of answers are apart."""
-    hits, misses = asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 100))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--paths", type=int, default=100)
+    hits, misses = asyncio.run(measure(parse(parser, paths=4).paths))
     pairs = [(hit < miss) + 0.5 * (hit == miss) for hit in hits for miss in misses]
     cuts = sorted([*hits, *misses])
     best = max(

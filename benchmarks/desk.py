@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import parse
 from tests.browser.conftest import start
 from tests.fakes.browser import FLAGS, find_chromium
 from tests.fakes.large_tree import make_large_run
@@ -114,7 +115,7 @@ def megabytes(pid: int) -> float:
 @contextmanager
 def bare_voila(folder: Path) -> Iterator[tuple[str, int]]:
     """A Voila as it comes, pre-heated, on a notebook of one anywidget; gives its address and its process."""
-    cell = {
+    cell: dict[str, Any] = {
         "cell_type": "code",
         "id": "a",
         "metadata": {},
@@ -211,7 +212,7 @@ def measure_edits(page: Any, wire: Wire, edits: int) -> dict[str, float]:
 
 def median(openings: list[Opening], name: str) -> float:
     """The middle one of a figure."""
-    return statistics.median(getattr(each, name) for each in openings)
+    return float(statistics.median(getattr(each, name) for each in openings))
 
 
 def shown(size: int, ours: list[Opening], bare: list[Opening], figures: dict[str, float]) -> None:
@@ -277,7 +278,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="12,1111,11111")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edits", type=int, default=20)
-    options = parser.parse_args()
+    options = parse(parser, sizes="12", rounds=1, edits=2)
     with browser_with_runs(options.sizes) as (browser, home, runs):
         in_voila(browser, home, runs, options.rounds, options.edits)
 

@@ -30,6 +30,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.arguments import parse
 from benchmarks.workers import processor
 from tests.fakes.asking_run import Provider, work
 from tests.fakes.notebook_run import NotebookProvider, open_notebook_run, work_in_kernels
@@ -80,9 +81,10 @@ def plan(chains: Sequence[Sequence[float]], slots: int) -> float:
     """Seconds that chains of calls take on so many slots, first come, first served, if nothing else takes time.
 
     >>> plan([[1, 1], [2], [1]], 2)
-    3
+    3.0
     """
-    queue, step, ends = deque(range(len(chains))), [0] * len(chains), []
+    queue, step = deque(range(len(chains))), [0] * len(chains)
+    ends: list[tuple[float, int]] = []
     now = 0.0
     while queue or ends:
         while queue and len(ends) < slots:
@@ -155,7 +157,7 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=10_000, help="leaves of one more row; 0 is none")
     parser.add_argument("--steps", type=int, default=3, help="model calls of a leaf")
     parser.add_argument("--kernels", action="store_true", help="leaves compute in sealed kernels")
-    options = parser.parse_args()
+    options = parse(parser, leaves="3", slots="2", many=0)
     leaves = options.leaves or ("20,68" if options.kernels else "20,68,360,1075")
     slots = options.slots or ("50" if options.kernels else "50,200,1000")
     pairs = [(count, places) for count in leaves.split(",") for places in slots.split(",")]

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from proxies.atomic import replace_file
 from proxies.catalogue import load_catalogue
@@ -180,7 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--leaves", type=int, default=1000)
     parser.add_argument("--report-bytes", type=int, default=4000)
-    options = parser.parse_args()
+    options = parse(parser, leaves=5)
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(
             measure(Path(folder), leaves=3)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arguments import parse
 from workbench.science.arrays import FloatArray, sigmoid
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.comparing.bootstrap import stratified_index
@@ -149,17 +150,20 @@ def main() -> None:
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("WORKBENCH_TEST_DATA") or default))
     parser.add_argument("--largest", type=int, default=1_000_000, help="events of the largest problem")
-    args = parser.parse_args()
+    args = parse(parser, largest=80)
     folder = args.data / "forecastbench"
-    small = real(folder) if folder.is_dir() else synthetic(791)
-    print("791 real events" if folder.is_dir() else "no real data: 791 synthetic events")
-    problems = {791: small, 23_150: synthetic(23_150), args.largest: synthetic(args.largest)}
+    if args.smoke:
+        problems = {size: synthetic(size) for size in (20, 40, args.largest)}
+    else:
+        print("791 real events" if folder.is_dir() else "no real data: 791 synthetic events")
+        small = real(folder) if folder.is_dir() else synthetic(791)
+        problems = {791: small, 23_150: synthetic(23_150), args.largest: synthetic(args.largest)}
     sizes = list(problems)
     header = [f"{size:,} events: s" for size in sizes]
     print("| job | " + " | ".join(header) + " | peak MB | growth (events^k) | authors, 791: s | ratio |")
     print("|---|" + "---|" * (len(sizes) + 4))
     todo = {size: jobs(problem) for size, problem in problems.items()}
-    for name in todo[791]:
+    for name in todo[sizes[0]]:
         times = [seconds(todo[size][name]) for size in sizes]
         peak = megabytes(todo[sizes[1]][name]), megabytes(todo[sizes[-1]][name])
         growth = np.log(times[-1] / times[1]) / np.log(sizes[-1] / sizes[1])

@@ -5,16 +5,18 @@ results of a search with snippets of 600 characters, pages of 6,000, a series of
 after each step. Tokens are counted as ``benchmarks.prompts`` counts them, tools included; nothing is written, no network.
 """
 
+import argparse
 import asyncio
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from benchmarks.arguments import parse
 from benchmarks.prompts import counter
 from proxies.catalogue import api_map, load_catalogue
 from sandbox.types import SessionSpec
@@ -127,9 +129,16 @@ THOUGHTS: Mapping[str, Sequence[Say]] = {
 
 def routed(*among: str) -> RouterGrounder:
     """A router over these, whose search reads the web of this module."""
-    router = RouterGrounder(AgentSettings(), {"among": list(among)})
-    router._grounders["search"] = SearchGrounder(open_web=lambda task: Web())
-    return router
+
+    def opened(name: str, settings: AgentSettings, options: Mapping[str, Any] | None = None) -> Any:
+        return (
+            SearchGrounder(open_web=lambda task: Web())
+            if name == "search"
+            else open_grounder(name, settings, options)
+        )
+
+    with patch("workbench.agents.grounders.router.open_grounder", opened):
+        return RouterGrounder(AgentSettings(), {"among": list(among)})
 
 
 LEAF_ROWS: dict[str, tuple[Callable[[], Any], Mapping[str, Sequence[Say]]]] = {
@@ -259,9 +268,12 @@ def write(rows: str) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/models.md")
+    options = parse(parser)  # all of it is small
     rows = asyncio.run(table())
     print(f"tokens: {counter()[1]}\n\n{rows}")
-    if "--write" in sys.argv[1:]:
+    if options.write:
         write(rows)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks.arguments import parse
 from sandbox import Sandbox, Session, SessionSpec
 from workbench.engine.run.kernel_slots import cores
 
@@ -167,7 +168,7 @@ def main() -> None:
     parser.add_argument("--kernels", type=int, default=1000)
     parser.add_argument("--first", type=int, default=20)
     parser.add_argument("--most-gib", type=float, default=20.0)
-    options = parser.parse_args()
+    options = parse(parser, kernels=3, first=1)
     asyncio.run(measure(options.kernels, options.first, options.most_gib))
 
 

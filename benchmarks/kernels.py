@@ -28,6 +28,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from nbclient import NotebookClient
 
+from benchmarks.arguments import parse
 from benchmarks.paired import compare
 from sandbox import Limits, Sandbox, SessionSpec
 from sandbox.kernels.client import KernelClient
@@ -393,7 +394,7 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--burst", type=int, default=20)
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, with its .venv")
-    options = parser.parse_args()
+    options = parse(parser, rounds=1, burst=2)
     if options.against is not None:
         ours = Path(__file__).resolve().parent.parent
         await asyncio.to_thread(compare, ours, options.against.resolve(), options.rounds, options.burst)

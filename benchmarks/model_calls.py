@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import parse
 from proxies.ledger import Address
 from tests.fakes.asking_run import open_run
 from tests.fakes.loopback import serving_json
@@ -108,7 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=200, help="of each way in a round")
     parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
+    options = parse(parser, calls=2, rounds=1)
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     server = context.Process(target=serve, args=(there,), daemon=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.ledger import Address, MemoryLedger
@@ -96,7 +97,7 @@ async def answers(first: date, every: int, months: int) -> tuple[list[Answer], d
                 claim = read_claim(text)
                 check(claim, last_day)
                 estimate = appraise(claim, visible, last_day)
-                outcome = resolve(claim, everything, last_day)
+                outcome = resolve(claim, everything, visible)
             except ClaimRefused as why:
                 refused[f"{family}: {str(why)[:60]}"] += 1
                 continue
@@ -154,7 +155,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=3, help="months between cutoffs")
     parser.add_argument("--months", type=int, default=3, help="months from cutoff to resolution")
     parser.add_argument("--resamples", type=int, default=5000)
-    args = parser.parse_args()
+    args = parse(parser, first=date(2018, 6, 30), every=12, resamples=50)
     result, refused = asyncio.run(answers(args.first, args.every, args.months))
     cutoffs = sorted({a.cutoff for a in result})
     print(

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 IMPORTS = "import pandas, matplotlib.pyplot"
 CELLS = 100  # of one round
 UNITS = {
@@ -106,20 +108,23 @@ async def _figures(box: Any, folder: Path, burst: int) -> dict[str, float]:
         starts.append(time.perf_counter() - began)
         await session.close()
     worked = time.process_time() - worked
+    before = _descendants()
     began = time.perf_counter()
     sessions = await asyncio.gather(*(_open(box, folder) for _ in range(burst)))
     at_once = time.perf_counter() - began
-    memory = statistics.median(_pss_mb(_pid(session)) for session in sessions)
+    memory = statistics.median(map(_pss_mb, _descendants() - before))
     await asyncio.gather(*(session.close() for session in sessions))
+    before = _descendants()
     session = await _open(box, folder)
+    [pid] = _descendants() - before
     for _ in range(10):
         await session.execute("print(1)")
-    spent, manager, kernel = [], time.process_time(), _processor_seconds(_pid(session))
+    spent, manager, kernel = [], time.process_time(), _processor_seconds(pid)
     for _ in range(CELLS):
         began = time.perf_counter()
         await session.execute("print(1)")
         spent.append(time.perf_counter() - began)
-    manager, kernel = time.process_time() - manager, _processor_seconds(_pid(session)) - kernel
+    manager, kernel = time.process_time() - manager, _processor_seconds(pid) - kernel
     await session.close()
     return {
         "ready": statistics.median(starts) * 1e3,
@@ -148,8 +153,8 @@ async def _no_api(*_: Any, **__: Any) -> Any:
     raise AssertionError("no cell of this benchmark calls it")
 
 
-def _pid(session: Any) -> int:
-    return int(session._kernel.process.pid)
+def _descendants() -> set[int]:
+    return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
 def _pss_mb(pid: int) -> float:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arguments import parse
 from workbench.science.arrays import FloatArray, codes_of, logit, sigmoid
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.logistic import leave_out_logistic
@@ -138,7 +139,8 @@ def picked(study: Study, candidates: list[FloatArray]) -> FloatArray:
     losses = briers * weights
     held_out = np.array([np.bincount(study.fold, weights=row) for row in losses])
     best = np.argmin(losses.sum(axis=1)[:, None] - held_out, axis=0)[study.fold]
-    return np.array(candidates)[best, np.arange(len(best))]
+    chosen: FloatArray = np.array(candidates)[best, np.arange(len(best))]
+    return chosen
 
 
 def complete(trials: Forecasts) -> list[str]:
@@ -266,7 +268,7 @@ def main() -> None:
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("WORKBENCH_TEST_DATA") or default))
     parser.add_argument("--resamples", type=int, default=5000)
-    args = parser.parse_args()
+    args = parse(parser, resamples=20)
     folder = args.data / "forecastbench"
     if not folder.is_dir():
         raise SystemExit(f"no real data in {args.data}: set WORKBENCH_TEST_DATA")

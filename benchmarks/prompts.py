@@ -7,11 +7,13 @@ Run: ``python -m benchmarks.prompts``. Prints one table; nothing is written, no 
 encoding cl100k where its file lies in the installed packages, else as characters / 4, which is said.
 """
 
+import argparse
 import os
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from benchmarks.arguments import parse
 from proxies.catalogue import Availability, Catalogue, api_doc, api_map, api_search, load_catalogue
 from workbench.prompts import render
 
@@ -109,6 +111,7 @@ def leaf(count: Callable[[str], int], catalogue: Catalogue) -> Mapping[str, tupl
 
 def main() -> None:
     """Print the table."""
+    parse(argparse.ArgumentParser(description=__doc__))  # all of it is small
     count, how = counter()
     catalogue = load_catalogue()
     print(

@@ -6,10 +6,10 @@ Every ratio compares two ways of getting the same answer in the same run, and th
 
 from __future__ import annotations
 
+import argparse
 import math
 import random
 import statistics
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arguments import parse
 from workbench.propositions import ROOT, Belief, NodeId, Proposition, Rule, Tree, child_ids, parent_of
 from workbench.synthesis import (
     LinearRule,
@@ -62,7 +63,7 @@ def grown(width: int, depth: int, make: Maker, seed: int = 0, lean: float = 0.0)
     source = random.Random(seed)
     rows, level = [], [ROOT]
     for floor in range(depth + 1):
-        below = []
+        below: list[NodeId] = []
         for node in level:
             children = tuple(child_ids(node, width)) if floor < depth else ()
             below += children
@@ -106,6 +107,7 @@ def what_if() -> None:
     fast = clock(lambda: tornado(tree), 5)
     slow = clock(lambda: slow_tornado(leaves[5]), 5) * len(leaves)
     (row,) = [row for row in tornado(tree) if row.id == leaves[5]]
+    assert row.low is not None and row.high is not None
     assert np.allclose(slow_tornado(leaves[5]), [row.low, row.high], atol=1e-12)
     print(
         f"tornado of {len(leaves)} leaves: {fast * 1e3:.0f} ms in one pass; leaf by leaf {slow:.0f} s; {slow / fast:.0f}x"
@@ -115,7 +117,8 @@ def what_if() -> None:
 
 def chains() -> None:
     depth = 5_000
-    rows, name = [], ROOT
+    rows: list[Proposition] = []
+    name = ROOT
     for _ in range(depth):
         below = child_ids(name, 1)[0]
         rows.append(
@@ -254,7 +257,9 @@ def noise_study(folder: Path) -> None:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/benchmarks")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("build/benchmarks"), help="where the plots go")
+    folder = parse(parser).folder
     folder.mkdir(parents=True, exist_ok=True)
     what_if()
     chains()

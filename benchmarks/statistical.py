@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arguments import parse
 from workbench.questions.series import month_end
 from workbench.questions.series_estimate import SeriesEstimate, estimate_leaf
 from workbench.questions.series_leaf import read_series_leaf
@@ -147,7 +148,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=6, help="months between forecast dates")
     parser.add_argument("--resamples", type=int, default=5000)
     parser.add_argument("--only", help="names of series, joined by commas; all without it")
-    options = parser.parse_args()
+    options = parse(parser, first=2016, last=2016, resamples=50, only="VIX")
     folder = Path(os.environ.get("WORKBENCH_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
     if not (folder / "series").is_dir():
         print("no data folder (WORKBENCH_TEST_DATA): nothing to measure")

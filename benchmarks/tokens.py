@@ -9,6 +9,7 @@ in steps of 128 tokens from 1,024 on. Tokens are counted as ``benchmarks.prompts
 The leaf: a search and two documents, twelve steps of 600 tokens with outputs of 1,500, one figure, a conclusion.
 """
 
+import argparse
 import asyncio
 import hashlib
 import json
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from benchmarks.arguments import parse
 from benchmarks.prompts import READ, SOUGHT, counter
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import api_doc, api_map, api_search, load_catalogue
@@ -27,7 +29,7 @@ from tests.fakes.sandbox import FakeSession, printed
 from workbench.agents.base import Grounding
 from workbench.agents.grounders.notebook import NotebookGrounder
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
-from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.litellm_client import LiteLLMModel, load_litellm
 
 STEPS = 12
 IMAGE_TOKENS = 1_000
@@ -93,7 +95,7 @@ class Script:
 
     def answer(self, number: int) -> dict[str, Any]:
         """The reply to the request of this number, from 1."""
-        calls = [{"search": SOUGHT[0]}, {"full_paths": list(READ)}]
+        calls: list[dict[str, Any]] = [{"search": SOUGHT[0]}, {"full_paths": list(READ)}]
         if number <= len(calls):
             return self._form("", calls[number - 1], number)
         step = number - len(calls)
@@ -159,7 +161,7 @@ def requests_of_a_leaf(family: str) -> list[dict[str, Any]]:
     with serving_json(script.reply) as address:
         # The client of a server of one's own is not the provider's: the address goes in by LiteLLM's own setting.
         model = LiteLLMModel(MODELS[family], api_key="none-needed")
-        model._litellm.api_base = address
+        load_litellm().api_base = address
 
         async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
             return await model.complete(request)
@@ -170,7 +172,7 @@ def requests_of_a_leaf(family: str) -> list[dict[str, Any]]:
         try:
             grounding = asyncio.run(NotebookGrounder().ground(task))
         finally:
-            model._litellm.api_base = None
+            load_litellm().api_base = None
         assert isinstance(grounding, Grounding), grounding
         return script.asked
 
@@ -257,6 +259,7 @@ def measure(family: str) -> Tally:
 
 def main() -> None:
     """Print one line per provider, beside what it was before."""
+    parse(argparse.ArgumentParser(description=__doc__))  # all of it is small
     _, how = counter()
     print(f"one leaf of {STEPS} steps; tokens by {how}")
     for family, prices in PRICES.items():

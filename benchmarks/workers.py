@@ -16,16 +16,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 
+from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from tests.fakes.cluster import cluster
 from tests.fakes.upstream import Sent, Upstream
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import RunSettings, with_preset
+from workbench.engine.workers import messages
 from workbench.engine.workers import pool as pool_module
+from workbench.engine.workers.place import worker_place
 from workbench.store import ApiLedger, ModelLedger, Store
 
 PACKAGE = Path(__file__).parents[1] / "tests" / "stranger_package"
@@ -43,7 +47,7 @@ def processor(pids: Iterable[int]) -> float:
             continue
         for process in tree:
             try:
-                total += sum(process.cpu_times()[:4])  # user, system, and those of children that ended
+                total += float(sum(process.cpu_times()[:4]))  # user, system, and those of children that ended
             except psutil.NoSuchProcess:
                 continue
     return total
@@ -51,7 +55,7 @@ def processor(pids: Iterable[int]) -> float:
 
 def memory(pids: Iterable[int]) -> float:
     """MB that these processes have for themselves, without what they share."""
-    return sum(psutil.Process(pid).memory_full_info().uss for pid in pids) / 1e6
+    return float(sum(psutil.Process(pid).memory_full_info().uss for pid in pids)) / 1e6
 
 
 class Traffic:
@@ -59,18 +63,18 @@ class Traffic:
 
     def __init__(self) -> None:
         self.messages = self.size = 0
-        encode, decode = pool_module.encode, pool_module.decode
 
         def counted_encode(message: dict[str, Any]) -> bytes:
-            data = encode(message)
+            data = messages.encode(message)
             self.count(data)
             return data
 
         def counted_decode(data: bytes) -> dict[str, Any]:
             self.count(data)
-            return decode(data)
+            return messages.decode(data)
 
-        pool_module.encode, pool_module.decode = counted_encode, counted_decode  # type: ignore[attr-defined]
+        patch.object(pool_module, "encode", counted_encode).start()
+        patch.object(pool_module, "decode", counted_decode).start()
 
     def count(self, data: bytes) -> None:
         self.messages += 1
@@ -82,7 +86,9 @@ async def measure(
     workers: str | None = None, statement: str = "The small claim comes true",
 ) -> None:  # fmt: skip
     store = Store(home)
-    async with open_engine(store, settings, environ=environ, workers=workers, say=print) as engine:
+    async with open_engine(
+        store, settings, environ=environ, workers=worker_place(workers, trust_cluster=True), say=print
+    ) as engine:
         run_id = new_run(store, statement, Cutoff.parse("2018-06-30"), settings)
         before = {part: processor(pids) for part, pids in processes.items()}
         messages, size, begun = traffic.messages, traffic.size, time.perf_counter()
@@ -111,7 +117,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--notebook-trials", type=int, default=2)
     parser.add_argument("--demo", action="store_true", help="the demo's nine leaves instead, in this process")
-    options = parser.parse_args()
+    options = parse(parser, trials=1, notebook_trials=1)
     if options.demo:
         with tempfile.TemporaryDirectory() as folder:
             for name in ("(demo)", "demo"):

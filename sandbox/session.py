@@ -5,8 +5,10 @@ import contextlib
 import logging
 import signal
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from sandbox.errors import JournalBroken, KernelDied, SessionClosed
@@ -73,7 +75,8 @@ class Session:
         self._render_task: asyncio.Task[None] | None = None
         self._guard_task: asyncio.Task[None] | None = None
         self._busy = asyncio.Lock()
-        self._closed = False
+        self._closing = asyncio.Event()
+        self._late: Counter[str] = Counter()
         self._running: CellRun | None = None
         self._usage = SessionUsage()
 
@@ -140,6 +143,7 @@ class Session:
             await self._blame_earlier()
             if self._kernel is None or not self._kernel.process.alive:
                 await self._start_kernel("died")
+            self._record_late()
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
             cell = JournalCell(id=self._next_id(), kind="code", source=source)
             index = sum(1 for other in self.cells if other.kind == "code")
@@ -193,14 +197,18 @@ class Session:
         OSError, AnotherWriter
             The last line or the notebook could not be written; kernel and file are closed all the same.
         """
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self._closing.set()
         if self._render_task is not None:
-            self._render_task.cancel()
-            await asyncio.gather(self._render_task, return_exceptions=True)
+            # Waited for and not cancelled: its thread would go on, and put a notebook without the last cell's outputs in
+            # the place of ours when it is the slower of the two.
+            await asyncio.gather(
+                self._render_task, return_exceptions=True
+            )  # what it raises, our own raises too
         await self._stop_kernel()
         try:
+            self._record_late()
             self._journal.append("close", **self._claim_usage())
         finally:  # a full disk, or another writer: the file is closed all the same
             self._journal.close()
@@ -209,10 +217,10 @@ class Session:
     @property
     def closed(self) -> bool:
         """Whether it was closed."""
-        return self._closed
+        return self._closing.is_set()
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.closed:
             raise SessionClosed(f"session {self.spec.name} is closed")
 
     def _next_id(self) -> str:
@@ -332,7 +340,7 @@ class Session:
         """Run a cell; return what it did and what it used. `repeats`: its calls that were counted when it first ran."""
         assert self._client is not None and self._kernel is not None and self._wire is not None
         assert self._memory is not None
-        limits, kernel, wire = self.spec.limits, self._kernel, self._wire
+        limits, kernel, client, wire = self.spec.limits, self._kernel, self._client, self._wire
         before = self._usage.total
         wire.begin(index, repeated=repeats)
         calls = wire.cell
@@ -340,13 +348,13 @@ class Session:
         cuttable = max(0, _SESSION_FACTOR * limits.journal_bytes - before.cut)
         pid, busy_before, busy_after = kernel.process.pid, cpu_seconds(kernel.process.pid), None
         started = time.perf_counter()
-        run = self._client.start(
+        run = client.start(
             cell.source,
             max_shown=min(limits.output_bytes, showable),
             max_cut=min(limits.journal_bytes, cuttable),
         )
         self._running = run
-        finished: asyncio.Future[Any] = asyncio.ensure_future(self._client.finish(run))
+        finished: asyncio.Future[Any] = asyncio.ensure_future(client.finish(run))
         exited: asyncio.Future[Any] = asyncio.ensure_future(
             asyncio.shield(asyncio.wrap_future(kernel.process.exited))
         )
@@ -399,6 +407,10 @@ class Session:
             await end_children(kernel)
             self._memory.enforced()
         limit = limit or stopped
+        if cell.result is None:
+            client.end(run, partial(self._count_late, cell.id))
+        else:  # run again for its effect
+            client.end(run, lambda _: None)
         busy = duration if busy_before is None or busy_after is None else busy_after - busy_before
         usage = Usage(
             # also what threads of earlier cells asked for since those had ended
@@ -471,6 +483,17 @@ class Session:
         if died:
             await self._stop_kernel()
 
+    def _count_late(self, cell_id: str, characters: int) -> None:
+        if characters:
+            self._late[cell_id] += characters
+
+    def _record_late(self) -> None:
+        """Say in the journal how much cells showed after their results were written."""
+        late, self._late = self._late, Counter()
+        for cell_id, characters in late.items():
+            self._journal.append("late", sync=False, id=cell_id, characters=characters)
+        self.cells = [replace(cell, late=cell.late + late[cell.id]) for cell in self.cells]
+
     def _record(self, cell_id: str, result: CellResult, **fields: Any) -> dict[str, Any]:
         """Write a result to the journal and return the passive forms of its outputs, which stand there too."""
         passive = passive_outputs(result.outputs)
@@ -484,7 +507,9 @@ class Session:
             self._render_task = asyncio.create_task(self._render_later(), name=f"render-{self.spec.name}")
 
     async def _render_later(self) -> None:
-        await asyncio.sleep(_RENDER_AFTER)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), _RENDER_AFTER)
+            return  # closing renders by itself
         try:
             await asyncio.to_thread(self._render)
         except OSError as error:  # nothing is lost: the journal has it, and closing renders again and raises

@@ -121,6 +121,8 @@ class CellResult:
     limit : which of `Limits` was hit (``cell_seconds``, ``api_calls``, ...), ``memory`` for memory_mb,
         ``disk`` for disk_mb and files, or None
     api_hashes : content hashes of the answers this cell received, in order
+    replaced : names that the kernel gives to cells (``CALL_API``, ``CALL_API.frame``, ...) and that this one replaced or
+        deleted; they were put back. Advice: a hostile cell can keep it from being seen.
     """
 
     cell_id: str
@@ -131,6 +133,7 @@ class CellResult:
     api_calls: int = 0
     limit: str | None = None
     api_hashes: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
 
     def text(self, limit: int = 6000) -> str:
         """Everything a language model can read of the outputs, at most `limit` characters (head and tail are kept)."""
@@ -163,6 +166,7 @@ class JournalCell:
     Attributes
     ----------
     shown : what the notebook shows in place of what would run in a viewer: ``source`` of a text, outputs by their place
+    late : characters that threads showed after its result was written; they are dropped
     """
 
     id: str
@@ -172,6 +176,18 @@ class JournalCell:
     superseded: bool = False
     replayed: bool = False
     shown: Mapping[str, Any] = field(default_factory=dict)
+    late: int = 0
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What a reader of the proof should know of this cell, in sentences; empty for nearly all."""
+        sentences = []
+        if self.result is not None and self.result.replaced:
+            names = ", ".join(self.result.replaced)
+            sentences.append(f"It replaced or deleted {names} of the kernel, which was put back.")
+        if self.late:
+            sentences.append(f"Threads showed {self.late} characters after it had ended; they were dropped.")
+        return tuple(sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,3 +101,39 @@ def test_a_machine_without_apt_is_told_too(machine: Machine) -> None:
     machine.command("id", "#!/bin/sh\necho 0\n")
     asked, said = machine.browser()
     assert asked == [] and "browser tests will be skipped" in said
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        (
+            "#!/bin/sh\ncase $2 in *platform*) echo CPython 3.10.4 at /usr/bin/python3 ;; *) exit 1 ;; esac\n",
+            "CPython 3.10.4 at /usr/bin/python3",
+        ),
+        (
+            "#!/bin/sh\ncase $1 in -m) exit 1 ;; *) echo CPython 3.11.2 at /usr/bin/python3 ;; esac\n",
+            "CPython 3.11.2 at /usr/bin/python3",
+        ),
+        (None, "nothing that runs as python3"),
+    ],
+    ids=["too old", "no venv module", "no interpreter"],
+)
+def test_an_interpreter_that_will_not_do_is_named_with_what_is_needed(
+    machine: Machine, tmp_path: Path, python: str | None, said: str
+) -> None:
+    if python:
+        machine.command("python3", python)
+    machine.command("rm")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, checkout)
+    done = subprocess.run(
+        ["make", "-s", "-C", str(checkout), "demo"],
+        env={"PATH": str(machine.bin)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    first, *_ = done.stderr.splitlines()
+    assert done.returncode == 2 and said in first and "needed: CPython 3.11 to 3.14" in first

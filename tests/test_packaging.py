@@ -4,16 +4,23 @@ import ast
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import tomllib
+from importlib import metadata
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.markers import Environment
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from sandbox.kernels.view import ANALYSIS_PACKAGES
+from tests.sandbox import ordinary_user
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("workbench", "sandbox", "proxies", "kernels/analyst")
@@ -70,6 +77,123 @@ def test_whatever_is_declared_is_imported_or_offered_to_cells() -> None:
 
 def test_the_rules_above_see_an_import_of_a_stranger() -> None:
     assert imported(("tests",))["pytest"] and "pytest" not in declared()
+
+
+def promised_interpreters() -> list[str]:
+    """The lowest release of every minor version that pyproject.toml promises."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    words = [line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line]
+    return [f"{minor}.0" for minor in words]
+
+
+def holds(pin: Requirement, version: str) -> bool:
+    """Whether pip reads the line on this machine under an interpreter of that version."""
+    environment: Environment = {  # type: ignore[typeddict-item]  # the rest is this machine's
+        "python_version": version.rpartition(".")[0],
+        "python_full_version": version,
+    }
+    return pin.marker is None or pin.marker.evaluate(environment)
+
+
+def unfit_pins(lines: list[str]) -> list[str]:
+    """Pins that pip would take under a promised interpreter which their package excludes.
+
+    What a package asks for is read where it is installed in the pinned version; a version for other interpreters is not.
+    """
+    unfit = []
+    for pin in map(Requirement, lines):
+        try:
+            package = metadata.distribution(pin.name)
+        except metadata.PackageNotFoundError:
+            continue
+        if package.version in pin.specifier:
+            asked = SpecifierSet(package.metadata.get("Requires-Python") or "")
+            unfit += [f"{pin} under {v}" for v in promised_interpreters() if holds(pin, v) and v not in asked]
+    return unfit
+
+
+def test_every_pin_can_be_installed_by_every_promised_interpreter() -> None:
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(lines) > 200 and unfit_pins(lines) == []
+    assert promised_interpreters()[0] == "3.11.0"
+    # declared and locked are the same set
+    names = {canonical_name(Requirement(line).name) for line in lines}
+    assert declared() <= names
+
+
+def test_the_rule_above_sees_a_pin_that_only_a_later_interpreter_can_install() -> None:
+    version = metadata.distribution("soupsieve").version
+    asked = SpecifierSet(metadata.distribution("soupsieve").metadata["Requires-Python"])
+    if "3.11.0" in asked:
+        pytest.skip("this release of soupsieve runs on 3.11.0")
+    assert unfit_pins([f"soupsieve=={version}"]) == [f"soupsieve=={version} under 3.11.0"]
+    assert unfit_pins([f"soupsieve=={version} ; python_full_version >= '3.11.5'"]) == []
+
+
+def other_interpreters() -> list[str]:
+    """Interpreters of the promised range on this machine, beside the one that runs the tests; one for each release."""
+    found: dict[tuple[int, ...], str] = {}
+    candidates = [
+        Path("/usr/bin/python3"),
+        *Path("/usr/bin").glob("python3.1?"),
+        *Path("/usr/local/bin").glob("python3.1?"),
+    ]
+    candidates += Path.home().glob(".pyenv/versions/3.1*/bin/python")
+    for path in candidates:
+        if not path.exists():
+            continue
+        words = subprocess.run(
+            [path, "-c", "import sys, venv, ensurepip; print(*sys.version_info[:3])"],
+            capture_output=True,
+            text=True,
+        )
+        version = tuple(map(int, words.stdout.split()))
+        if (3, 11) <= version < (3, 15) and version != sys.version_info[:3]:
+            found.setdefault(version, str(path))
+    return [found[version] for version in sorted(found)]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("python", other_interpreters() or [None])
+@pytest.mark.parametrize("who", ["as it is", "ordinary user"])
+def test_the_first_command_of_the_readme_works_with_other_interpreters(
+    python: str | None, who: str, tmp_path: Path
+) -> None:
+    """Installs from the package index, as a person does; skipped where there is no other interpreter or no index."""
+    if python is None:
+        pytest.skip("no other interpreter of the promised range here")
+    if who == "ordinary user" and (reason := ordinary_user.possible()):
+        pytest.skip(reason)
+    if who == "ordinary user" and python.startswith("/root/"):
+        pytest.skip("this interpreter lies in root's home")
+    if subprocess.run(
+        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", tmp_path / "probe", "soupsieve"],
+        capture_output=True,
+    ).returncode:
+        pytest.skip("no package index can be reached")
+    folder = Path(tempfile.mkdtemp(prefix="aw-demo-", dir="/tmp")) if who == "ordinary user" else tmp_path
+    try:
+        subprocess.run(["git", "clone", "-q", ROOT, folder / "checkout"], check=True)
+        command = ["make", "-C", str(folder / "checkout"), "demo", f"PYTHON={python}"]
+        if who == "ordinary user":
+            for path in [folder, *folder.rglob("*")]:
+                os.chown(path, ordinary_user.UID, ordinary_user.UID, follow_symlinks=False)
+            passed_on = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+            done = ordinary_user.run(command, folder, seconds=1500, **passed_on)
+        else:
+            done = subprocess.run(
+                command,
+                env={**os.environ, "WORKBENCH_HOME": str(folder / "home")},
+                capture_output=True,
+                text=True,
+            )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        assert "kernels sealed by" in done.stdout and "outcome: no on 2018-12-31" in done.stdout
+    finally:
+        if folder != tmp_path:
+            shutil.rmtree(folder)
 
 
 @pytest.mark.soak

@@ -6,9 +6,6 @@ read any more: mend the code, or read the old form as well; never make the files
 
 import json
 import shutil
-import sqlite3
-import tarfile
-from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -18,8 +15,8 @@ import pytest
 from tests.command_line import run_cli
 from tests.conftest import made_once
 from tests.fixtures.documents import differences, without_home
+from tests.fixtures.stored import FIXTURES, conclusions, document, records, replies_by_node, unpack
 
-FIXTURES = Path(__file__).parent / "fixtures"
 PACKAGE = FIXTURES / "package-2026-11.zip"
 RECORDED: dict[str, Any] = json.loads((FIXTURES / "documents-2026-11.json").read_text())
 RUNS: dict[str, str] = RECORDED["runs"]
@@ -30,11 +27,7 @@ SCENARIO_PACKAGE = FIXTURES / "package-scenario-2026-11.zip"
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The stored home, for commands that only read."""
 
-    def unpack(folder: Path) -> None:
-        with tarfile.open(FIXTURES / "home-2026-11.tar.xz") as archive:
-            archive.extractall(folder, filter="data")
-
-    return made_once(tmp_path_factory, "stored_runs", unpack)
+    return made_once(tmp_path_factory, "stored_runs", unpack("home-2026-11.tar.xz"))
 
 
 @pytest.fixture
@@ -42,22 +35,6 @@ def copy(stored: Path, tmp_path: Path) -> Path:
     """A stored home of one's own."""
     shutil.copytree(stored / "home", tmp_path / "home")
     return tmp_path
-
-
-def rows(home: Path, table: str, run_id: str) -> list[tuple[Any, ...]]:
-    """Rows of a run, in the order they were written."""
-    with closing(sqlite3.connect(home / "home" / "workbench.db")) as db:
-        return db.execute(f"SELECT * FROM {table} WHERE run_id = ? ORDER BY 1", (run_id,)).fetchall()
-
-
-def records(home: Path, run_id: str) -> dict[str, list[tuple[Any, ...]]]:
-    return {table: rows(home, table, run_id) for table in ("events", "model_calls", "api_calls")}
-
-
-def document(home: Path, *words: str) -> Any:
-    done = run_cli(home, *words)
-    assert done.returncode == 0, done.stderr
-    return without_home(json.loads(done.stdout), home / "home")
 
 
 def recorded(command: str, run_id: str) -> Any:
@@ -152,21 +129,6 @@ def test_a_stopped_run_goes_on_and_grounds_nothing_twice(copy: Path) -> None:
         assert (sessions / name).read_bytes().startswith(old), name
 
 
-def conclusions(home: Path, run_id: str) -> dict[str, float]:
-    """Probability of each leaf that had its conclusion."""
-    with closing(sqlite3.connect(home / "home" / "workbench.db")) as db:
-        query = (
-            "SELECT node, json_extract(data, '$.p') FROM events WHERE run_id = ? AND kind = 'leaf.grounded'"
-        )
-        return dict(db.execute(query, (run_id,)))
-
-
-def replies_by_node(home: Path, run_id: str) -> dict[str, int]:
-    with closing(sqlite3.connect(home / "home" / "workbench.db")) as db:
-        query = "SELECT node, count(*) FROM model_calls WHERE run_id = ? GROUP BY node"
-        return dict(db.execute(query, (run_id,)))
-
-
 def test_a_scenario_of_then_takes_a_further_edit(copy: Path) -> None:
     run_id = RUNS["offline"]
     edits = {row["name"]: row["edits"] for row in recorded("scenarios", run_id)["scenarios"]}
@@ -186,6 +148,9 @@ def test_a_scenario_of_then_takes_a_further_edit(copy: Path) -> None:
         ({"a": True}, {"a": 1}, 1),
         ({"a": None}, {"a": 0.0}, 1),
         ({"a": {"b": "x"}, "c": 1}, {"a": {"b": "y"}}, 2),
+        ({"warnings": []}, {"warnings": ["new"]}, 0),
+        ({"warnings": ["b", "c"]}, {"warnings": ["a", "b", "c"]}, 0),
+        ({"warnings": ["b", "c"]}, {"warnings": ["c", "b", "a"]}, 1),
     ],
 )
 def test_the_comparison_sees_what_is_lost_or_moved_and_nothing_else(

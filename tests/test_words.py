@@ -23,7 +23,7 @@ VAGUE_CLASSES = {"Desk", "Courier", "Outgoing", "Wire", "Raw", "Packed", "Fresh"
 ALLOWED = {
     ("workbench/propositions/scenario_book.py", "at", "a field of stored scenario records"),
     ("workbench/propositions/values.py", "at", "a field of stored overrides"),
-    ("workbench/engine/evidence/audit.py", "found", "a key of the audit's JSON"),
+    ("workbench/engine/evidence/records.py", "found", "a key of the audit's JSON"),
     ("proxies/catalogue/schema.py", "at", "a key of the catalogue's files"),
     ("proxies/ledger.py", "asked", "a column of the stored ledger of calls"),
 }

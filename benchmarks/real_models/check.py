@@ -17,9 +17,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -140,7 +141,10 @@ async def check(options: argparse.Namespace, home: Path) -> bool:
             try:
                 planned = await engine.work(run_id, plan_only=True)
                 if len(planned.tree.leaves()) > LEAVES:
-                    store.append(run_id, ev.TreeEdited(tree=put_tree(store, first_leaves(planned.tree))))
+                    store.append(
+                        run_id,
+                        ev.TreeEdited(tree=put_tree(store, first_leaves(planned.tree)), base_seq=planned.seq),
+                    )
                     _say(f"  only the first {LEAVES} children of the claim are grounded")
                 await engine.work(run_id)
             except WorkbenchError as error:
@@ -249,7 +253,7 @@ def main() -> int:
         )
     with tempfile.TemporaryDirectory(prefix="model-check-") as folder:
         home = Path(folder)
-        server = nullcontext(options.api_base)
+        server: AbstractContextManager[Any] = nullcontext(options.api_base)
         if options.model_file is not None:
             options.model = f"openai/{options.model_file.stem}"
             server = served(

@@ -27,6 +27,7 @@ from jupyter_client.session import json_packer, new_id
 from matplotlib_inline.backend_inline import configure_inline_support
 from matplotlib_inline.config import InlineBackend
 from streams import BoundHeartbeat, NoChannelThread, Stream
+from supplied_names import SuppliedNames
 from traitlets import Float, Type
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
@@ -65,6 +66,18 @@ class AnalystKernel(IPythonKernel):
     # ipykernel sleeps before each reply, for output that a flush might not have sent: a fifth of a small cell. Our streams
     # flush what programs wrote too, and the manager waits for the cell's own `idle`, which follows all of its output.
     _execute_sleep = Float(0.0)
+    #: of a session's kernel; in one that a person drives by a Jupyter program, the names are the person's
+    supplied: SuppliedNames | None = None
+
+    async def do_execute(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a cell and put back the names that it took; the reply says which, beside what replies always say."""
+        replaced: list[str] = []
+        try:
+            reply = await super().do_execute(*args, **kwargs)
+        finally:
+            if self.supplied is not None:
+                replaced = self.supplied.restore()
+        return {**reply, "replaced": replaced} if replaced else reply
 
     @property
     def _supports_kernel_subshells(self) -> bool:
@@ -216,7 +229,8 @@ def build(
 
     Parameters
     ----------
-    lossless : no output is dropped, and a cell waits for whoever reads it; one reader that stops would stop the kernel
+    lossless : for a session: no output is dropped, and a cell waits for whoever reads it; one reader that stops would stop
+        the kernel. The names that its cells are given are put back after each.
     """
     app = AnalystApp.instance()
     app.connect(connection, descriptors, lossless=lossless)
@@ -225,6 +239,7 @@ def build(
     shell: Any = app.shell
     shell.user_ns.update(names)
     shell.user_ns_hidden.update(shell.user_ns)
+    app.kernel.supplied = SuppliedNames(shell, names) if lossless else None
     shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
     app.hook = clients.install(api, shell.events)
     return app

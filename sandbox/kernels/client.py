@@ -7,6 +7,7 @@ and holds no more of what the kernel sends than `CellRun.room`.
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,8 @@ _REPLY_GRACE = 0.5  # seconds after which an interrupted kernel that is idle is 
 _RESUBSCRIBE_AFTER = 0.25
 _SUBSCRIBE, _UNSUBSCRIBE = b"\1", b"\0"
 _REPLY_TEXT = 20_000  # characters of the reply's texts; the error among the outputs has them whole
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,60}")
+_MAX_NAMES = 10  # that one cell replaced
 _OUTPUT_KINDS = frozenset({"stream", "display_data", "execute_result", "error"})
 
 
@@ -210,6 +213,7 @@ class KernelClient:
         self._ready = asyncio.Event()
         self._welcome = asyncio.Event()
         self._run: CellRun | None = None
+        self._written: dict[str, Callable[[int], None]] = {}
         self._ended = ""
         self._open = 0
         self._tasks = [
@@ -292,6 +296,15 @@ class KernelClient:
             if quiet == _QUIET_LOOKS:
                 self._break("the end of what a cell showed never came")
 
+    def end(self, run: CellRun, late: Callable[[int], None]) -> None:
+        """Take nothing more into a run whose result is being written: its threads may go on printing.
+
+        Parameters
+        ----------
+        late : called with the characters of everything that the cell still shows, which is dropped
+        """
+        self._written[run.request] = late
+
     async def close(self) -> None:
         """Stop listening."""
         for task in self._tasks:
@@ -327,7 +340,10 @@ class KernelClient:
             run.received += message.size
             channel.slow = run.flooded
         # None: not even its header could be held, so it counts against the cell that runs
-        if message.cut and run is not None and claimed_request(message.frames) in (run.request, None):
+        claimed = claimed_request(message.frames) if message.cut else None
+        if claimed in self._written:
+            self._written[claimed](message.size)
+        elif message.cut and run is not None and claimed in (run.request, None):
             if channel is self._iopub:
                 run.lose(message.size)
             else:
@@ -355,7 +371,13 @@ class KernelClient:
     @staticmethod
     def _reply(run: CellRun, content: dict[str, Any]) -> None:
         texts = {name: str(content.get(name, "Error"))[:_REPLY_TEXT] for name in ("ename", "evalue")}
-        run.reply = {"status": content.get("status"), **texts}
+        listed = content.get("replaced")
+        names = [name for name in listed if _is_name(name)] if isinstance(listed, list) else []
+        run.reply = {
+            "status": content.get("status"),
+            **texts,
+            "replaced": tuple(dict.fromkeys(names))[:_MAX_NAMES],
+        }
         run.replied.set()
 
     def _on_iopub(self, message: Decoded) -> None:
@@ -363,6 +385,11 @@ class KernelClient:
             self._welcome.set()
             return
         run = self._run
+        if message.parent in self._written:
+            if message.kind in _OUTPUT_KINDS:
+                output = output_from_message(message.kind, message.content or {})
+                self._written[message.parent](0 if output is None else output_size(output))
+            return
         if run is None or message.parent != run.request:
             return
         content = message.content
@@ -375,6 +402,10 @@ class KernelClient:
             if message.kind == "execute_input":
                 run.began.set()
             run.add(message.kind, content)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
 async def _either(event: asyncio.Event, other: asyncio.Event, timeout: float) -> None:

@@ -1,7 +1,8 @@
 """A session's journal: an append-only file of JSON lines, each of which holds the hash of the line before it.
 
 Lines: ``open`` (name, title, metadata), ``kernel`` (a kernel started: level, why), ``markdown``, ``code`` (source, fixes),
-``result`` (and in ``shown`` the passive forms of outputs, `sandbox.record.passive`), ``void`` (a code cell that never ended is taken back), ``stamp`` (what a later check found), ``close``.
+``result`` (and in ``shown`` the passive forms of outputs, `sandbox.record.passive`), ``void`` (a code cell that never ended is taken back), ``late`` (so many characters came from a cell's threads after its result was written, and were
+dropped), ``stamp`` (what a later check found), ``close``.
 Every line carries ``seq``, ``at``, ``prev`` and ``hash`` = SHA-256 of the line without ``hash``, in canonical JSON.
 """
 
@@ -76,24 +77,24 @@ class Journal:
         head = hashlib.sha256(body).hexdigest()
         # the hash is put behind the text that was hashed, so a line is encoded once; `seal_line` leaves it out again
         line = body[:-1] + b',"hash":"' + head.encode() + b'"}\n'
-        self._write(line)
+        self._write(line, sync)
         self._size += len(line)
-        if sync:
-            # most of what a line costs: about 0.3 ms, against 0.1 for all the rest
-            os.fdatasync(self._file.fileno())
         self.sequence += 1
         self.head = head
         return head
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, sync: bool) -> None:
         descriptor = self._file.fileno()
         rest = memoryview(line)
         try:
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
-        except (
-            OSError
-        ):  # a full disk takes a part of a line: without it the journal can go on when there is room again
+            if sync:
+                # most of what a line costs: about 0.3 ms, against 0.1 for all the rest
+                os.fdatasync(descriptor)
+        # A full disk takes a part of a line, or all of it and says so at the sync only. Without the line the journal can
+        # go on when there is room again; with it the next one, which follows the same line, would break the chain.
+        except OSError:
             os.ftruncate(descriptor, self._size)
             raise
 
@@ -172,6 +173,10 @@ def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
             shown = _check_shown(line.get("shown", {}))
             result = result_from_json(line["result"])
             cells[line["id"]] = replace(cells[line["id"]], result=result, shown=shown)
+        elif kind == "late":
+            if line["id"] in cells:
+                cell = cells[line["id"]]
+                cells[cell.id] = replace(cell, late=cell.late + int(line["characters"]))
         elif kind == "void":
             cells.pop(line["id"], None)
             if line.get("fixes") in cells:
@@ -201,6 +206,7 @@ def result_from_json(fields: Mapping[str, Any]) -> CellResult:
         api_calls=fields["api_calls"],
         limit=fields.get("limit"),
         api_hashes=tuple(fields.get("api_hashes", ())),
+        replaced=tuple(fields.get("replaced", ())),
     )
 
 
@@ -212,6 +218,7 @@ def _check_result(fields: Mapping[str, Any]) -> None:
     ):
         raise ValueError("a result without its status, duration or number of calls")
     _check_texts(fields["cell_id"], *fields.get("api_hashes", ()), *filter(None, [fields.get("limit")]))
+    _check_texts(*fields.get("replaced", ()))
     error = fields.get("error")
     if error is not None:
         _check_texts(error["ename"], error["evalue"], *error.get("traceback", ()))

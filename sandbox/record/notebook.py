@@ -75,7 +75,7 @@ def _code_cell(cell: JournalCell, count: int) -> Any:
     if cell.superseded:
         metadata |= {"collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
     if result is not None:
-        metadata["analyst"] = _facts(result)
+        metadata["analyst"] = _facts(result) | ({"findings": list(cell.findings)} if cell.findings else {})
     shown = [
         cell.shown.get(str(place), output) for place, output in enumerate(result.outputs if result else ())
     ]

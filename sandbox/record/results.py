@@ -47,7 +47,8 @@ def cell_result(
     code : exit code of the kernel where it ended, else None
     limit : the limit that the sandbox saw being hit, or None
     """
-    outputs = list(run.outputs)
+    # copies: what the journal has hashed must not grow when the cell's threads print later
+    outputs = [dict(output) for output in run.outputs]
     if run.dropped:
         where = "are in the journal only"
         if run.lost:
@@ -94,6 +95,7 @@ def cell_result(
         api_calls=calls,
         limit=limit,
         api_hashes=tuple(hashes),
+        replaced=(run.reply or {}).get("replaced", ()),
     )
 
 

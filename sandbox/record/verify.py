@@ -207,6 +207,8 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
         for part in ("cell_type", "source"):
             if cell[part] != other.get(part):
                 differences.append(Difference(check="notebook", cell=cell.id, what=f"{part} was changed"))
+        if _findings(cell) != _findings(other):
+            differences.append(Difference(check="notebook", cell=cell.id, what="its findings were changed"))
         if _bare(cell.get("outputs", [])) != _bare(other.get("outputs", [])):
             differences.append(Difference(check="notebook", cell=cell.id, what="outputs were changed"))
     return differences
@@ -376,6 +378,11 @@ def _pixels(content: str) -> Any:
             return image.size, image.convert("RGBA").tobytes()
     except OSError:
         return content
+
+
+def _findings(cell: Mapping[str, Any]) -> Any:
+    facts = (cell.get("metadata") or {}).get("analyst")
+    return facts.get("findings") if isinstance(facts, Mapping) else None
 
 
 def _bare(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

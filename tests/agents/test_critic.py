@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -242,12 +243,39 @@ JUNK = st.recursive(
         JUNK,
     )
 )
-def test_whatever_the_accounting_holds_p_is_read_and_the_bounds_hold_it(more: dict[str, object]) -> None:
+def test_whatever_the_accounting_holds_p_is_read_and_bounds_that_do_not_hold_it_are_shown(
+    more: dict[str, object],
+) -> None:
     read = parse_conclusion(fenced({"p_true": 0.57, "key_factor": "k", **more}))
     assert read.p == 0.57
     low, high = read.numbers.low, read.numbers.high
-    assert low is None or high is None or low <= 0.57 <= high
+    held = (low is None or low <= 0.57) and (high is None or high >= 0.57)
+    assert ("**Contradiction.**" in read.report) == (not held)
     assert read.numbers.n is None or read.numbers.n >= 0
+
+
+def test_bounds_that_contradict_p_stand_behind_all_that_earlier_versions_wrote() -> None:
+    """Proofs of earlier versions are checked by a report that begins as theirs does; they left the bounds out."""
+    said = {
+        "p_true": 0.9,
+        "key_factor": "k",
+        "base_rate": 0.1,
+        "adjustments": "none",
+        "would_change_my_mind": "y",
+    }
+    without = parse_conclusion("Prose.\n" + fenced(said)).report
+    for bounds, words in (
+        ({"low": 0.05, "high": 0.2}, "low 0.05 and high 0.2"),
+        ({"low": 0.95, "high": 0.8}, "low 0.95 and high 0.8"),
+        ({"low": 0.95}, "low 0.95"),
+        ({"high": 0.2}, "high 0.2"),
+    ):
+        report = parse_conclusion("Prose.\n" + fenced({**said, **bounds})).report
+        assert (
+            report == f"{without}\n\n**Contradiction.** The reply states p 0.9 with {words}; p lies outside."
+        )
+    agreeing = parse_conclusion("Prose.\n" + fenced({**said, "low": 0.8, "high": 0.95})).report
+    assert "p 0.9, between 0.8 and 0.95" in agreeing and "Contradiction" not in agreeing
 
 
 # -- quoted numbers
@@ -311,6 +339,92 @@ async def test_a_report_with_a_made_up_number_is_sent_back_once() -> None:
         assert result.belief.p == 0.7 and len(ask.calls) == 3
     result, ask = await grounded(right)
     assert len(ask.calls) == 3
+
+
+INVENTED = {"base_rate": 0.93, "n": 214, "p_true": 0.93, "key_factor": "k"}
+PROSE = "The share of comparable windows was 0.93 with n = 214."
+
+
+def accounted(prose: str = "Prose.", **fields: Any) -> str:
+    return f"{prose}\n\n{fenced({'p_true': 0.6, 'key_factor': 'k', **fields})}"
+
+
+async def accounting(*replies: str, **settings: object) -> tuple[Grounding, ScriptedAsker, list[str]]:
+    """The grounding by a notebook that printed a share of 0.093 of 614 windows and 57.3 %, and its text cells."""
+    session = fake_session(printed("share of windows 0.093 of 614; inside 57.3 %"))
+    ask = ScriptedAsker(cells(("python", "print(share)")), "<TERMINATE_NOTEBOOK>", *replies)
+    result = await NotebookGrounder().ground(leaf_task(ask, session, **settings))
+    assert isinstance(result, Grounding)
+    return result, ask, [cell.source for cell in session.cells if cell.kind == "markdown"]
+
+
+async def test_an_invented_base_rate_does_not_vouch_for_itself() -> None:
+    """It was looked up among the accounting of its own reply, and in no cell at all."""
+    wrong = f"{PROSE}\n\n{fenced(INVENTED)}"
+    result, ask, marks = await accounting(wrong, wrong)
+    assert len(ask.calls) == 4, "asked again once, and then taken"
+    asked = ask.calls[3].last_user
+    assert "the report quotes 214" in asked and "base_rate 0.93, n 214 stand in no output" in asked
+    assert result.belief.p == 0.93
+    assert marks == ["**From no cell**: base rate 0.93, n 214. No output of this notebook holds that."]
+
+
+@pytest.mark.parametrize("field", ["base_rate", "inside_view", "low", "high"])
+async def test_each_field_of_the_accounting_is_looked_up(field: str) -> None:
+    honest = accounted(**{field: 0.573})
+    bad = accounted(**{field: 0.413 if field == "low" else 0.913})
+    _, ask, marks = await accounting(bad, honest)
+    assert field in ask.calls[3].last_user and marks == []
+    _, ask, _ = (
+        await accounting(honest)
+        if field not in ("low", "high")
+        else await accounting(accounted(p_true=0.573, **{field: 0.573}))
+    )
+    assert len(ask.calls) == 3
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"base_rate": 0.093, "n": 614},
+        {"base_rate": "9.3 %", "n": "614", "inside_view": 0.573, "low": 0.57, "high": 0.6129},
+        {"base_rate": 0.09, "inside_view": 0.57},
+        {"base_rate": None, "n": None, "low": None},
+        {"adjustments": ["+0.07 for 21 days left"], "would_change_my_mind": "A close below 2611.5"},
+    ],
+)
+async def test_an_honest_accounting_is_taken_at_the_first_ask(fields: dict[str, object]) -> None:
+    prose = "In 9.3 % of 614 windows; I conclude 58 %."
+    session_text = "share of windows 0.093 of 614; inside 57.3 %; fit 0.6129"
+    session = fake_session(printed(session_text))
+    ask = ScriptedAsker(
+        cells(("python", "print(share)")), "<TERMINATE_NOTEBOOK>", accounted(prose, p_true=0.58, **fields)
+    )
+    result = await NotebookGrounder().ground(leaf_task(ask, session))
+    assert isinstance(result, Grounding) and result.belief.p == 0.58
+    assert len(ask.calls) == 3 and len(session.cells) == 1, "no mark is added"
+
+
+async def test_bounds_that_contradict_p_are_asked_back_once_and_stay_visible() -> None:
+    wrong = accounted(p_true=0.93, low=0.093, high=0.573)
+    result, ask, _ = await accounting(wrong, accounted(p_true=0.573, low=0.093, high=0.573))
+    assert "p 0.93 with low 0.093" in ask.calls[3].last_user and "Contradiction" not in result.belief.report
+    result, ask, _ = await accounting(wrong, wrong)
+    assert (
+        len(ask.calls) == 4
+        and "**Contradiction.** The reply states p 0.93 with low 0.093 and high 0.573" in result.belief.report
+    )
+    result, ask, _ = await accounting(wrong, critic=False)
+    assert len(ask.calls) == 3 and "**Contradiction.**" in result.belief.report
+
+
+async def test_a_number_counts_by_what_it_is() -> None:
+    """A share is printed as one or as a percentage, a count as it is."""
+    _, ask, marks = await accounting(accounted(n=6), accounted(n=6))
+    assert len(ask.calls) == 4 and "n 6" in marks[0], "6.14 hundred is no count of 6"
+    _, ask, marks = await accounting(accounted(base_rate=0.0093), accounted(base_rate=0.0093))
+    assert len(ask.calls) == 4 and "base rate 0.0093" in marks[0]
 
 
 def test_the_worked_examples_pass_and_fail_the_checks_as_the_prompt_says() -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.agents.scripted import CUTOFF, Call, check_request, fake_session, no_rounds
 from tests.fakes.leaf import make_leaf_task
 from tests.fakes.openai_server import PLAN, OpenAIServer, Policy, understand
+from tests.fakes.provider_rules import body_of
 from tests.fakes.sandbox import FakeSession, printed, raised
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
@@ -35,12 +36,12 @@ class HttpAsker:
         call = Call(request, stage, step, retry)
         check_request(call)
         self.calls.append(call)
-        messages = [wire_message(turn) for turn in request.messages]
         async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
             for _ in range(3):
-                body = {"model": "x", "messages": messages}
                 response = await client.post(
-                    f"{self.url}/chat/completions", json=body, headers={"Authorization": "Bearer k"}
+                    f"{self.url}/chat/completions",
+                    json=body_of(request),
+                    headers={"Authorization": "Bearer k"},
                 )
                 if response.status_code not in (429, 500):
                     break
@@ -53,25 +54,6 @@ class HttpAsker:
             for one in message.get("tool_calls") or ()
         )
         return ModelReply(text=message["content"] or "", model="x", tool_calls=calls)
-
-
-def wire_message(turn: Any) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": turn.role, "content": turn.content}
-    if turn.images:
-        image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
-        message["content"] = [{"type": "text", "text": turn.content}, image]
-    if turn.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": one.id,
-                "type": "function",
-                "function": {"name": one.name, "arguments": json.dumps(one.arguments)},
-            }
-            for one in turn.tool_calls
-        ]
-    if turn.tool_call_id:
-        message["tool_call_id"] = turn.tool_call_id
-    return message
 
 
 class PretendSession(FakeSession):

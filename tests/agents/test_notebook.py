@@ -70,6 +70,35 @@ async def test_cells_run_in_order_and_the_belief_comes_from_the_conclusion() -> 
     assert session.script == []
 
 
+async def test_a_model_that_took_call_api_is_told_and_no_correction_is_spent() -> None:
+    taken = replace(printed("ok"), replaced=("CALL_API",))
+    ask = ScriptedAsker(py("def CALL_API(path): ..."), py("print(CALL_API('x'))"), END, END_TEXT)
+    session = fake_session(taken, printed("1.5"))
+    result = await grounded(ask, session)
+    assert "Python cell 1 replaced or deleted CALL_API. The kernel has put it back" in ask.calls[1].last_user
+    assert "replaced or deleted" not in ask.calls[2].last_user, "told once, with the cell's own outputs"
+    assert (
+        dict(result.trace) == {"steps": 2, "failed_cells": 0}
+        and sources(session)[1] == "print(CALL_API('x'))"
+    )
+    # also where the cell failed: the correction is told of with what it gave
+    failing = replace(raised("NameError", "no x"), replaced=("CALL_API",))
+    ask = ScriptedAsker(py("del CALL_API; x"), py("1"), END, END_TEXT)
+    await grounded(ask, fake_session(failing, printed("1")))
+    assert "Python cell 1 replaced or deleted CALL_API" in ask.calls[2].last_user
+
+
+async def test_a_resumed_leaf_is_told_again_in_the_same_words() -> None:
+    """The finding stands in the recorded result, so the next prompt is the one whose reply is on the ledger."""
+    taken = replace(printed("ok"), replaced=("CALL_API", "ApiRefused"))
+    ledger = LedgerAsker(ScriptedAsker(py("%reset -f"), END, END_TEXT))
+    session = fake_session(taken)
+    first = await grounded(ledger, session)
+    again = fake_session()
+    again.cells = session.cells
+    assert await grounded(ledger, again) == first and ledger.asked_on == 3
+
+
 async def test_outputs_and_pictures_go_back_and_replies_stay_verbatim() -> None:
     session = fake_session(printed("rows 250"), printed("", image=True))
     first = "I begin.\n" + cells(("python", "a"), ("python", "b")) + "\nLet us see."
@@ -272,10 +301,10 @@ async def test_cells_beside_a_documentation_call_are_not_run_and_that_is_said() 
 
 
 async def test_tools_are_the_same_in_every_request_and_closed_at_the_conclusion() -> None:
-    ask = ScriptedAsker(py("a"), END, doc_call("a/b"), END_TEXT)
+    ask = ScriptedAsker(py("a"), END, doc_call("a/b"), END_TEXT, told=False)
     await grounded(ask, fake_session(printed("one")))
     assert [[tool.name for tool in call.request.tools] for call in ask.calls] == [["retrieve_api_doc"]] * 4
-    assert [call.request.final for call in ask.calls] == [False, False, True, True]
+    assert [call.request.choice for call in ask.calls] == ["auto", "auto", "none", "none"]
     # a model that calls one all the same is told so, and concludes
     assert ask.calls[3].request.messages[-2].content == "Not answered: no tool is called any more."
     assert "none is called any more" in ask.calls[3].last_user

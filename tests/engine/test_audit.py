@@ -8,7 +8,7 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from tests.fakes.small_run import ASKED, CUTOFF, PATH, RUN, make_small_run
 from workbench.engine import documents
-from workbench.engine.evidence.audit import _tokens
+from workbench.engine.evidence.proof_checks import tokens
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import filter_request, shown_text
@@ -78,8 +78,8 @@ def test_the_line_on_tokens_gives_share_and_dollars() -> None:
         {"node": "P2", "calls": 1, "input_tokens": 1000, "cached_tokens": None, "cost_usd": None},
         {"node": "P3", "calls": 1, "input_tokens": None, "cached_tokens": None, "cost_usd": None},
     ]
-    assert _tokens(rows) == "; input tokens 3,000: P1 2,000, 85% cached, $0.0200, P2 1,000"
-    assert _tokens(rows[2:]) == ""
+    assert tokens(rows) == "; input tokens 3,000: P1 2,000, 85% cached, $0.0200, P2 1,000"
+    assert tokens(rows[2:]) == ""
 
 
 def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path: Path) -> None:

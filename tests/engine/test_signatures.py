@@ -8,10 +8,13 @@ import sqlite3
 import stat
 import subprocess
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
 from sandbox.kernels import probe
 from sandbox.kernels.view import build_view
@@ -19,6 +22,7 @@ from tests.command_line import run_cli
 from tests.engine.test_packages import snapshot
 from tests.fakes.hostile_packages import members_of, pack, with_sql
 from tests.fakes.small_run import RUN, make_small_run
+from workbench.engine.evidence.signature import sign_package
 from workbench.store import Store
 from workbench.widgets import panels
 
@@ -154,7 +158,7 @@ def other_key(package: bytes, tmp_path: Path) -> dict[str, bytes]:
 
 
 def report(package: bytes, tmp_path: Path) -> dict[str, bytes]:
-    return {"report.html": members_of(package)["report.html"] + b"<p>and more</p>"}
+    return {"report.html": b"<p>p = 99 %</p>"}
 
 
 def manifest(package: bytes, tmp_path: Path) -> dict[str, bytes]:
@@ -190,6 +194,24 @@ def test_a_package_with_a_wrong_signature_that_is_kept_anyway_is_unsigned_and_ma
     assert take_in(reader, changed, "--anyway").returncode == 0
     shown = ok(reader, "show", RUN)
     assert "unsigned" in shown and "ALTERED" in shown
+
+
+def test_a_signed_package_of_november_2026_holds_with_its_report_and_not_with_another(
+    sender: Path, reader: Path
+) -> None:
+    members = {**members_of(signed(sender)), "report.html": b"<p>the note</p>"}
+    del members["signature.json"]
+    hashes = {name: sha256(data).hexdigest() for name, data in members.items()}
+    with closing(Store(sender / "home")) as store:
+        key = load_ssh_private_key((sender / CONFIG / "signing_key").read_bytes(), None)
+        assert isinstance(key, Ed25519PrivateKey)
+        members["signature.json"] = sign_package(store, RUN, hashes, key)
+    changed = take_in(reader, pack(members | {"report.html": b"<p>another</p>"}))
+    assert changed.returncode == 6 and "signature" in changed.stdout
+    took = take_in(reader, pack(members))
+    assert took.returncode == 0 and "signed by an unknown key (SHA256:" in took.stdout
+    assert "report.html in the package is neither kept nor shown" in took.stderr
+    assert run_cli(reader, "verify", RUN, "P1").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from workbench.engine.workers.messages import (
     row_from_json,
     row_to_json,
 )
-from workbench.engine.workers.opening import check_workers
+from workbench.engine.workers.place import WorkerPlace
 from workbench.engine.workers.pool import Requirements, WorkerPool
 from workbench.engine.workers.worker import take_verdicts
 from workbench.errors import BudgetStop, UsageError, WorkbenchError
@@ -74,8 +74,8 @@ REQUESTS = st.builds(
     reply_schema=st.none() | st.builds(ReplySchema, name=WORDS, schema=JSON, note=WORDS),
     role=st.none() | st.sampled_from(["grounder", "reader"]),
     may_fall_back=st.booleans(),
-    final=st.booleans(),
-    new_schema=st.booleans(),
+    choice=st.sampled_from(["auto", "none", "submit"]),
+    spare_cache=st.booleans(),
 )
 
 
@@ -406,7 +406,7 @@ def test_a_run_whose_workers_are_all_refused_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["4", "dask://host:8786", "dask://127.0.0.1:1"])
 def test_workers_are_a_number_or_a_scheduler(text: str) -> None:
-    assert check_workers(text) == text
+    assert WorkerPlace(text, trust_cluster=True).words()[:2] == ["--workers", text]
 
 
 @pytest.mark.parametrize(
@@ -414,7 +414,7 @@ def test_workers_are_a_number_or_a_scheduler(text: str) -> None:
 )
 def test_nothing_else_is_taken_for_workers(text: str) -> None:
     with pytest.raises(UsageError, match="write dask://HOST:PORT"):
-        check_workers(text)
+        WorkerPlace(text, trust_cluster=True)
 
 
 def test_certificates_are_made_once_for_their_owner_alone(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from workbench.engine.run.state import RunState, load_state
 from workbench.engine.workers import facts as facts_module
 from workbench.engine.workers import pool as pool_module
 from workbench.engine.workers.certificates import AUTHORITY, VARIABLE, new_certificates
+from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.experiments.plan import plan_study
 from workbench.experiments.runner import StudyRunner
@@ -70,7 +71,7 @@ async def work(
     settings: RunSettings,
     environ: dict[str, str],
     *,
-    workers: str | None = None,
+    workers: WorkerPlace | None = None,
     kill_after: int | None = None,
 ) -> tuple[Store, RunState, list[str]]:
     """One run; the worker that holds P1 is killed when P1's so many replies are on the log."""
@@ -142,7 +143,7 @@ def test_a_killed_worker_changes_neither_result_nor_ledger_nor_bill(
 
     async def both() -> list[dict[str, Any]]:
         sides = []
-        for name, more in (("alone", {}), ("spread", {"workers": running.where, "kill_after": 1})):
+        for name, more in (("alone", {}), ("spread", {"workers": running.place, "kill_after": 1})):
             store, state, killed = await work(
                 tmp_path / name,
                 settings,
@@ -188,10 +189,16 @@ def test_the_python_api_grounds_and_resumes_on_workers(
         STATEMENT, cutoff="2018-06-30", quiet=True, plan_only=True, options=options, **settings
     )
     assert planned.p is None and not jobs
-    ended = run_blocking(wb.resume(planned.run_id, quiet=True, workers=running.where))
+    ended = run_blocking(wb.resume(planned.run_id, quiet=True, workers=running.where, trust_cluster=True))
     assert ended.p is not None and sorted(jobs) == ["P1", "P2"]
     whole = wb.analyze_sync(
-        STATEMENT, cutoff="2018-06-30", quiet=True, workers=running.where, options=options, **settings
+        STATEMENT,
+        cutoff="2018-06-30",
+        quiet=True,
+        workers=running.where,
+        trust_cluster=True,
+        options=options,
+        **settings,
     )
     assert whole.p == ended.p and sorted(jobs) == ["P1", "P1", "P2", "P2"]
 
@@ -220,14 +227,19 @@ def test_a_study_gives_the_same_table_on_workers(
 ) -> None:
     environ = {"WORKBENCH_UPSTREAM_STRANGER": upstream.url}
     alone = study_table(tmp_path / "alone", environ)
-    spread = study_table(tmp_path / "spread", environ | running.certificates, workers=running.where)
+    spread = study_table(tmp_path / "spread", environ | running.certificates, workers=running.place)
     assert alone.equals(spread) and len(alone) == 4 and not alone["missing"].any()
     assert (alone["calls"] > 0).tolist() == [False, False, True, True]
 
 
 async def refusal(home: Path, cluster_environ: dict[str, str], where: str) -> str:
     with pytest.raises(UsageError) as caught:
-        async with open_engine(Store(home), settings_of(**SCRIPTED), environ=cluster_environ, workers=where):
+        async with open_engine(
+            Store(home),
+            settings_of(**SCRIPTED),
+            environ=cluster_environ,
+            workers=WorkerPlace(where, trust_cluster=True),
+        ):
             raise AssertionError("workers were opened")
     return str(caught.value)
 

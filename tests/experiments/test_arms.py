@@ -104,6 +104,7 @@ def test_analytica_v_s_and_l_over_a_grounder_and_the_report(
     assert calls == {"alone": 1, "tree-V": 5, "tree-S": 5, "tree-L": 5, "market": 0}
     state = audit_study(store, plan, state)
     assert any("HINDSIGHT" in line for line in state.audited.findings)
+    assert len(state.audited.findings) == len({line.partition(": ")[2] for line in state.audited.findings})
     results = write_study(store, plan, state, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "tree-L" in page and "<script" not in page and "Weights of the linear rules" in page

@@ -18,7 +18,7 @@ from workbench.experiments.audit import audit_study
 from workbench.experiments.plan import plan_study
 from workbench.experiments.runner import StudyRunner
 from workbench.experiments.study import study_of
-from workbench.store import ModelLedger, Store
+from workbench.store import ApiLedger, ModelLedger, Store
 
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
 ENGINES = ("EXA", "BRAVE", "WIKIPEDIA", "GDELT", "SEC", "WAYBACK", "SERPER", "TAVILY", "SEARXNG")
@@ -112,6 +112,10 @@ def test_an_arm_asks_what_its_definition_says(kind: str, store: Store, tmp_path:
     findings = audit_study(store, plan, state).audited
     assert findings is not None
     assert any("clairvoyant" in line for line in findings.findings) == (kind == "belief-clairvoyant")
+    # The runs of a clairvoyant arm are live, and hold what they claim as any others.
+    assert not any(line.startswith("bad") for line in findings.findings), findings.findings
+    unread = not any(answer for *_, answer, _ in ApiLedger(store).answers(made.run))
+    assert any("data read" in line for line in findings.findings) == unread
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.engine.workers.certificates import AUTHORITY, CLUSTER, VARIABLE, new_certificates
+from workbench.engine.workers.place import WorkerPlace
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,6 +28,10 @@ class Cluster:
     @property
     def where(self) -> str:
         return f"dask://127.0.0.1:{self.port}"
+
+    @property
+    def place(self) -> WorkerPlace:
+        return WorkerPlace(self.where, trust_cluster=True)
 
     @property
     def certificates(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ import zipfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +34,7 @@ from tests.fakes.hostile_packages import (
     with_event,
     with_sql,
 )
+from tests.fakes.zips import Part, build
 from workbench.engine.evidence.signature import sign_package
 from workbench.engine.keys import public_key_of
 from workbench.store import Store
@@ -73,6 +75,15 @@ def archive_frames(members: Members, honest: bytes) -> Family:
     ):  # fmt: skip
         yield f"run.db has {name}", REFUSED, _written_over(honest, _DIRECTORY, offset, form, value)
     yield "run.db has another name in its header", REFUSED, honest.replace(b"run.db", b"../r.d", 1)
+    parts = [Part(name.encode(), data) for name, data in members.items()]
+    hidden = build([Part(b"report.html", b"<p>p = 99 %</p>")]).partition(b"PK\1\2")[0]
+    yield "a member between two", REFUSED, build([parts[0], replace(parts[1], before=hidden), *parts[2:]])
+    yield "a member that the directory leaves out", REFUSED, build(parts, before_directory=hidden)
+    yield (
+        "a member behind the stream of another",
+        REFUSED,
+        build([*parts[:-1], replace(parts[-1], tail=hidden)]),
+    )
 
 
 def names_that_look_alike(members: Members, honest: bytes) -> Family:

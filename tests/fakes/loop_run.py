@@ -14,6 +14,7 @@ from proxies.broker import open_broker
 from proxies.errors import Refused
 from proxies.settings import ProxySettings
 from tests.fakes.asking_run import FixedTree, NoSandbox
+from tests.fakes.provider_rules import strictly
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.engine.run import approvals
@@ -216,7 +217,7 @@ class ScriptedModel:
         replies = self.script[stage if stage in self.script else stage.partition("-")[0]]
         turn = sum(message.role == "assistant" for message in request.messages)
         say = replies[min(turn, len(replies) - 1)]
-        reply = say(request) if callable(say) else say
+        reply = strictly(request, say(request) if callable(say) else say)
         size = sum(len(message.content) for message in request.messages) // 4
         return ModelReply(
             text=reply.text,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from tests.fakes.provider_rules import strictly
 from workbench.models.base import ModelReply, ModelRequest, Usage
 
 Scripted = str | ModelReply | BaseException | Callable[[ModelRequest], "str | ModelReply"]
@@ -42,13 +43,13 @@ class ScriptedModel:
         if isinstance(scripted, BaseException):
             raise scripted
         answer = scripted(request) if callable(scripted) else scripted
-        if isinstance(answer, ModelReply):
-            return answer
-        return ModelReply(
-            text=answer,
-            model=self._name,
-            usage=Usage(input_tokens=100, output_tokens=max(1, len(answer) // 4)),
-        )
+        if not isinstance(answer, ModelReply):
+            answer = ModelReply(
+                text=answer,
+                model=self._name,
+                usage=Usage(input_tokens=100, output_tokens=max(1, len(answer) // 4)),
+            )
+        return strictly(request, answer)
 
     def _queue_for(self, request: ModelRequest) -> list[Scripted]:
         for node in request.nodes[:1]:

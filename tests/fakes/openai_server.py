@@ -20,6 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from tests.fakes.provider_rules import Rule, fault, finish_reason, possible
+
 _ID = r"P\d+(?:\.\d+)*"
 _CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
 _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
@@ -190,6 +192,8 @@ class Policy:
         Seconds before each reply.
     hold : mapping
         Per stage or ``"stage node"``: an event to wait for before the reply.
+    restless : bool
+        Loops look something up as long as they may call what they like.
     """
 
     plan: Plan = field(default_factory=lambda: PLAN)
@@ -202,6 +206,7 @@ class Policy:
     faults: dict[str, list[int]] = field(default_factory=dict)
     delay: float = 0.0
     hold: dict[str, threading.Event] = field(default_factory=dict)
+    restless: bool = False
     scores: Mapping[str, int] = field(default_factory=lambda: dict(SCORES))
     fetch: str = FETCH
     plot: str = PLOT
@@ -307,9 +312,9 @@ class Policy:
                 "update_reasoning": "as before",
             }
         }  # fmt: skip
-        first = not any(turn["role"] == "assistant" for turn in asked.messages)
-        if first and "search" in tools:
-            name, arguments = "search", {"words": "what is known"}
+        before = sum(turn["role"] == "assistant" for turn in asked.messages)
+        if "search" in tools and (before == 0 or (self.restless and "tool_choice" not in asked.body)):
+            name, arguments = "search", {"words": "what is known" + ", again" * before}
         elif "hand_in" in tools:
             name, arguments = "hand_in", {"notes": [{"text": "It is known.", "sources": []}]}
         else:
@@ -407,11 +412,14 @@ class OpenAIServer:
     """The server; use it as a context manager.
 
     ``url`` is what ``--api-base`` takes. ``asked`` holds the requests that were answered in full, in order of arrival;
+    ``refused`` the words of 400 for what providers refuse (``provider_rules``, and ``rule`` if given);
     ``held`` those that came to a hold, answered or not yet; ``turned_away`` those that got a status code instead; ``unread`` bodies it could make nothing of (answered 400).
     """
 
-    def __init__(self, policy: Policy | None = None, *, port: int = 0) -> None:
+    def __init__(self, policy: Policy | None = None, *, port: int = 0, rule: Rule | None = None) -> None:
         self.policy = policy or Policy()
+        self.rule = rule
+        self.refused: list[str] = []
         self.asked: list[Asked] = []
         self.held: list[Asked] = []
         self.turned_away: list[tuple[int, Asked]] = []
@@ -442,6 +450,14 @@ class OpenAIServer:
         self._http.server_close()
         self._thread.join()
 
+    def refusal(self, body: Mapping[str, Any]) -> str | None:
+        """A provider's words for what it does not take in this request."""
+        wrong = fault(body) or (self.rule(body) if self.rule else None)
+        if wrong:
+            with self.lock:
+                self.refused.append(wrong)
+        return wrong
+
     def reply(
         self, body: dict[str, Any], authorization: str | None
     ) -> "tuple[int, dict[str, Any] | RawAnswer, Asked | None]":
@@ -449,6 +465,8 @@ class OpenAIServer:
         # A server may refuse to stream; the client then asks without, so that this is no request it could make nothing of.
         if body.get("stream"):
             return 400, _error("this server does not stream", "invalid_request_error"), None
+        if wrong := self.refusal(body):
+            return 400, _error(wrong, "invalid_request_error"), None
         try:
             asked = understand(body, authorization)
         except (KeyError, IndexError, StopIteration, ValueError) as error:
@@ -471,11 +489,10 @@ class OpenAIServer:
         with self.lock:
             self.asked.append(asked)
             number = len(self.asked)
-            message = self.policy.answer(asked)
+            message = possible(body, self.policy.answer(asked))
         sent = sum(len(text_of(turn)) for turn in asked.messages) // 4 + 1
         made = len(json.dumps(message)) // 4 + 1
         usage = {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
-        reason = "tool_calls" if message.get("tool_calls") else "stop"
         return (
             200,
             {
@@ -483,7 +500,7 @@ class OpenAIServer:
                 "object": "chat.completion",
                 "created": int(asked.at),
                 "model": body.get("model", "x"),
-                "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+                "choices": [{"index": 0, "message": message, "finish_reason": finish_reason(body, message)}],
                 "usage": usage,
             },
             asked,

@@ -514,6 +514,8 @@ class PersonaServer(OpenAIServer):
     def reply(
         self, body: dict[str, Any], authorization: str | None
     ) -> tuple[int, dict[str, Any] | RawAnswer, Asked | None]:
+        if wrong := self.refusal(body):
+            return 400, {"error": {"message": wrong, "type": "invalid_request_error"}}, None
         asked = understand(body, authorization)
         with self.lock:
             turn = Turn(asked, self._seen[asked.node, asked.stage], len(self.asked))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.tokens import BEFORE, PRICES, Part, Tally, anthropic, measure, openai
-from workbench.models.abilities import Abilities
+from workbench.models.abilities import NONE, Abilities
 from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
 from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.litellm_messages import mark_for_cache, wire_messages
@@ -21,10 +21,8 @@ TURNS = (
 )
 
 
-def request(*, final: bool = False, tools: Sequence[ToolSpec] = (TOOL,), **more: Any) -> ModelRequest:
-    return ModelRequest(
-        messages=TURNS, stage="step", cutoff="2018-06-30", tools=tuple(tools), final=final, **more
-    )
+def request(*, tools: Sequence[ToolSpec] = (TOOL,), **more: Any) -> ModelRequest:
+    return ModelRequest(messages=TURNS, stage="step", cutoff="2018-06-30", tools=tuple(tools), **more)
 
 
 def sent(name: str, asked: ModelRequest, **options: Any) -> dict[str, Any]:
@@ -66,9 +64,9 @@ def test_anthropic_gets_marks_on_the_system_message_and_the_last_two_turns() -> 
     assert body["messages"][3]["content"][-1]["cache_control"] == {"type": "ephemeral"}
     assert "prompt_cache_key" not in body
     # nothing comes after a conclusion that could read what its end would write
-    assert marked(sent("anthropic/claude-sonnet-4-5", request(final=True))["messages"]) == [0, 1]
+    assert marked(sent("anthropic/claude-sonnet-4-5", request(choice="none"))["messages"]) == [0, 1]
     # a synthesis is one request: a mark would only cost
-    assert marked(sent("anthropic/claude-sonnet-4-5", request(final=True, tools=()))["messages"]) == []
+    assert marked(sent("anthropic/claude-sonnet-4-5", request(choice="none", tools=()))["messages"]) == []
 
 
 def test_others_get_no_marks() -> None:
@@ -78,27 +76,40 @@ def test_others_get_no_marks() -> None:
 
 def test_an_answer_of_a_tool_is_marked_where_litellm_looks() -> None:
     messages = [{"role": "system", "content": "s"}, {"role": "tool", "content": "docs", "tool_call_id": "1"}]
-    mark_for_cache(messages, final=False)
+    mark_for_cache(messages, ends=False)
     assert messages[1]["cache_control"] == {"type": "ephemeral"} and messages[1]["content"] == "docs"
 
 
-def test_the_tool_choice_closes_the_tools_where_that_costs_no_cache() -> None:
+def test_a_choice_of_tools_changes_nothing_that_a_cache_begins_with() -> None:
     assert "tool_choice" not in sent("openai/gpt-5", request())
-    assert sent("openai/gpt-5", request(final=True))["tool_choice"] == "none"
-    assert "tool_choice" not in sent("anthropic/claude-sonnet-4-5", request(final=True))
-    assert sent("anthropic/claude-sonnet-4-5", request(final=True))["tools"]
+    closed = sent("openai/gpt-5", request(choice="none"))
+    named = sent("openai/gpt-5", request(choice=TOOL.name))
+    assert closed["tool_choice"] == "none"
+    assert named["tool_choice"] == {"type": "function", "function": {"name": TOOL.name}}
+    assert closed["tools"] == named["tools"] == sent("openai/gpt-5", request())["tools"]
+
+
+def test_anthropic_is_given_a_choice_only_where_it_has_nothing_cached_or_a_reply_was_unusable() -> None:
+    claude = "anthropic/claude-sonnet-4-5"
+    # it reads all messages anew when the choice changes
+    assert "tool_choice" not in sent(claude, request(choice=TOOL.name, spare_cache=True))
+    assert sent(claude, request(choice=TOOL.name))["tool_choice"]["function"]["name"] == TOOL.name
+    assert "tool_choice" not in sent(claude, request(choice="none"))
+    assert sent(claude, request(choice="none"))["tools"]
+    # elsewhere a choice costs no cache, and is given at once
+    assert "tool_choice" in sent("openai/gpt-5", request(choice=TOOL.name, spare_cache=True))
 
 
 def test_a_dialogue_has_one_cache_key_where_the_provider_takes_one() -> None:
     first = sent("openai/gpt-5", request())["prompt_cache_key"]
-    assert first == sent("openai/gpt-5", request(final=True))["prompt_cache_key"] and len(first) == 32
+    assert first == sent("openai/gpt-5", request(choice="none"))["prompt_cache_key"] and len(first) == 32
     # a server of one's own may refuse a field that it does not know
     assert "prompt_cache_key" not in sent("deepseek/deepseek-chat", request())
 
 
 def test_a_schema_that_comes_late_is_left_for_the_second_ask_where_it_would_cost_the_cache() -> None:
-    late = request(final=True, reply_schema=SCHEMA, new_schema=True)
-    again = request(final=True, reply_schema=SCHEMA)
+    late = request(choice="none", reply_schema=SCHEMA, spare_cache=True)
+    again = request(choice="none", reply_schema=SCHEMA)
     caching = Abilities(schema=True, caches=True)
     assert not caching.asks_schema(late) and caching.asks_schema(again)
     assert SCHEMA.note not in str(wire_messages(late, caching))
@@ -113,7 +124,7 @@ def test_a_schema_that_comes_late_is_left_for_the_second_ask_where_it_would_cost
     [
         ("cache_control: Extra inputs are not permitted", "cache_control"),
         ("Unknown parameter: 'prompt_cache_key'", "prompt_cache_key"),
-        ("tool_choice 'none' is not supported", "tool_choice"),
+        ("tool_choice 'none' is not supported", NONE),
     ],
 )
 def test_what_a_server_refuses_is_left_out_from_then_on(words: str, part: str) -> None:

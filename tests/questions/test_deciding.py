@@ -62,7 +62,7 @@ def test_more_than_two_years_ahead_is_refused() -> None:
     ],
 )
 def test_known_outcomes(statement: str, truth: bool) -> None:
-    assert resolve(read_claim(statement), FULL, LAST) is truth
+    assert resolve(read_claim(statement), FULL, SEEN) is truth
 
 
 def test_a_claim_and_its_opposite_split_the_outcomes_between_them() -> None:
@@ -74,7 +74,7 @@ def test_a_claim_and_its_opposite_split_the_outcomes_between_them() -> None:
     ]  # fmt: skip
     for yes, no in pairs:
         one, other = read_claim(yes), read_claim(no)
-        assert resolve(one, FULL, LAST) != resolve(other, FULL, LAST)
+        assert resolve(one, FULL, SEEN) != resolve(other, FULL, SEEN)
         assert base_rate(one, SEEN, LAST) + base_rate(other, SEEN, LAST) == pytest.approx(1, abs=1e-12)
         assert appraise(one, SEEN, LAST).p + appraise(other, SEEN, LAST).p == pytest.approx(1, abs=1e-6)
 
@@ -98,7 +98,7 @@ def test_a_past_window_is_counted_as_the_claim_of_that_day_came_out() -> None:
             level=-5.0,
             never=True,
         )
-        assert resolve(then, FULL, day) == bool(found.outcomes[week])
+        assert resolve(then, FULL, {}) == bool(found.outcomes[week])
         agree += 1
     assert agree > 15
 
@@ -108,7 +108,7 @@ def test_a_value_older_than_five_days_does_not_count() -> None:
         "VIX": [row for row in FULL["VIX"] if not "2018-12-20" <= row["date"] <= "2018-12-31"]
     }
     with pytest.raises(ClaimRefused, match="nor in the five days before"):
-        resolve(read_claim("VIX above 20 on 2018-12-31"), rows, LAST)
+        resolve(read_claim("VIX above 20 on 2018-12-31"), rows, SEEN)
 
 
 def test_nothing_from_after_the_cutoff_bears_on_an_appraisal() -> None:

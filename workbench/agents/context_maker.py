@@ -80,7 +80,7 @@ class ContextMaker:
 
         prompt = render("context_queries", question=self._question, cutoff=self._cutoff.text, count=count)
         return await self._dialogue().exchange(
-            "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", final=True
+            "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
         )
 
     async def rank(self, pages: Sequence[FoundPage], count: int) -> list[RankedSource]:
@@ -112,7 +112,7 @@ class ContextMaker:
             count=count,
         )
         return await self._dialogue().exchange(
-            "rank", prompt.text, parse, propositions=self._node.statement, reply_format="", final=True
+            "rank", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
         )
 
     def _dialogue(self) -> Dialogue:

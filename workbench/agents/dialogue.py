@@ -83,7 +83,7 @@ class _Exchange:
     propositions: str
     reply_format: str
     schema: ReplySchema | None
-    final: bool
+    choice: str
     whole: bool = False
     retry: int = 0
     faults: int = 0
@@ -146,6 +146,7 @@ class Dialogue:
         self._extra = 0
         self._window: int | None = None
         self._without_schema = False
+        self._with_free_choice = False
         # Short forms of long user turns, by their position; taken when room is needed.
         self._short: dict[int, str] = {}
         self._answered: set[str] = set()
@@ -162,7 +163,7 @@ class Dialogue:
         captions: Sequence[str] = (),
         short: str | None = None,
         schema: ReplySchema | None = None,
-        final: bool = False,
+        choice: str = "auto",
         whole: bool = False,
     ) -> T:
         """Ask, and ask again until ``parse`` accepts the reply; return what it made of it.
@@ -180,8 +181,8 @@ class Dialogue:
             The prompt with its long parts left out, for later requests when room is needed.
         schema : ReplySchema, optional
             The reply as one JSON object, for models that take a schema; ``parse`` reads both forms.
-        final : bool
-            Whether the dialogue ends here: tools stay on offer, since a provider's cache begins with them, but are not answered.
+        choice : str
+            "none" where the dialogue ends here: tools stay on offer, since a provider's cache begins with them, but are not answered.
         whole : bool
             Whether a reply that is cut off is asked for anew instead of continued, because evidence reads it again from one record.
 
@@ -204,7 +205,7 @@ class Dialogue:
             propositions=propositions,
             reply_format=reply_format,
             schema=schema,
-            final=final,
+            choice=choice,
             whole=whole,
             retry=self._first_retry.get(self._step, 0),
             max_tokens=self._settings.max_tokens,
@@ -219,12 +220,12 @@ class Dialogue:
         propositions: str,
         reply_format: str,
         prompt: str | None = None,
-        final: bool = False,
+        choice: str = "auto",
     ) -> T:
         """Ask for the next move of a loop whose tools the caller runs; return what ``read`` makes of the whole reply.
 
         The caller answers every call of the move by :meth:`observe` before the next turn. ``prompt`` opens the dialogue; later
-        turns follow from what was observed. ``read`` raises `MalformedReply` for a move that cannot be taken: none of its
+        turns follow from what was observed. ``choice`` names the one tool that may still be called. ``read`` raises `MalformedReply` for a move that cannot be taken: none of its
         calls is run then. Raises as :meth:`exchange`.
         """
         self._make_room()
@@ -235,7 +236,7 @@ class Dialogue:
             propositions=propositions,
             reply_format=reply_format,
             schema=None,
-            final=final,
+            choice=choice,
             retry=self._first_retry.get(self._step, 0),
             max_tokens=self._settings.max_tokens,
             read_calls=read,
@@ -300,8 +301,9 @@ class Dialogue:
                     self._step += 1
                     self._usable += 1
                     return value
-                left = 0 if state.final else self._settings.max_interrupt_times - state.interrupts
-                self._serve(reply, left=left, final=state.final)
+                closed = state.choice == "none"
+                left = 0 if closed else self._settings.max_interrupt_times - state.interrupts
+                self._serve(reply, left=left, closed=closed)
             except WorthAskingAgain as worth:
                 # A criticism is no fault of the reply: it counts in its exchange, not among the dialogue's further asks.
                 if state.faults >= self._settings.max_exception_retry:
@@ -342,9 +344,9 @@ class Dialogue:
                 effort=self._settings.effort,
                 reply_schema=state.schema,
                 may_fall_back=state.declined,
-                final=state.final,
-                # An unreadable reply is worth more than a cached beginning.
-                new_schema=state.schema is not None and self._without_schema and state.faults == 0,
+                choice=state.choice,
+                # A readable reply is worth more than a cached beginning.
+                spare_cache=state.faults == 0 and self._asks_otherwise(state),
             )
             try:
                 reply = await self._ask(request, stage=state.stage, step=self._step, retry=state.retry)
@@ -356,8 +358,14 @@ class Dialogue:
                     raise
                 continue
             self._without_schema = self._without_schema or state.schema is None
+            self._with_free_choice = self._with_free_choice or state.choice == "auto"
             self._measure(reply)
             return reply
+
+    def _asks_otherwise(self, state: _Exchange) -> bool:
+        """Whether requests before this one went without its schema or its choice of a tool."""
+        late_schema = state.schema is not None and self._without_schema
+        return late_schema or (state.choice != "auto" and self._with_free_choice)
 
     def _measure(self, reply: ModelReply) -> None:
         """Look how full the model's context is; called with every reply, so a replayed dialogue sees the same."""
@@ -473,14 +481,14 @@ class Dialogue:
             return reply.text
         return _joined(state.partial, reply.text)
 
-    def _serve(self, reply: ModelReply, *, left: int, final: bool) -> None:
+    def _serve(self, reply: ModelReply, *, left: int, closed: bool) -> None:
         # Every call gets its answer, even if the reply is refused below: providers take no dialogue with an open tool call.
         fresh = False
         for call in reply.tool_calls:
             key = json.dumps([call.name, call.arguments], sort_keys=True)
             if self._tools is None:
                 answer = "There is no such tool here."
-            elif final:
+            elif closed:
                 answer = "Not answered: no tool is called any more."
             elif left <= 0:
                 answer = "Not answered: you have used up the documentation requests of this turn."
@@ -496,7 +504,7 @@ class Dialogue:
             self.messages.append(Message(role="tool", content=answer, tool_call_id=call.id))
         if self._tools is None:
             raise MalformedReply("it called a tool, and there is none here; answer in text")
-        if final:
+        if closed:
             raise MalformedReply(
                 "it called a tool, and none is called any more; answer in text with what you know"
             )

@@ -150,7 +150,7 @@ async def judge_report(
         parse_judgement,
         propositions=node.statement,
         reply_format='One ```json object {"scores": {...}, "reasons": {...}}.',
-        final=True,
+        choice="none",
     )
 
 
@@ -162,7 +162,7 @@ async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: A
         parse_recall,
         propositions=node.statement,
         reply_format='One ```json object {"recognized_event", "evidence_facts", "recalled_outcome", "probability"}.',
-        final=True,
+        choice="none",
     )
 
 
@@ -179,7 +179,7 @@ async def find_leaks(
         lambda reply: parse_leaks(reply, len(texts)),
         propositions=node.statement,
         reply_format='One ```json object {"texts": [{"id", "verdict", "quote"}]}, one entry per text.',
-        final=True,
+        choice="none",
     )
 
 

@@ -94,7 +94,7 @@ async def counter_case(
         partial(parse_counter_case, leaves=tree.leaves()),
         propositions=claim.text,
         reply_format=reply_format,
-        final=True,
+        choice="none",
     )
 
 

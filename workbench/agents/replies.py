@@ -44,7 +44,7 @@ class Accounting:
     adjustments : str
         Steps from there to p.
     low, high : float or None
-        Bounds that hold p.
+        Bounds around p, as the reply gives them; they may contradict it.
     would_change_my_mind : str
     """
 
@@ -56,8 +56,34 @@ class Accounting:
     high: float | None = None
     would_change_my_mind: str = ""
 
+    def figures(self) -> dict[str, float]:
+        """The numbers that were given, by what they are called on screens; those of its texts are not among them."""
+        named = {
+            "base rate": self.base_rate,
+            "n": self.n,
+            "inside view": self.inside_view,
+            "low": self.low,
+            "high": self.high,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+    def contradiction(self, p: float) -> str:
+        """In one sentence, bounds that do not hold p; "" if they do.
+
+        >>> Accounting(low=0.05, high=0.2).contradiction(0.9)
+        'The reply states p 0.9 with low 0.05 and high 0.2; p lies outside.'
+        """
+        if (self.low is None or self.low <= p) and (self.high is None or p <= self.high):
+            return ""
+        bounds = " and ".join(
+            f"{name} {value:g}" for name, value in self.figures().items() if name in ("low", "high")
+        )
+        return f"The reply states p {p:g} with {bounds}; p lies outside."
+
     def lines(self, p: float) -> str:
         """The accounting as Markdown; "" if nothing was said.
+
+        Bounds that contradict p come last: earlier versions left them out, and their reports are compared by how they begin.
 
         >>> print(Accounting(base_rate=0.6, n=40, low=0.4, high=0.7).lines(0.55))
         **In numbers.** Base rate 0.6 of 40 cases; p 0.55, between 0.4 and 0.7.
@@ -69,7 +95,7 @@ class Accounting:
             parts.append(f"inside view {self.inside_view:g}")
         if self.adjustments:
             parts.append(f"adjustments: {self.adjustments}")
-        if self.low is not None and self.high is not None:
+        if self.low is not None and self.high is not None and not self.contradiction(p):
             parts.append(f"p {p:g}, between {self.low:g} and {self.high:g}")
         lines = []
         if parts:
@@ -77,6 +103,8 @@ class Accounting:
             lines.append(f"**In numbers.** {text[0].upper()}{text[1:]}.")
         if self.would_change_my_mind:
             lines.append(f"**Would change my mind.** {self.would_change_my_mind}")
+        if contradiction := self.contradiction(p):
+            lines.append(f"**Contradiction.** {contradiction}")
         return "\n\n".join(lines)
 
 
@@ -335,17 +363,14 @@ def _conclusion(shape: _ConclusionShape, prose: str, notes: tuple[str, ...]) -> 
 
 
 def _accounting(shape: _ConclusionShape) -> Accounting:
-    """The accounting of a reply, without what is no probability, no count, or contradicts p."""
-    p, low, high = float(shape.p_true), _unit(shape.low), _unit(shape.high)
-    if low is not None and high is not None and not low <= p <= high:
-        low = high = None
+    """The accounting of a reply, without what is no probability and no count."""
     return Accounting(
         base_rate=_unit(shape.base_rate),
         n=int(count) if _is_number(count := number_of(shape.n)) and 0 <= count < 1e9 else None,
         inside_view=_unit(shape.inside_view),
         adjustments="; ".join(_texts(shape.adjustments)),
-        low=low,
-        high=high,
+        low=_unit(shape.low),
+        high=_unit(shape.high),
         would_change_my_mind="; ".join(_texts(shape.would_change_my_mind)),
     )
 

@@ -50,5 +50,5 @@ async def classify_questions(
     )
     prompt = render("topics", cutoff=cutoff.text, topics=", ".join(topics), questions=shown)
     return await dialogue.exchange(
-        "topics", prompt.text, parse, propositions=shown, reply_format="", final=True
+        "topics", prompt.text, parse, propositions=shown, reply_format="", choice="none"
     )

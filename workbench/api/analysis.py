@@ -393,16 +393,22 @@ class Analysis:
         return await resume(self.run_id, isolation=isolation, quiet=quiet)
 
     def export(
-        self, path: str | Path, *, to: str | None = None, project: bool = False, normalise: str = "scale"
+        self,
+        path: str | Path,
+        *,
+        to: str | None = None,
+        project: bool = False,
+        normalise: str = "scale",
+        note: str | Path | None = None,
     ) -> Path:
         """Write the note (html, pdf, docx, md), the package (zip) or another program's format; return the path.
 
-        The file's suffix says which unless ``to`` names one.
+        The file's suffix says which unless ``to`` names one. ``note`` is a file for the note beside a package, which holds none.
 
         Anything that had to be changed to fit the format is reported on stderr, one line each. ``project`` brings rules that
         are no table of a Bayes net to the nearest ones that are, by ``normalise``: ``scale``, ``softmax`` or ``min-max``.
         """
-        from workbench.engine.evidence.package import export_run, format_of
+        from workbench.engine.evidence.package import export_run, format_of, note_beside
         from workbench.outputs import write_output
         from workbench.synthesis.rules.normalise import check_normaliser
 
@@ -417,8 +423,11 @@ class Analysis:
                 normalise=check_normaliser(normalise),
                 environ=os.environ,
             )
-        for note in notes:
-            sys.stderr.write(printable(note) + "\n")
+            beside = note_beside(store, self.run_id, to, Path(note), os.environ) if note is not None else None
+        for line in notes:
+            sys.stderr.write(printable(line) + "\n")
+        if note is not None and beside is not None:
+            write_output(Path(note), beside)
         write_output(file, data)
         return file
 
@@ -493,4 +502,4 @@ class Analysis:
     def _repr_html_(self) -> str:
         from workbench.widgets.static_tree import tree_html
 
-        return tree_html(self._run.tree)
+        return tree_html(self._run.tree, self._run.without_data)

@@ -1,6 +1,7 @@
 """Runs as a caller has them: analyze a claim, resume, open or take in a run, list runs and hold them against each other."""
 
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -14,6 +15,7 @@ from workbench.engine.blocking import refuse_running_loop, run_blocking
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import load_state
 from workbench.engine.view import view
+from workbench.engine.workers.place import worker_place
 from workbench.errors import UsageError
 
 
@@ -25,6 +27,7 @@ async def analyze(
     quiet: bool = False,
     plan_only: bool = False,
     workers: str | int | None = None,
+    trust_cluster: bool = False,
     **options: Any,
 ) -> Analysis:
     """Break a claim into a tree, ground every leaf in a sealed notebook, and return the finished analysis.
@@ -43,6 +46,8 @@ async def analyze(
         Stop after the tree; ``resume`` grounds it.
     workers : str or int, optional
         Ground elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
+    trust_cluster : bool
+        Needed with ``dask://``: whoever holds the cluster's certificate can run code in this process.
     **options
         Any field of ``RunSettings`` or ``AgentSettings``: ``model``, ``api_base``, ``max_leaves``, ``trials``, ...
         ``isolation`` names the level of the kernels; without it the best sealed level that works here is taken.
@@ -61,7 +66,8 @@ async def analyze(
     from workbench.engine.run.opening import new_run
     from workbench.widgets.cell_progress import progress_listener
 
-    settings, place = with_preset(preset, **options), _workers(workers)
+    settings = with_preset(preset, **options)
+    place = worker_place(workers, trust_cluster=trust_cluster)
     instant = Cutoff.parse(cutoff)
     with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
         async with open_engine(
@@ -95,6 +101,7 @@ async def resume(
     quiet: bool = False,
     workers: str | int | None = None,
     rebuy: bool = False,
+    trust_cluster: bool = False,
 ) -> Analysis:
     """Go on with a run that was stopped and return it; nothing that reached the ledger is asked again.
 
@@ -104,7 +111,7 @@ async def resume(
         An id, the beginning of one, or ``last``.
     isolation : str, optional
         ``namespaces``, ``landlock`` or ``none``; the best sealed level that works here unless given.
-    workers : str or int, optional
+    workers, trust_cluster : optional
         As for ``analyze``; the run may have begun elsewhere.
     rebuy : bool
         Whether replies on record may be bought again whose requests held text of after the cutoff: such text is not sent again.
@@ -124,7 +131,7 @@ async def resume(
     from workbench.engine.whatif.edits import adopt_tree_file
     from workbench.widgets.cell_progress import progress_listener
 
-    place = _workers(workers)
+    place = worker_place(workers, trust_cluster=trust_cluster)
     if isolation is not None:
         check_level(isolation)
     with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
@@ -161,12 +168,15 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
     """Take in an exported run or a tree and return it, as ``workbench import`` does.
 
     ``cutoff`` is a date or an instant for a tree that states none. Raises ``PackageAltered`` for a package whose evidence
-    contradicts itself, unless ``anyway``; it is marked then.
+    contradicts itself, unless ``anyway``; it is marked then. What is left out of a package is said on stderr.
     """
     from workbench.engine.evidence.package import import_run as take_in
 
+    def tell(line: str) -> None:
+        sys.stderr.write(line + "\n")
+
     with closing(open_home()) as store:
-        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
+        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway, tell=tell)))
 
 
 def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> list[dict[str, Any]]:
@@ -201,12 +211,3 @@ def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
     with closing(open_home()) as store:
         states = [load_state(store, store.resolve_run(run)) for run in runs]
         return documents.decision(states, threshold)
-
-
-def _workers(workers: str | int | None) -> str | None:
-    """Return ``workers`` as the command line has it; refused before a run is opened."""
-    if workers is None:
-        return None
-    from workbench.engine.workers.opening import check_workers
-
-    return check_workers(str(workers))

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperOption
 
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, say
 from workbench.cli.drive import analyze_claim
-from workbench.cli.run_options import DETACH, WORKERS, takes_run_options
+from workbench.cli.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_run_options
 from workbench.cli.settings_file import defaults, run_settings
 from workbench.errors import UsageError
 from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
@@ -92,6 +92,7 @@ def analyze(
         ),
     ] = None,
     workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
@@ -109,6 +110,9 @@ def analyze(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."""
+    from workbench.engine.workers.place import worker_place
+
+    place = worker_place(workers, trust_cluster=trust_cluster)
     chosen = dict(
         settings,
         preset=preset,
@@ -140,9 +144,7 @@ def analyze(
         raise UsageError(
             "--detach returns at once: leave out --plan-only and --json, and look at the run with watch"
         )
-    analyze_claim(
-        statement, cutoff, run, plan_only=plan_only, as_json=as_json, detach=detach, workers=workers
-    )
+    analyze_claim(statement, cutoff, run, plan_only=plan_only, as_json=as_json, detach=detach, workers=place)
 
 
 def _aggregation(pairs: Sequence[str]) -> dict[str, Any] | None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from workbench.engine.run.settings import RunSettings
     from workbench.engine.run.state import RunState
+    from workbench.engine.workers.place import WorkerPlace
     from workbench.propositions import NodeId
     from workbench.store import Store, StoredEvent
 
@@ -41,7 +42,7 @@ def analyze_claim(
     plan_only: bool = False,
     as_json: bool = False,
     detach: bool = False,
-    workers: str | None = None,
+    workers: "WorkerPlace | None" = None,
 ) -> str:
     """Open a run for a claim, work on it, print it, and return its id; leaves with the exit code of an early end.
 
@@ -51,10 +52,6 @@ def analyze_claim(
     from workbench.cli.approve import can_answer
     from workbench.engine.run.approvals import check_answerable
 
-    if workers is not None:
-        from workbench.engine.workers.opening import check_workers
-
-        check_workers(workers)
     if not settings.api_base:  # a server of one's own may want none
         from workbench.models.listing import require_key
 
@@ -119,7 +116,7 @@ def detach_run(
     run_id: str,
     *,
     isolation: str | None,
-    workers: str | None = None,
+    workers: "WorkerPlace | None" = None,
     leaves: "Sequence[NodeId]" = (),
     rebuy: bool = False,
 ) -> None:
@@ -143,7 +140,7 @@ def drive(
     settings: "RunSettings",
     *,
     isolation: str | None,
-    workers: str | None = None,
+    workers: "WorkerPlace | None" = None,
     run_id: str | None = None,
     claim: "tuple[str, Cutoff] | None" = None,
     plan_only: bool = False,
@@ -183,7 +180,7 @@ async def _work(
     settings: "RunSettings",
     *,
     isolation: str | None,
-    workers: str | None,
+    workers: "WorkerPlace | None",
     run_id: str | None,
     claim: "tuple[str, Cutoff] | None",
     plan_only: bool,

@@ -52,9 +52,13 @@ def _print(document: dict[str, Any]) -> None:
         f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"
         f"trial {document['trial']}, attempt {document['attempt']}, manifest {(document['manifest_id'] or 'none')[:19]}\n"
     )
+    for finding in document["findings"]:
+        echo(f"READ NO DATA: {finding['words']}\n")
     if document["by_chance"] is not None:
         echo(f"{document['by_chance']['line']}\n")
     echo(f"{document['report']}\n")
+    for figure in document["accounting"]:
+        echo(f"{figure['name']}: {figure['cell'] or 'from no cell'} ({figure['value']:g})")
     quoted: dict[str, list[str]] = {}
     for number in document["numbers"]:
         quoted.setdefault(number["cell"], []).append(number["text"])
@@ -62,6 +66,8 @@ def _print(document: dict[str, Any]) -> None:
         numbers = f"  printed {', '.join(quoted[cell['id']])}" if cell["id"] in quoted else ""
         calls = f"  data call {', '.join(map(str, cell['calls']))}" if cell["calls"] else ""
         echo(f"{cell['id']:10}{(cell['title'] or cell['first_line'])[:60]}{numbers}{calls}")
+        for finding in cell["findings"]:
+            echo(f"          {finding}")
     for call in document["calls"]:
         echo(f"\ncall {call['number']}  {call['path']}  {call['params']}")
         if call["refused"]:

@@ -23,7 +23,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.drive import may_buy_again
-from workbench.cli.run_options import YES
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
 
 if TYPE_CHECKING:
     from workbench.experiments.ledger import StudyState
@@ -46,19 +46,20 @@ def run(
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Check the file, print the cost forecast, ask nobody.")
     ] = False,
-    workers: Annotated[
-        str | None, typer.Option("--workers", help="dask://HOST:PORT or a number of processes.")
-    ] = None,
+    workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     yes: Annotated[bool, YES] = False,
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
+    from workbench.engine.workers.place import worker_place
     from workbench.errors import BudgetStop, ProviderError
     from workbench.experiments.audit import audit_study
     from workbench.experiments.report import write_study
     from workbench.experiments.runner import StudyRunner
 
+    place = worker_place(workers, trust_cluster=trust_cluster)
     store = open_store()
     plan = _plan(store, file)
     for line in plan.cost_lines():
@@ -74,7 +75,7 @@ def run(
         return
     again = may_buy_again(store, _open_runs(store, plan), yes=yes)
     runner = StudyRunner(
-        store, plan, environ=os.environ, isolation=isolation, workers=workers, say=say, rebuy=again
+        store, plan, environ=os.environ, isolation=isolation, workers=place, say=say, rebuy=again
     )
     try:
         state = asyncio.run(_interruptible(runner))

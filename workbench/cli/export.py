@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,9 +59,15 @@ def export(
     sign: Annotated[
         bool, typer.Option("--sign", help="For zip: sign the package with your key (`keys new` makes one).")
     ] = False,
+    note: Annotated[
+        Path | None,
+        typer.Option(
+            help="For zip: write the note (.html, .pdf, .docx, .md) to this file, beside the package."
+        ),
+    ] = None,
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
-    from workbench.engine.evidence.package import export_run, format_of
+    from workbench.engine.evidence.package import export_run, format_of, note_beside
     from workbench.engine.run.files import manifest_id
     from workbench.outputs import write_output
     from workbench.synthesis.exchange.bayes_net import OnMisfit
@@ -80,15 +88,21 @@ def export(
         sign=sign,
         environ=os.environ,
     )
-    for note in notes:
-        say(note)
+    # before anything is written: without a browser there is no PDF
+    beside = None if note is None else note_beside(store, run_id, to, note, os.environ)
+    for line in notes:
+        say(line)
+    manifest = f"manifest {(manifest_id(store, run_id) or 'none')[:19]}"
+    if note is not None and beside is not None:
+        write_output(note, beside)
+        say(
+            f"wrote {note}: {_WHAT[format_of(note, None)]} of run {run_id}, {len(beside) / 1000:,.0f} kB, {manifest}; it stands"
+            " beside the package and not in it, and no signature or check of the package covers it"
+        )
     if output is not None:
         # By an atomic rename: a reader, or a full disk, never leaves half a package under the name.
         write_output(output, data)
-        named = manifest_id(store, run_id)
-        say(
-            f"wrote {output}: {_WHAT.get(to, to)} of run {run_id}, {len(data) / 1000:,.0f} kB, manifest {(named or 'none')[:19]}"
-        )
+        say(f"wrote {output}: {_WHAT.get(to, to)} of run {run_id}, {len(data) / 1000:,.0f} kB, {manifest}")
     elif sys.stdout.isatty():
         echo(data.decode(), whole=True)
     else:
@@ -117,16 +131,30 @@ def import_file(
     A package that export cannot have written is refused (exit 2); one whose evidence contradicts itself is too (exit 6,
     what differs is listed), unless --anyway. Nothing of a package is run.
     """
-    from workbench.engine.evidence.package import PackageAltered, import_run
+    from workbench.engine.evidence.package import import_run
     from workbench.engine.view import view
     from workbench.engine.wording import run_lines
 
     store = open_store()
-    try:
+    with differences_listed(as_json=as_json):
         if review:
             _take_review(store, path, as_json=as_json)
             return
-        run_id = import_run(store, path, cutoff=cutoff, anyway=anyway)
+        run_id = import_run(store, path, cutoff=cutoff, anyway=anyway, tell=say)
+    run = view(store, run_id)
+    if as_json:
+        emit_json(run.document())
+    else:
+        echo("\n".join(run_lines(run)))
+
+
+@contextmanager
+def differences_listed(*, as_json: bool) -> Iterator[None]:
+    """Print what differs in a package that is refused for it, before its error becomes one line."""
+    from workbench.engine.evidence.package import PackageAltered
+
+    try:
+        yield
     except PackageAltered as error:
         if as_json:
             emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
@@ -134,11 +162,6 @@ def import_file(
             for item in error.findings:
                 echo(f"differs   {item.line()}")
         raise
-    run = view(store, run_id)
-    if as_json:
-        emit_json(run.document())
-    else:
-        echo("\n".join(run_lines(run)))
 
 
 def _take_review(store: "Store", path: Path, *, as_json: bool) -> None:

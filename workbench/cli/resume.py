@@ -7,7 +7,7 @@ import typer
 
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, RUN, command, open_store, say
 from workbench.cli.drive import detach_run, drive, finish, may_buy_again
-from workbench.cli.run_options import DETACH, WORKERS, YES, takes_run_options
+from workbench.cli.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_run_options
 
 
 @command
@@ -17,6 +17,7 @@ def resume(
     settings: Mapping[str, Any],
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     leaves: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,7 +39,9 @@ def resume(
     from workbench.engine.run.settings import check_level
     from workbench.engine.run.state import load_state
     from workbench.engine.whatif.edits import adopt_tree_file
+    from workbench.engine.workers.place import worker_place
 
+    place = worker_place(workers, trust_cluster=trust_cluster)
     if isolation is not None:
         check_level(isolation)
     store = open_store()
@@ -61,13 +64,13 @@ def resume(
         state.require_model()
         again = may_buy_again(store, [run_id], yes=yes)
         if detach:
-            detach_run(store, run_id, isolation=isolation, workers=workers, leaves=only, rebuy=again)
+            detach_run(store, run_id, isolation=isolation, workers=place, leaves=only, rebuy=again)
             return
         _, error = drive(
             store,
             state.settings,
             isolation=isolation,
-            workers=workers,
+            workers=place,
             run_id=run_id,
             leaves=only,
             rebuy=again,

@@ -20,6 +20,10 @@ WORKERS = typer.Option(
     metavar="N|dask://HOST:PORT",
     help="Ground leaves in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
 )
+TRUST_CLUSTER = typer.Option(
+    "--trust-cluster",
+    help="Needed with dask://: whoever holds the cluster's certificate can run code here, where your keys are.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,10 +178,13 @@ async def refits(
 def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[str, Any]:
     """Return what a leaf rests on: ``workbench evidence``.
 
-    ``numbers`` are those of the report that a cell printed, each with that cell; ``cells`` name their data calls; ``calls`` say
-    what was asked and sent, what the cutoff did to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says
-    between what chance alone may move a leaf that rests on past windows; null for others.
+    ``numbers`` are those of the report that a cell printed, each with that cell; ``accounting`` are the base rate and the other
+    figures that a notebook's conclusion states, with the cell that printed each, null for one from no cell; ``cells`` name their
+    data calls, and in ``findings`` what a reader should know of them; ``calls`` say what was asked and sent, what the cutoff did
+    to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says between what chance alone may move a leaf that
+    rests on past windows; null for others. ``findings`` of the leaf itself says that it read no data.
     """
+    from workbench.engine.evidence.data_read import findings, leaves_without_data
     from workbench.engine.evidence.trail import evidence_trail
     from workbench.engine.past_windows import past_windows
     from workbench.engine.run.files import manifest_id
@@ -190,12 +193,14 @@ def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[st
     trail = evidence_trail(store, state, node, trial)
     proposition = state.tree[node]
     windows = past_windows(state.tree, [node]).get(node)
+    without_data = leaves_without_data(store, state)
     return {
         "run_id": run_id,
         "manifest_id": manifest_id(store, run_id),
         "statement": proposition.statement,
         "p": state.trial(node, trial).belief.p,  # type: ignore[union-attr]  # a trail is of a concluded trial
         **trail.to_json(),
+        "findings": findings({leaf: words for leaf, words in without_data.items() if leaf == node}),
         "by_chance": None if windows is None else windows.to_json(proposition.p or 0.0),
         "earlier": [row.to_json() for row in state.earlier.get(node, [])],
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.annotating import sign_off_rows
+from workbench.engine.evidence.data_read import findings, leaves_without_data, no_data_lines
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.files import manifest_id
 from workbench.engine.run.ownership import phase_here
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One run, as of the moment it was loaded; ``spending`` has the tokens and dollars of each node (``ModelLedger``)."""
+    """One run, as of the moment it was loaded; ``spending`` has the tokens and dollars of each node (``ModelLedger``).
+
+    ``without_data`` names the leaves that read no data, with what their values rest on instead.
+    """
 
     state: RunState
     folder: Path
@@ -33,6 +37,7 @@ class RunView:
     spending: Mapping[NodeId, Mapping[str, Any]] = field(default_factory=dict)
     manifest_id: str | None = None
     sign_offs: list[dict[str, Any]] = field(default_factory=list)
+    without_data: Mapping[NodeId, str] = field(default_factory=dict)
 
     @property
     def run_id(self) -> str:
@@ -78,6 +83,11 @@ class RunView:
         """Warnings that a model of the run may know how its claim turned out; every screen prints them."""
         late = self.state.late_line()
         return [*hindsight(self.state.settings, self.state.parsed_cutoff()), *([late] if late else [])]
+
+    @property
+    def no_data_lines(self) -> list[str]:
+        """Warnings that name the leaves which read no data; every screen prints them."""
+        return no_data_lines(self.without_data)
 
     def time_and_money(self) -> dict[str, Any]:
         """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
@@ -138,6 +148,7 @@ class RunView:
             if phase == self.state.phase
             else f"its process ended without a word: `workbench resume {self.run_id}` goes on",
             "not_verified": self.state.unverified_line(),
+            "findings": findings(self.without_data),
             "folder": str(self.folder),
             "manifest_id": self.manifest_id,
             "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,
@@ -195,6 +206,7 @@ def view_of(store: Store, state: RunState) -> RunView:
         spending={row["node"]: row for row in models.spending(run_id)},
         manifest_id=manifest_id(store, run_id),
         sign_offs=sign_off_rows(store, state),
+        without_data=leaves_without_data(store, state),
     )
 
 

@@ -110,11 +110,17 @@ def rule_remarks(tree: Tree, node: NodeId) -> list[str]:
     return [f"reaches {percent(low)} to {percent(high)}", *warnings]
 
 
-def tree_lines(tree: Tree, *, equations: bool = True, most: int | None = MOST_LINES) -> list[str]:
+def tree_lines(
+    tree: Tree,
+    *,
+    equations: bool = True,
+    most: int | None = MOST_LINES,
+    marks: Mapping[NodeId, str] | None = None,
+) -> list[str]:
     """Return the tree as lines: id, probability, statement, and under an inner node its rule with the range it reaches.
 
     A tree of more than ``most`` propositions is folded at the deepest level down to which no more than that many lie; a line
-    says what is below. None folds nothing.
+    says what is below. None folds nothing. ``marks`` are words that stand behind a proposition's statement.
     """
     lines: list[str] = []
     deepest = _levels_shown(tree, most)
@@ -125,9 +131,10 @@ def tree_lines(tree: Tree, *, equations: bool = True, most: int | None = MOST_LI
         proposition = tree[node]
         mark = "" if last is None else ("└─ " if last else "├─ ")
         belief = proposition.belief
+        remark = f"  ({marks[node]})" if marks and node in marks else ""
         lines.append(
             # a line end in a statement would begin a line that passes for ours
-            f"{prefix}{mark}{node}  {percent(belief.p if belief else None)}  {printable(proposition.statement, keep='')}"
+            f"{prefix}{mark}{node}  {percent(belief.p if belief else None)}  {printable(proposition.statement, keep='')}{remark}"
         )
         below = prefix + ("" if last is None else ("   " if last else "│  "))
         children = proposition.children
@@ -157,11 +164,18 @@ def _levels_shown(tree: Tree, most: int | None) -> int:
     return level
 
 
-def run_lines(view: RunView, *, whole: bool = False) -> list[str]:
-    """Return a run as lines: the tree, folded where it is large unless ``whole``, then what it rests on."""
-    lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES), ""]
+def run_lines(view: RunView, *, whole: bool = False, named: str | None = None) -> list[str]:
+    """Return a run as lines: the tree, folded where it is large unless ``whole``, then what it rests on.
+
+    ``named`` is what ``show`` was called with, for a package that has no id in this home.
+    """
+    marked = {node: "read no data" for node in view.without_data}
+    lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
     if not whole and len(view.tree) > MOST_LINES:
-        lines[-1:] = [f"({len(view.tree):,} propositions, folded: `workbench show {view.run_id} --all`)", ""]
+        lines[-1:] = [
+            f"({len(view.tree):,} propositions, folded: `workbench show {named or view.run_id} --all`)",
+            "",
+        ]
     facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
     if view.state.isolation:
         facts.append(
@@ -177,6 +191,7 @@ def run_lines(view: RunView, *, whole: bool = False) -> list[str]:
         lines.append(absent)
     if (unverified := view.state.unverified_line()) is not None:
         lines.append(unverified)
+    lines += view.no_data_lines
     cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
     lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
     if view.base_rate is not None:

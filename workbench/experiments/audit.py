@@ -8,8 +8,9 @@ what was looked at is counted too. Table arms that read a column named in `HINDS
 from collections import Counter
 from collections.abc import Mapping
 
-from workbench.engine.evidence.audit import audit_run
+from workbench.engine.evidence.audit import audit_checks
 from workbench.engine.hindsight import hindsight
+from workbench.engine.run.state import load_state
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.arms.tables import ColumnArm
 from workbench.experiments.exam import StudyExam
@@ -25,6 +26,9 @@ HINDSIGHT_COLUMNS: Mapping[str, str] = {
     "prior_static": "a prior computed over all questions, with hindsight",
     "prior_blf_asrun": "a prior of the authors' code, of other questions' outcomes by a faulty subtype",
 }
+
+#: Arms that one finding names.
+_NAMED = 5
 
 
 def audit_study(store: Store, plan: StudyPlan, state: StudyState) -> StudyState:
@@ -73,6 +77,7 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
     from proxies.asof.clock import Cutoff
 
     findings = []
+    late: dict[str, list[str]] = {}
     for name, arm in plan.arms.items():
         if isinstance(arm, ColumnArm):
             findings += [
@@ -103,7 +108,10 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
                 for day in set(plan.exam.cutoffs.values())
                 for line in hindsight(arm.base, Cutoff.parse(day))
             )
-            findings += [f"arm {name}: {line}" for line in sorted(lines)[:3]]
+            for line in sorted(lines)[:3]:
+                late.setdefault(line, []).append(name)
+    # Of thirty arms with one model the sentence is said once.
+    findings += [f"{_named(arms)}: {line}" for line, arms in late.items()]
     return findings
 
 
@@ -122,16 +130,27 @@ def cut_findings(exam: StudyExam) -> list[str]:
     return findings
 
 
+def _named(arms: list[str]) -> str:
+    if len(arms) == 1:
+        return f"arm {arms[0]}"
+    more = f" and {len(arms) - _NAMED} more" if len(arms) > _NAMED else ""
+    return f"{len(arms)} arms ({', '.join(arms[:_NAMED])}{more})"
+
+
 def run_findings(store: Store, runs: list[str]) -> list[str]:
     """Checks of runs that are not ok, a line for each check with the number of runs."""
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], str] = {}
     for run in runs:
-        for check in audit_run(store, run)["checks"]:
-            if check["verdict"] != "ok" and check["name"] != "hindsight":
-                key = (check["verdict"], check["name"])
-                counts[key] += 1
-                first.setdefault(key, f"run {run}: {check['found']}")
+        # A check may warn several times of one run, which counts once.
+        wanting = {
+            (check.verdict, check.name): check.found
+            for check in reversed(audit_checks(store, load_state(store, run)))
+            if check.verdict != "ok" and check.name != "hindsight"
+        }
+        for key, words in wanting.items():
+            counts[key] += 1
+            first.setdefault(key, f"run {run}: {words}")
     return [
         f"{verdict}: {name}, in {count} of {len(runs)} runs ({first[verdict, name][:200]})"
         for (verdict, name), count in sorted(counts.items())

@@ -24,6 +24,7 @@ from workbench.engine.run.ownership import RunInWork, own_folder
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view
+from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.experiments.arms.base import Cell
 from workbench.experiments.arms.runs import EngineArm
@@ -43,7 +44,7 @@ class StudyRunner:
     plan : StudyPlan
     environ : mapping
         Keys for models and sources.
-    isolation, workers : str, optional
+    isolation, workers : optional
         As of `open_engine`.
     say : callable
         Called with lines of progress.
@@ -64,7 +65,7 @@ class StudyRunner:
         *,
         environ: Mapping[str, str],
         isolation: str | None = None,
-        workers: str | None = None,
+        workers: WorkerPlace | None = None,
         say: Callable[[str], None] = lambda line: None,
         model: Model | None = None,
         sort: str = SORT,

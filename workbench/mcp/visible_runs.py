@@ -35,6 +35,7 @@ _RUN = (
     "isolation",
     "status",
     "not_verified",
+    "findings",
 )
 _RUN_OF_TODAY = (
     "model",

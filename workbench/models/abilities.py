@@ -10,6 +10,9 @@ from typing import Any
 
 from workbench.models.base import ModelRequest
 
+#: The forms of ``tool_choice``, each learned by itself: a provider may take one and refuse another.
+NAMED, REQUIRED, NONE = "tool_choice by name", "tool_choice required", "tool_choice none"
+_CHOICE = re.compile(r"tool[_ ]?choice|tool[_ ]?config|forced tool|forces tool use", re.IGNORECASE)
 #: Parts of a request that can be left out or said in another way, with the words by which providers refuse them.
 _LESSONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
@@ -19,14 +22,17 @@ _LESSONS: tuple[tuple[str, re.Pattern[str]], ...] = (
             re.IGNORECASE,
         ),
     ),
-    ("tool_choice", re.compile(r"tool[_ ]choice", re.IGNORECASE)),
+    # In this order: a tool that cannot be named is the only one on offer and a call required; then its prompt alone asks for it.
+    (NAMED, _CHOICE),
+    (REQUIRED, _CHOICE),
+    (NONE, _CHOICE),
     ("cache_control", re.compile(r"cache[_ ]?(?:control|point)|prompt caching", re.IGNORECASE)),
     ("prompt_cache_key", re.compile(r"prompt_cache_key", re.IGNORECASE)),
     (
         "tools",
         re.compile(
-            r"tool[_ ]choice|tool-call-parser|does not support tools|tools? (?:is|are) not supported|"
-            r"support(?:s|ed)? (?:for )?(?:tools|function|tool)|function calling|tool[_ ]use|`?tools`?\W",
+            r"tool[_ ]choice|tool-call-parser|tools?(?:[_ ](?:use|calling))? (?:is|are) not supported|"
+            r"support(?:s|ed)? (?:for )?(?:tools|function|tool)|function calling|`?tools`?\W",
             re.IGNORECASE,
         ),
     ),
@@ -40,9 +46,11 @@ _LESSONS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _REFUSES = re.compile(
     r"support|unknown|unrecognized|unexpected|invalid|not allowed|not permitted|not available|unavailable|requires|extra|"
-    r"only|must be|cannot|can't|disabled",
+    r"only|must be|may not|cannot|can't|disabled",
     re.IGNORECASE,
 )
+# What a server that checks bodies by pydantic hands back of the request: it names every field, and complains of none.
+_ECHO = re.compile(r"['\"]?input(?:_value)?['\"]?\s*[:=]\s*.*?(?=\{\\?['\"]type\\?['\"]: |$)")
 _WINDOW = (
     re.compile(
         r"(?:maximum context length|context (?:length|window|size)|maximum(?: allowed)?)\D{0,30}?(\d{3,8})",
@@ -69,6 +77,7 @@ class Abilities:
     vision: bool | None = None
     tools: bool | None = None
     schema: bool | None = None
+    names_tools: bool = True
     caches: bool | None = None
     reasons: bool = False
     context: int | None = None
@@ -98,7 +107,7 @@ class Abilities:
         """
         if request.reply_schema is None or not self.takes_schema:
             return False
-        return not (request.new_schema and self.caches)
+        return not (request.spare_cache and self.caches)
 
     def learn(self, words: str, sent: set[str]) -> str | None:
         """Return what the next request leaves out after a refusal in these words; None if nothing is learned.
@@ -106,6 +115,7 @@ class Abilities:
         ``sent`` names the parts that the refused request had. What is learned is not sent again, so a caller that asks again as
         long as something is learned comes to an end. Requests side by side may learn the same.
         """
+        words = _ECHO.sub("", words)
         if is_overflow(words) or is_filtered(words) or not _REFUSES.search(words):
             return None
         for part, pattern in _LESSONS:

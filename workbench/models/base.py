@@ -92,9 +92,12 @@ class ModelRequest:
     ``stage``, ``nodes`` and ``cutoff`` are seen by in-process models only: a remote model gets the messages and
     the tools. ``cutoff`` is the knowledge cutoff as the caller wrote it. ``reply_schema`` follows from the stage, ``role``
     from the asker, and ``may_fall_back`` (another model of the run's chain may answer what this one declines) from the
-    replies before: none of them is part of the stored form. Neither are the two that spare a provider's cache: ``final`` (the
-    dialogue ends with a usable reply to this: its tools are closed, though still on offer, and its end is not worth caching), and
-    ``new_schema`` (the requests before went without this schema, and a provider that caches would read them all again).
+    replies before: none of them is part of the stored form. Neither are the two that spare a provider's cache: ``choice`` and
+    ``spare_cache`` (the requests before went without this schema or choice, and no reply has been unusable yet: a provider that
+    would read them all again for it is asked without).
+
+    ``choice`` is what may be called of the tools, all of which stay on offer: ``"auto"`` what the model likes, ``"none"`` nothing, or
+    the name of the one tool that must be. Where it is not ``"auto"``, a usable reply ends the dialogue: its end is not worth caching.
     """
 
     messages: tuple[Message, ...]
@@ -108,8 +111,8 @@ class ModelRequest:
     reply_schema: ReplySchema | None = None
     role: ModelRole | None = None
     may_fall_back: bool = False
-    final: bool = False
-    new_schema: bool = False
+    choice: str = "auto"
+    spare_cache: bool = False
 
     def canonical_hash(self, model: str) -> str:
         """SHA-256 over the canonical JSON of the request and the model's name, as ``sha256:<hex>``.

@@ -15,7 +15,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from proxies.fetch.pacing import backoff
-from workbench.models.abilities import is_filtered, is_overflow, listed_abilities, window_in
+from workbench.models.abilities import (
+    NAMED,
+    NONE,
+    REQUIRED,
+    is_filtered,
+    is_overflow,
+    listed_abilities,
+    window_in,
+)
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.connections import close_with_the_loop, note_client
 from workbench.models.errors import (
@@ -29,6 +37,7 @@ from workbench.models.failures import asked_pause, headers_of, unavailable
 from workbench.models.litellm_messages import (
     cache_key,
     mark_for_cache,
+    wire_choice,
     wire_messages,
     wire_schema,
     wire_tool,
@@ -52,6 +61,8 @@ __all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "reda
 #: Providers that take ``prompt_cache_key``; elsewhere a field that nobody knows may be refused.
 _KEYED_CACHES = ("openai", "azure")
 _CLAUDE_ELSEWHERE = ("bedrock", "vertex_ai", "openrouter")
+#: Where LiteLLM leaves the named form of ``tool_choice`` out without a word (Mistral has none, Ollama no choice at all).
+_UNNAMED = ("mistral", "codestral", "ollama", "ollama_chat")
 _PLACEHOLDER = "none-needed"
 _SECRETS = re.compile(
     r"(sk-[A-Za-z0-9_\-]{6,}|Bearer\s+[A-Za-z0-9._\-]{6,}|(?<=key=)[A-Za-z0-9_\-]{6,}|AIza[A-Za-z0-9_\-]{10,})"
@@ -129,6 +140,7 @@ class LiteLLMModel:
         self._litellm = load_litellm()
         self._provider = self._known_provider()
         self.abilities = listed_abilities(self._litellm, name, own_address=api_base is not None)
+        self.abilities.names_tools = self._provider not in _UNNAMED
         if reply_form != "auto":
             self.abilities.schema = reply_form == "schema"
         # By event loop: a connection belongs to the loop that opened it.
@@ -200,6 +212,10 @@ class LiteLLMModel:
                     # A reply, not an error: agents say it another way, and a resumed run must come the same way.
                     return self._filtered(words, notes, time.monotonic() - began)
                 # What a model does not take is left out from now on: a lesson is learned once and is no failed attempt.
+                # LiteLLM's words leave out the parameter that OpenAI names beside its own.
+                field = getattr(problem, "param", None)
+                if isinstance(field, str) and field.isidentifier():
+                    words = f"{words} ({field})"
                 if self.abilities.learn(words, _parts(arguments, request)) is None:
                     raise self._final_error(problem) from None
                 attempt -= 1
@@ -237,14 +253,18 @@ class LiteLLMModel:
         if request.effort is not None:
             wanted["reasoning_effort"] = request.effort
         if request.tools and abilities.calls_tools:
-            wanted["tools"] = [wire_tool(tool) for tool in request.tools]
-            # Anthropic reads the whole dialogue anew when the choice changes; there the prompt alone says it.
-            if request.final and not self._is_claude:
-                wanted["tool_choice"] = "none"
+            tools, choice = wire_choice(request, abilities)
+            # Anthropic reads the whole dialogue anew when the choice changes: there the prompt alone says it first, and "none", by
+            # which LiteLLM would also close the tool that it makes of a schema, is never sent.
+            if self._is_claude and (request.spare_cache or request.choice == "none"):
+                tools, choice = list(request.tools), None
+            wanted["tools"] = [wire_tool(tool) for tool in tools]
+            if choice is not None:
+                wanted["tool_choice"] = choice
         if self._provider in _KEYED_CACHES and self._api_base is None and not _alone(request):
             wanted["prompt_cache_key"] = cache_key(request)
         if self._marks_cache and not _alone(request):
-            mark_for_cache(arguments["messages"], final=request.final)
+            mark_for_cache(arguments["messages"], ends=request.choice != "auto")
         if request.reply_schema is not None and abilities.asks_schema(request):
             wanted["response_format"] = wire_schema(request.reply_schema)
         supported = self._supported()
@@ -483,14 +503,21 @@ def _asks_for_key(text: str) -> bool:
 
 def _alone(request: ModelRequest) -> bool:
     """Whether a request is, but for mishaps, the only one of its dialogue: nothing will be read from a cache again."""
-    return request.final and not request.tools
+    return request.choice != "auto" and not request.tools
 
 
 def _parts(arguments: dict[str, Any], request: ModelRequest) -> set[str]:
     """What a request sent that a model may not take."""
     parts = set(arguments) & {
-        "tools", "tool_choice", "response_format", "temperature", "reasoning_effort", "max_tokens", "prompt_cache_key",
+        "tools", "response_format", "temperature", "reasoning_effort", "max_tokens", "prompt_cache_key",
     }  # fmt: skip
+    match arguments.get("tool_choice"):
+        case "none":
+            parts.add(NONE)
+        case "required":
+            parts.add(REQUIRED)
+        case dict():
+            parts.add(NAMED)
     turns = arguments["messages"]
     lists = [message["content"] for message in turns if isinstance(message.get("content"), list)]
     if any(part.get("type") == "image_url" for content in lists for part in content):

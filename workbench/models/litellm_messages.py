@@ -5,15 +5,18 @@ that takes a JSON schema gets a line that says so. The request that is hashed an
 """
 
 import base64
+import copy
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.models.abilities import Abilities
+from workbench.models.abilities import NAMED, NONE, REQUIRED, Abilities
 from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
 
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _CACHE = {"type": "ephemeral"}
 _NO_TOOLS = """
 
@@ -32,7 +35,8 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
     """Return the messages of a request as LiteLLM takes them."""
     messages = list(request.messages)
     in_text = bool(request.tools) and not abilities.calls_tools
-    if not abilities.calls_tools:
+    # A call that a model wrote where no tool is on offer is shown as it was written: Anthropic refuses calls without tools.
+    if not abilities.calls_tools or not request.tools:
         messages = [_in_text(message) for message in messages]
     if in_text:
         described = "\n".join(
@@ -48,16 +52,16 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
     return [_message(message, images=abilities.shows_images) for message in _in_turn(messages)]
 
 
-def mark_for_cache(messages: list[dict[str, Any]], *, final: bool) -> None:
+def mark_for_cache(messages: list[dict[str, Any]], *, ends: bool) -> None:
     """Put Anthropic's cache marks on a request's messages: what stands before a mark is written to the cache, and read again.
 
     On the system message (and the tools before it), which every leaf of a run begins with; on the turn that the request before
-    ended with, to read what it wrote; on the last turn, for the next request, unless this one is the last. A mark finds what was
+    ended with, to read what it wrote; on the last turn, for the next request, unless the dialogue ends with this one. A mark finds what was
     written up to twenty parts before it, hence the middle one. Four are allowed.
     """
     turns = [message for message in messages if message["role"] in ("user", "tool")]
     marked = [message for message in messages[:1] if message["role"] == "system"]
-    for message in [*marked, *(turns[-2:-1] if final else turns[-2:])]:
+    for message in [*marked, *(turns[-2:-1] if ends else turns[-2:])]:
         if message["role"] == "tool":
             message["cache_control"] = dict(_CACHE)  # LiteLLM puts it on the answer's own part
         elif isinstance(message["content"], list):
@@ -76,15 +80,38 @@ def wire_tool(tool: ToolSpec) -> dict[str, Any]:
     """Return a tool as LiteLLM takes it."""
     return {
         "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            # LiteLLM rewrites schemas in place for Gemini; the request's own is hashed again with the next one.
+            "parameters": copy.deepcopy(tool.parameters),
+        },
     }
+
+
+def wire_choice(request: ModelRequest, abilities: Abilities) -> tuple[list[ToolSpec], Any]:
+    """Return the tools on offer, and the ``tool_choice`` that goes with them; None leaves it to the model.
+
+    A tool that must be called is named, so that all tools stay where a provider's cache begins; where the named form is refused, it
+    alone is on offer and a call is required; where that is refused too, the prompt alone asks for it.
+    """
+    tools = list(request.tools)
+    if request.choice == "auto":
+        return tools, None
+    if request.choice == "none":
+        return tools, None if NONE in abilities.refused else "none"
+    if abilities.names_tools and NAMED not in abilities.refused:
+        return tools, {"type": "function", "function": {"name": request.choice}}
+    if REQUIRED not in abilities.refused:
+        return [tool for tool in tools if tool.name == request.choice], "required"
+    return tools, None
 
 
 def wire_schema(schema: ReplySchema) -> dict[str, Any]:
     """Return a reply's schema as LiteLLM takes it."""
     return {
         "type": "json_schema",
-        "json_schema": {"name": schema.name, "schema": schema.schema, "strict": True},
+        "json_schema": {"name": schema.name, "schema": copy.deepcopy(schema.schema), "strict": True},
     }
 
 
@@ -117,6 +144,11 @@ def _in_turn(messages: Sequence[Message]) -> list[Message]:
     return joined
 
 
+def _wire_name(name: str) -> str:
+    """A name that a model made up, as providers take it back."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "tool"
+
+
 def _message(message: Message, *, images: bool) -> dict[str, Any]:
     content: Any = message.content
     if message.images and images:
@@ -143,7 +175,7 @@ def _message(message: Message, *, images: bool) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+                "function": {"name": _wire_name(call.name), "arguments": json.dumps(call.arguments)},
             }
             for call in message.tool_calls
         ]

@@ -13,6 +13,7 @@ from workbench.offline.rungs import Rungs
 from workbench.questions.claims import Claim
 from workbench.questions.deciding import Rows, appraise, check
 from workbench.questions.errors import ClaimRefused
+from workbench.science.leaf_models import LeafEstimate
 
 NEAR = 0.1
 
@@ -46,8 +47,8 @@ class Planner:
 
     def plan(self, claim: Claim) -> Branch:
         """Return the claim with its children and grandchildren; no two statements are equal."""
-        check(claim, self.last_day)
-        base = appraise(claim, self.rows, self.last_day, only_base=True).base_rate
+        # In full, since the claim's own record is its first leaf.
+        base = treat(claim, self.rows, self.last_day).base_rate
         self._used = {claim.statement}
         root = Branch(claim=claim, why="", base_rate=base)
         if claim.reference:
@@ -108,23 +109,46 @@ class Planner:
         return replace(branch, children=tuple(inner))
 
     def _pick(self, why: str, candidates: Iterable[Claim], parent_base: float) -> Branch | None:
-        """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked."""
+        """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked.
+
+        What is picked has been through all that its notebook will compute: a base rate alone does not show that the models
+        have enough to go by, and a leaf that fails cannot be chosen anew.
+        """
         best: Branch | None = None
         for claim in candidates:
             if claim.statement in self._used:
                 continue
             base = self.base_rate(claim)
-            if base is None:
+            if base is None or (
+                best is not None and _gap(base, parent_base) >= _gap(best.base_rate, parent_base)
+            ):
                 continue
-            branch = Branch(claim=claim, why=why, base_rate=base)
-            if abs(base - parent_base) <= NEAR:
-                best = branch
+            try:
+                treat(claim, self.rows, self.last_day)
+            except ClaimRefused:
+                break  # the others differ in their threshold alone, and have no longer a history
+            best = Branch(claim=claim, why=why, base_rate=base)
+            if _gap(base, parent_base) <= NEAR:
                 break
-            if best is None or abs(base - parent_base) < abs(best.base_rate - parent_base):
-                best = branch
         if best is not None:
             self._used.add(best.claim.statement)
         return best
+
+
+def treat(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> LeafEstimate:
+    """Return what the notebook of a claim will compute, simulated paths apart, which it can do without.
+
+    Raises
+    ------
+    ClaimRefused
+        The claim cannot be asked at this cutoff, the visible values have decided it, or too few are visible.
+    """
+    check(claim, last_day)
+    return appraise(claim, rows, last_day, simulated=False)
+
+
+def _gap(base: float, parent_base: float) -> float:
+    return abs(base - parent_base)
 
 
 def leaves(branch: Branch) -> Sequence[Branch]:

@@ -20,13 +20,13 @@ from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
 from workbench.models.registry import ModelOptions, unknown_model
 from workbench.offline.analysis import analysis_reply
 from workbench.offline.cells import notebook
-from workbench.offline.decompose import Branch, Planner
+from workbench.offline.decompose import Branch, Planner, leaves, treat
 from workbench.offline.grounding import conclusion_reply, debug_reply, step_reply
 from workbench.offline.history import Observe, broker_history, visible
 from workbench.offline.synthesis import linear_reply, read_children, vanilla_reply
 from workbench.offline.templates import Cell
 from workbench.questions.claims import Claim
-from workbench.questions.deciding import check, settle, unsettled
+from workbench.questions.deciding import check, settle
 from workbench.questions.grammar import CAN_DO, read_claim
 from workbench.questions.series import SERIES
 
@@ -50,6 +50,8 @@ class OfflineAnalyst:
     def __init__(self, observe: Observe) -> None:
         self._observe = observe
         self._plans: dict[str, Branch] = {}
+        # Claims that have come through, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
+        self._treated: dict[tuple[str, str], Claim] = {}
 
     @property
     def name(self) -> str:
@@ -69,17 +71,28 @@ class OfflineAnalyst:
         try:
             text = await self._answer(request)
         except ProxyError as problem:
-            raise ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}") from problem
+            raise _unreadable(problem) from problem
         return ModelReply(text=text, model=NAME, usage=Usage(input_tokens=0, output_tokens=0), cost_usd=0.0)
 
     async def preflight(
         self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
     ) -> None:
-        """Refuse, before a run is opened, what :meth:`complete` would refuse in it; raises ``ClaimRefused``."""
+        """Refuse, before a run is opened, what :meth:`complete` would refuse in it.
+
+        Raises
+        ------
+        ClaimRefused
+            The claim or a stage cannot be treated, or the values visible at the cutoff have settled the claim.
+        ModelUnavailable
+            The embedded data cannot be read.
+        """
         for stage in stages:
             if stage not in RULES:
                 raise ClaimRefused(_no_stage(stage, free_rules))
-        _read(statement, cutoff)
+        try:
+            await self._treatable(statement, cutoff)
+        except ProxyError as problem:
+            raise _unreadable(problem) from problem
 
     async def _answer(self, request: ModelRequest) -> str:
         if not request.nodes:
@@ -106,22 +119,36 @@ class OfflineAnalyst:
         key = _digest([root.statement, last_day.isoformat(), rows])
         if key not in self._plans:
             settled = settle(claim, rows)
-            self._plans[key] = await asyncio.to_thread(Planner(rows, last_day).plan, settled)
+            plan = self._plans[key] = await asyncio.to_thread(Planner(rows, last_day).plan, settled)
+            self._treated |= {(leaf.claim.statement, request.cutoff): leaf.claim for leaf in leaves(plan)}
         return analysis_reply(self._plans[key], request.nodes, request.messages)
 
     async def _ground(self, request: ModelRequest) -> str:
         node = request.nodes[0]
-        claim, last_day, cutoff = _read(node.statement, request.cutoff)
-        if unsettled(claim):
-            claim = settle(claim, await visible(self._observe, claim.sources, cutoff))
+        claim = await self._treatable(node.statement, request.cutoff)
         if request.stage == "conclude":
             return conclusion_reply(node, claim, request.messages)
+        last_day = Cutoff.parse(request.cutoff).last_moment_day
         steps = self._steps(node, claim, request.cutoff, last_day)
         reply: Callable[..., str] = step_reply if request.stage == "step" else debug_reply
         return reply(steps, request.messages)
 
+    async def _treatable(self, statement: str, cutoff_text: str) -> Claim:
+        """The claim, settled by the visible rows, once all that its notebook computes has come through."""
+        key = (statement, cutoff_text)
+        if key not in self._treated:
+            claim, last_day, cutoff = _read(statement, cutoff_text)
+            rows = await visible(self._observe, claim.sources, cutoff)
+            await asyncio.to_thread(treat, claim, rows, last_day)
+            self._treated[key] = settle(claim, rows)
+        return self._treated[key]
+
     def _steps(self, node: NodeRef, claim: Claim, cutoff: str, last_day: date) -> list[list[Cell]]:
         return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
+
+
+def _unreadable(problem: ProxyError) -> ModelUnavailable:
+    return ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}")
 
 
 def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:

@@ -9,14 +9,16 @@ import numpy as np
 
 from workbench.questions.book import QuestionSet
 from workbench.questions.choices import states_of
-from workbench.questions.model import Question, QuestionError, event_id, events_of
-from workbench.science.scoring.betting import size_bet, size_options
+from workbench.questions.linked import group_of, linked_questions
+from workbench.questions.model import Question, QuestionError, event_id, events_of, parts_of
+from workbench.science.arrays import FloatArray
+from workbench.science.scoring.betting import size_bet
 from workbench.science.scoring.portfolio import size_portfolio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BetRules:
-    """How bets are sized.
+    """How bets are sized; raises ``QuestionError`` for a cap outside [0, 1] or a bankroll of nothing.
 
     Parameters
     ----------
@@ -26,6 +28,8 @@ class BetRules:
         Dollars a share.
     cap : float
         Most of the bankroll in one question.
+    total_cap : float
+        Most of the bankroll in all questions of the set together.
     stop_days : int
         No bet so near to the close: models lag markets there (paper P, section 4).
     today : str
@@ -37,51 +41,86 @@ class BetRules:
     risk_aversion: float = 1.0
     fee: float = 0.0
     cap: float = 0.1
+    total_cap: float = 1.0
     stop_days: int = 0
     today: str = ""
     bankroll: float = 1000.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("cap", self.cap), ("total cap", self.total_cap)):
+            if not 0 <= value <= 1:
+                raise QuestionError(f"a {name} is a share of the bankroll, from 0 to 1, not {value:g}")
+        if not 0 < self.bankroll < float("inf"):
+            raise QuestionError(f"a bankroll is above 0 dollars, not {self.bankroll:g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bet:
+    """A stake, as a share of the bankroll, on one side of an event; ``wins`` says in which states of its book it does."""
+
+    question: str
+    event: str
+    side: str
+    p: float
+    price: float
+    stake: float
+    wins: FloatArray
+
+    @property
+    def gains(self) -> FloatArray:
+        """What it gains by state, as a share of the bankroll."""
+        return np.asarray(self.stake * (self.wins / self.price - 1))
+
+    def row(self, scale: float, bankroll: float) -> dict[str, Any]:
+        dollars = self.stake * scale * bankroll
+        return {
+            "question": self.question,
+            "event": self.event,
+            "side": self.side,
+            "p": self.p,
+            "price": self.price,
+            "edge": self.p - self.price,
+            "stake": self.stake * scale,
+            "dollars": dollars,
+            "shares": dollars / self.price,
+            "expected": dollars * (self.p / self.price - 1),
+            "worst": -dollars,
+        }
+
+
+#: Bets on events of which the same states decide; they were sized together, and what one loses another may win.
+_Book = list[_Bet]
 
 
 def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRules) -> dict[str, Any]:
     """Every bet worth making, and every question without one with its reason: ``questions bet``.
 
     Exclusive options of one question are sized together, and so are its levels or days, which are nested; everything else market
-    by market.
+    by market. All of them share one bankroll: where they would stake more of it than the total cap, they are scaled down alike.
+    ``worst`` is the gain in the worst state that all questions can be in at once, however unlikely.
     """
-    bets: list[dict[str, Any]] = []
+    books: dict[str, list[_Book]] = {}
     passed: list[dict[str, str]] = []
     for question in questions.questions.values():
         reason = _why_not(question, p, rules)
+        if not reason:
+            books[question.id] = [book for book in _books(question, p, rules) if book]
+            reason = "" if books[question.id] else "no edge after spread and costs"
         if reason:
             passed.append({"question": question.id, "reason": reason})
-            continue
-        if _is_choice(question):
-            own = _choice_bets(question, p, rules)
-        else:
-            own = (
-                _nested_bets(question, p, rules) if _is_nested(question) else _market_bets(question, p, rules)
-            )
-        if own:
-            bets += own
-        else:
-            passed.append({"question": question.id, "reason": "no edge after spread and costs"})
+    bets = [bet for own in books.values() for book in own for bet in book]
+    wanted = sum(bet.stake for bet in bets)
+    scale = min(1.0, rules.total_cap / wanted) if wanted else 1.0
+    rows = [bet.row(scale, rules.bankroll) for bet in bets]
     return {
         "set": questions.name,
         "rules": asdict(rules),
-        "bets": bets,
-        "staked": sum(bet["dollars"] for bet in bets),
-        "worst": -sum(bet["dollars"] for bet in bets),
+        "bets": rows,
+        "staked": sum(row["dollars"] for row in rows),
+        "scale": scale,
+        "worst": _worst(questions, books) * scale * rules.bankroll,
         "passed": passed,
     }
-
-
-def _is_choice(question: Question) -> bool:
-    return question.kind == "options" and question.exclusive and len(question.horizons) <= 1
-
-
-def _is_nested(question: Question) -> bool:
-    several = question.kind in ("threshold", "numeric", "date") and len(events_of(question)) > 1
-    return several and len(question.horizons) <= 1
 
 
 def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str:
@@ -99,78 +138,87 @@ def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str
     return ""
 
 
-def _choice_bets(question: Question, p: Mapping[str, float], rules: BetRules) -> list[dict[str, Any]]:
-    events = [event_id(question.id, option) for option in question.options]
-    total = sum(p[event] for event in events)
-    if total <= 0:
-        raise QuestionError(f"question {question.id}: its probabilities are all 0")
-    chances = [p[event] / total for event in events]
-    asks = [question.quotes[event].yes_ask or 0.0 for event in events]
-    if rules.risk_aversion == 0 or min(asks) <= 0 or max(asks) >= 1 or sum(asks) + len(asks) * rules.fee < 1:
-        return _market_bets(question, p, rules)
-    stakes = size_options(chances, asks, risk_aversion=rules.risk_aversion, fee=rules.fee, cap=rules.cap)
-    return [
-        _bet(question, event, "yes", float(stake), ask + rules.fee, chance, rules)
-        for event, stake, ask, chance in zip(events, stakes, asks, chances, strict=True)
-        if stake > 0
-    ]
+def _books(question: Question, p: Mapping[str, float], rules: BetRules) -> list[_Book]:
+    """Bets on a question: a book for each day of resolution where its events hang together, else one for each event."""
+    together = question.exclusive if question.kind == "options" else question.kind != "binary"
+    if not together or len(parts_of(question)) < 2:
+        cap = rules.cap / len(events_of(question))
+        return [_market(question, event.id, p[event.id], rules, cap) for event in events_of(question)]
+    horizons = question.horizons if len(question.horizons) > 1 else ("",)
+    return [_together(question, p, rules, horizon, rules.cap / len(horizons)) for horizon in horizons]
 
 
-def _nested_bets(question: Question, p: Mapping[str, float], rules: BetRules) -> list[dict[str, Any]]:
-    """Both sides of every level or day, sized together over the ranges between them: one may hedge another."""
-    states = states_of(question, p)
-    sides = []
-    for event, wins in zip(events_of(question), states.wins, strict=True):
-        quote = question.quotes[event.id]
+def _together(question: Question, p: Mapping[str, float], rules: BetRules, horizon: str, cap: float) -> _Book:
+    """Both sides of every option, level or day, sized together over the states that they can be in."""
+    states = states_of(question, p, horizon)
+    sides: list[tuple[str, str, float, FloatArray]] = []
+    for part, wins in zip(parts_of(question), states.wins, strict=True):
+        event = event_id(question.id, part, horizon)
+        quote = question.quotes[event]
         for side, ask, won in (("yes", quote.yes_ask, wins), ("no", quote.no_ask, 1 - wins)):
             if ask is not None and 0 < ask < 1:
-                sides.append((event.id, side, ask + rules.fee, won))
+                sides.append((event, side, ask + rules.fee, won))
     if not sides:
         return []
     pays = np.array([won / price for _, _, price, won in sides])
-    sized = size_portfolio(states.p, pays, risk_aversion=rules.risk_aversion, cap=rules.cap)
+    sized = size_portfolio(states.p, pays, risk_aversion=rules.risk_aversion, cap=cap)
     return [
-        _bet(question, event, side, float(stake), price, float(won @ states.p), rules)
+        _Bet(
+            question=question.id,
+            event=event,
+            side=side,
+            p=float(won @ states.p),
+            price=price,
+            stake=float(stake),
+            wins=won,
+        )
         for (event, side, price, won), stake in zip(sides, sized.stakes, strict=True)
         if stake > 0
     ]
 
 
-def _market_bets(question: Question, p: Mapping[str, float], rules: BetRules) -> list[dict[str, Any]]:
-    events = [event.id for event in events_of(question)]
-    bets = []
-    for event in events:
-        quote = question.quotes[event]
-        if not 0 < (quote.yes_ask or 0.0) < 1 or (quote.no_ask is not None and not 0 < quote.no_ask < 1):
-            continue
-        sized = size_bet(
-            p[event],
-            quote.yes_ask or 0.0,
-            quote.no_ask,
-            risk_aversion=rules.risk_aversion,
-            fee=rules.fee,
-            cap=rules.cap / len(events),
+def _market(question: Question, event: str, p: float, rules: BetRules, cap: float) -> _Book:
+    """The side of one event that is worth its price, if there is one; its states are yes and no."""
+    quote = question.quotes[event]
+    yes_ask = quote.yes_ask or 0.0
+    if not 0 < yes_ask < 1 or (quote.no_ask is not None and not 0 < quote.no_ask < 1):
+        return []
+    sized = size_bet(p, yes_ask, quote.no_ask, risk_aversion=rules.risk_aversion, fee=rules.fee, cap=cap)
+    if sized.side == "none" or sized.stake <= 0:
+        return []
+    yes = sized.side == "yes"
+    return [
+        _Bet(
+            question=question.id,
+            event=event,
+            side=sized.side,
+            p=p if yes else 1 - p,
+            price=sized.price,
+            stake=sized.stake,
+            wins=np.array([1.0, 0.0] if yes else [0.0, 1.0]),
         )
-        if sized.side != "none" and sized.stake > 0:
-            chance = p[event] if sized.side == "yes" else 1 - p[event]
-            bets.append(_bet(question, event, sized.side, sized.stake, sized.price, chance, rules))
-    return bets
+    ]
 
 
-def _bet(
-    question: Question, event: str, side: str, stake: float, price: float, chance: float, rules: BetRules
-) -> dict[str, Any]:
-    dollars = stake * rules.bankroll
-    return {
-        "question": question.id,
-        "event": event,
-        "side": side,
-        "p": chance,
-        "price": price,
-        "edge": chance - price,
-        "stake": stake,
-        "dollars": dollars,
-        "shares": dollars / price,
-        "expected": dollars * (chance / price - 1),
-        "worst": -dollars,
-    }
+def _worst(questions: QuestionSet, books: Mapping[str, list[_Book]]) -> float:
+    """Least gain of all bets together, as a share of the bankroll: questions that no link binds may all go wrong at once."""
+    total = 0.0
+    alone = dict(books)
+    for linked in linked_questions(questions.questions.values()):
+        held = [(row, alone[question.id]) for row, question in enumerate(linked) if question.id in alone]
+        if len(held) < 2:
+            continue
+        try:
+            answers = group_of(linked).answers
+        except QuestionError:  # too many worlds, or none: taken as if nothing bound them
+            continue
+        gains = np.zeros(answers.shape[1])
+        for row, own in held:
+            for bet in (bet for book in own for bet in book):
+                # Where a condition fails the stake comes back: nothing is gained.
+                gains += np.select([answers[row] == 1, answers[row] == 0], list(bet.gains), 0.0)
+            del alone[linked[row].id]
+        total += float(gains.min())
+    for own in alone.values():
+        total += sum(float(np.sum([bet.gains for bet in book], axis=0).min()) for book in own)
+    return total

@@ -1,14 +1,14 @@
 """From a claim to numbers: whether it can be asked at a cutoff, what the models need, and how it came out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workbench.questions.claims import Claim, amount, settled
+from workbench.questions.claims import Claim, amount, number, settled
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series import SERIES, data_end
 from workbench.science.leaf_models import (
@@ -151,33 +151,102 @@ def _interval(claim: Claim) -> tuple[float, float]:
     )
 
 
-def appraise(
-    claim: Claim, rows: Mapping[str, Rows], last_day: date, *, only_base: bool = False
-) -> LeafEstimate:
-    """Return the probability and base rate of a claim from the rows visible at the cutoff; the planner compares base rates.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """How a claim came out before its end: the value that decided it, and its day, are the proof."""
+
+    true: bool
+    day: date
+    value: float
+
+
+def decided(claim: Claim, series: pd.Series) -> Decision | None:
+    """Return how the values so far decide a claim, whatever comes after them; None while it can still go either way.
+
+    Only a claim about the whole way since a past start can be decided before its end: a fall or rise that has
+    happened stays so, and a volatility that the days passed have used up stays above its bound even if nothing moves
+    any more. `resolve` looks at the same window (`_way`), so the two cannot differ.
+
+    Parameters
+    ----------
+    claim : Claim
+    series : Series
+        Values of the claim's series, oldest first, as far as they are known.
+    """
+    if claim.pattern not in ("drawdown", "volatility") or claim.start is None:
+        return None
+    if claim.start >= series.index[-1].date():
+        return None
+    start, way = _way(claim, series, claim.start)
+    if claim.pattern == "drawdown":
+        reached = way[_reaches(claim, way, start * (1 + amount(claim) / 100))]
+        if reached.empty:
+            return None
+        return Decision(true=not claim.never, day=reached.index[0].date(), value=float(reached.iloc[0]))
+    # Every weekday to come may still have a close, and none of them may move.
+    ahead = np.busday_count(series.index[-1].date() + timedelta(days=1), claim.end + timedelta(days=1))
+    squares = _moves(start, way).pow(2).cumsum()
+    least = (252 * squares / (len(way) + max(0, int(ahead)))).pow(0.5)
+    above = least[least > amount(claim) / 100]
+    if above.empty:
+        return None
+    day = above.index[0]
+    return Decision(true=claim.side == "above", day=day.date(), value=float(way[day]))
+
+
+def refuse_decided(claim: Claim, series: pd.Series) -> None:
+    """Refuse a claim that the visible values have decided: it has an outcome, not a probability.
 
     Raises
     ------
     ClaimRefused
-        The visible history holds fewer than two separate windows of the claim's length.
+        Names the day and the value that decided it.
+    """
+    decision = decided(claim, series)
+    if decision is not None:
+        raise ClaimRefused(
+            f"the claim is already settled at the cutoff: the value of {decision.day} ({number(decision.value)}) has made it "
+            f"{'true' if decision.true else 'false'}, whatever follows; choose an earlier cutoff or a later start"
+        )
+
+
+def appraise(
+    claim: Claim,
+    rows: Mapping[str, Rows],
+    last_day: date,
+    *,
+    only_base: bool = False,
+    simulated: bool = True,
+) -> LeafEstimate:
+    """Return the probability and base rate of a claim from the rows visible at the cutoff; the planner compares base rates.
+
+    ``only_base`` fits no model; ``simulated`` False leaves out the one that draws paths (`leaf_models.estimate`).
+
+    Raises
+    ------
+    ClaimRefused
+        The visible values have decided the claim, or hold fewer than two separate windows of its length.
     """
     series, other = series_of(claim, rows)
     claim = settle(claim, rows)
+    refuse_decided(claim, series)
     spec = spec_of(claim, last_day)
     try:
-        return base_outcomes(spec, series, other) if only_base else estimate(spec, series, other)
+        if only_base:
+            return base_outcomes(spec, series, other)
+        return estimate(spec, series, other, simulated=simulated)
     except TooLittleHistory as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
 
 
-def unsettled(claim: Claim) -> bool:
+def _unsettled(claim: Claim) -> bool:
     """Return whether the reading of a claim needs a visible value: a touched level, a yield's change in percent."""
     return claim.side == "toward" or (claim.pattern == "change" and claim.about.kind == "yield")
 
 
 def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
     """Return the claim with a touch's side chosen and a yield's percentage turned into a level, from visible rows."""
-    if not unsettled(claim):
+    if not _unsettled(claim):
         return claim
     series, _ = series_of(claim, rows)
     if claim.side == "toward":
@@ -211,20 +280,25 @@ def value_on(name: str, series: pd.Series, day: date) -> float | None:
     return float(before.iloc[-1])
 
 
-def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
-    """Return how the claim came out, from the full rows; ``last_day`` is the last day visible at the claim's cutoff.
+def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) -> bool:
+    """Return how the claim came out.
+
+    Parameters
+    ----------
+    claim : Claim
+    rows : mapping of series to rows
+        All that is known by now.
+    seen : mapping of series to rows
+        What was visible at the claim's cutoff. A claim without a start is measured from the last value of these, as
+        its forecast was: a series that is published late had a later value by then that nobody could see.
 
     Raises
     ------
     ClaimRefused
         A value that the claim needs is missing, or older than five days.
     """
-    visible_rows = {
-        name: [row for row in part if date.fromisoformat(str(row["date"])[:10]) <= last_day]
-        for name, part in rows.items()
-    }
-    # Only with what was visible at the cutoff: the later values would choose the side that they then decide.
-    claim = settle(claim, visible_rows)
+    # The later values would choose the side that they then decide.
+    claim = settle(claim, seen)
     series, other = series_of(claim, rows)
     end = _needed(claim.series, series, claim.end)
     if claim.pattern == "range":
@@ -236,29 +310,43 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> bool:
         past = series[: pd.Timestamp(claim.end)].iloc[-AVERAGE_DAYS:]
         offset = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
         return _beyond(claim, end, float(past.mean()) * offset)
-    if claim.pattern == "touch":
-        # A touch before the cutoff was known then and decides nothing: the path begins on the day after it.
-        return _path(claim, series[pd.Timestamp(last_day) + pd.Timedelta(days=1) :], amount(claim))
-    visible = series[: pd.Timestamp(last_day)]
-    since = claim.start or visible.index[-1].date()
-    # Without a start the models measure from the last visible value however old it is, so no freshness is asked of it here.
-    start = float(visible.iloc[-1]) if claim.start is None else _needed(claim.series, series, claim.start)
+    since = claim.start or _last_seen(claim, seen)
+    start, way = _way(claim, series, since)
     if claim.pattern == "compare":
         return _beyond(claim, end, start)
     if claim.pattern == "change":
         return _beyond(claim, end, start * (1 + amount(claim) / 100))
-    if claim.pattern == "drawdown":
-        return _path(
-            claim, series[pd.Timestamp(since) + pd.Timedelta(days=1) :], start * (1 + amount(claim) / 100)
-        )
+    if claim.pattern in ("touch", "drawdown"):
+        # A touch among the visible values was known at the cutoff and decides nothing.
+        bound = amount(claim) if claim.pattern == "touch" else start * (1 + amount(claim) / 100)
+        return bool(_reaches(claim, way, bound).any()) != claim.never
     if claim.pattern == "volatility":
+        if way.empty:
+            raise ClaimRefused(f"no session lies between {since} and {claim.end}")
         # The mean is not taken off: the models too take squared returns as they are.
-        window = np.log(series[pd.Timestamp(since) : pd.Timestamp(claim.end)]).diff().dropna()
-        return _beyond(claim, float(np.sqrt(252 * np.mean(window**2))), amount(claim) / 100)
+        return _beyond(claim, float(np.sqrt(252 * _moves(start, way).pow(2).mean())), amount(claim) / 100)
     if other is None or claim.other is None:
         raise ValueError("a relative claim needs a second series")
     rival = _needed(claim.other, other, claim.end) / _needed(claim.other, other, since)
     return _beyond(claim, end / start, rival)
+
+
+def _last_seen(claim: Claim, seen: Mapping[str, Rows]) -> date:
+    """Day of the last visible value; of two series, the last day on which both have one, as their ratio has."""
+    series, other = series_of(claim, seen)
+    days = series.index if other is None else series.index.intersection(other.index)
+    return date.fromisoformat(f"{days[-1]:%Y-%m-%d}")
+
+
+def _way(claim: Claim, series: pd.Series, since: date) -> tuple[float, pd.Series]:
+    """The value that a claim is measured from, and those after it through the claim's end, as far as there are any."""
+    start = _needed(claim.series, series, since)
+    return start, series[pd.Timestamp(since) + pd.Timedelta(days=1) : pd.Timestamp(claim.end)]
+
+
+def _moves(start: float, way: pd.Series) -> pd.Series:
+    """Log returns of the values after a start, each from the one before it."""
+    return pd.Series(np.diff(np.log(way), prepend=np.log(start)), index=way.index)
 
 
 def _needed(name: str, series: pd.Series, day: date) -> float:
@@ -274,7 +362,5 @@ def _beyond(claim: Claim, value: float, bound: float) -> bool:
     return value < bound if claim.strict else value <= bound
 
 
-def _path(claim: Claim, after: pd.Series, bound: float) -> bool:
-    window = after[: pd.Timestamp(claim.end)]
-    happened = bool((window >= bound).any() if claim.side == "above" else (window <= bound).any())
-    return happened != claim.never
+def _reaches(claim: Claim, values: pd.Series, bound: float) -> pd.Series:
+    return values >= bound if claim.side == "above" else values <= bound

@@ -361,6 +361,18 @@ class ApiLedger:
         notes = (orjson.loads(row["meta"]) for row in rows)
         return {note["content_hash"] for note in notes if "content_hash" in note}
 
+    def answers(self, run_id: str) -> list[tuple[str, int, int, str, str | None, int]]:
+        """Return node, trial, attempt and path of a run's calls, the hash of each answer and its bytes; no answer itself is read.
+
+        None and 0 for a refused call; calls that differ in none of these are one row.
+        """
+        rows = self._store.query(
+            "SELECT DISTINCT node, trial, attempt, path, answer, coalesce(length(data), 0) AS size"
+            " FROM api_calls LEFT JOIN bodies ON hash = answer WHERE run_id = ?",
+            (run_id,),
+        )
+        return [tuple(row) for row in rows]
+
     def seconds(self, run_id: str) -> tuple[float, float]:
         """Return how long a run waited for its answered data calls: those of cells, and the others; no answer is read."""
         rows = self._store.query(

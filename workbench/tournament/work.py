@@ -46,6 +46,7 @@ from workbench.tournament.triage import TriageRow, triage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from workbench.engine.workers.place import WorkerPlace
     from workbench.models.base import Model
 
 
@@ -57,7 +58,7 @@ class Sitting:
     ----------
     environ : mapping
         Keys for models and sources.
-    isolation, workers : str, optional
+    isolation, workers : optional
         As of `open_engine`.
     say : callable
         Called with lines of progress.
@@ -69,7 +70,7 @@ class Sitting:
 
     environ: Mapping[str, str]
     isolation: str | None = None
-    workers: str | None = None
+    workers: "WorkerPlace | None" = None
     say: Callable[[str], None] = lambda line: None
     model: "Model | None" = None
     rebuy: bool = False

@@ -63,7 +63,9 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.run = run
         self.document = run.document(nodes=False)
         self.shared = shared
-        self.session = WhatIfSession(run.tree) if shared is None else shared.session
+        self.session = (
+            WhatIfSession(run.tree, without_data=run.without_data) if shared is None else shared.session
+        )
         self.scenarios = SavedScenarios(run.home, run.run_id)
         self.tree = TreeWidget(self.session, run=run.run_id, owns_address=owns_address)
         self.header = Panel()
@@ -164,7 +166,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._take_view()
             if self._desk is not None:
                 self._desk.run_went_on(done)
-            self.session.rebase(self.run.tree, self.follower.marks())
+            self.session.rebase(self.run.tree, self.follower.marks(), self.run.without_data)
             if done:
                 self._read_band()
                 self._read_badges()

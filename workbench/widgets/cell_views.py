@@ -304,7 +304,12 @@ class EvidenceView(_View):
     def edited(self) -> None:
         """Show the leaf's value as it is edited, beside the grounded one."""
         leaf, tree = str(self.chosen.value), self.shared.session.tree
-        self.head.value = panels.selected(leaf, tree if leaf in tree else self.run.tree, self.run.tree)
+        self.head.value = panels.selected(
+            leaf,
+            tree if leaf in tree else self.run.tree,
+            self.run.tree,
+            without_data=self.run.without_data.get(leaf, ""),
+        )
 
     def selected(self, node: NodeId) -> None:
         """Go along with the tree where a leaf is selected in it."""

@@ -168,7 +168,12 @@ class SurroundingPanes:
         sums = panels.combination(node, tree, refitted) if tree[node].children else ""
         comments = [each.to_json() for each in run.state.annotations.comments if each.node == node]
         spent = run.spending.get(node)
-        self.detail.value = panels.selected(node, tree, self._session.base, spent, comments) + sums
+        self.detail.value = (
+            panels.selected(
+                node, tree, self._session.base, spent, comments, without_data=run.without_data.get(node, "")
+            )
+            + sums
+        )
         self._node = node
         if self.change.filled_with is not None:
             self.form.show(node)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from workbench.engine.evidence.data_read import DATA_READ, no_data_lines
 from workbench.engine.keys import signed_line
 from workbench.engine.overview import age
 from workbench.engine.run.forecast import cost_line
@@ -150,8 +151,9 @@ def header(
             ("Origin", _origin(document.get("imported"))),
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
+            ("Data", _no_data(document.get("findings") or ())),
         ],
-        loud={"Origin", "Hindsight", "Proofs"}
+        loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Kernels"} if document.get("isolation") == "none" else set()),
         edited=bool(edits),
         probability=probability,
@@ -166,6 +168,13 @@ def header(
         else {"word": outcome_words(outcome["p"]), "words": _outcome(outcome).partition(" ")[2]},
         why=why,
         badges=badges,
+    )
+
+
+def _no_data(findings: Sequence[Mapping[str, str]]) -> str:
+    """Return the warning that leaves read no data; empty where each did."""
+    return " ".join(
+        no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
     )
 
 
@@ -297,8 +306,13 @@ def selected(
     base: Tree,
     spent: Mapping[str, Any] | None = None,
     comments: Sequence[Mapping[str, Any]] = (),
+    *,
+    without_data: str = "",
 ) -> str:
-    """Return the head of the right-hand pane: a proposition in full, its value, what decides it, its calls, its comments."""
+    """Return the head of the right-hand pane: a proposition in full, its value, what decides it, its calls, its comments.
+
+    ``without_data`` is what its value rests on where it read no data.
+    """
     proposition = tree[node]
     belief = proposition.belief
     return rendered(
@@ -312,6 +326,7 @@ def selected(
         calls=spent["calls"] if spent and spent["input_tokens"] else None,
         tokens=sent_tokens([spent]) if spent and spent["input_tokens"] else "",
         comments=comments,
+        without_data=without_data,
     )
 
 

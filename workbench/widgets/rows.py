@@ -56,17 +56,25 @@ class Rows(Mapping[NodeId, Row]):
         The propositions whose value was set by hand.
     notes : mapping
         Marks of propositions that are in work.
+    without_data : mapping
+        Leaves that read no data, with what their values rest on instead.
     """
 
     def __init__(
-        self, base: Tree, now: WhatIf, edited: Set[NodeId], notes: Mapping[NodeId, list[Mark]]
+        self,
+        base: Tree,
+        now: WhatIf,
+        edited: Set[NodeId],
+        notes: Mapping[NodeId, list[Mark]],
+        without_data: Mapping[NodeId, str],
     ) -> None:
         self._base, self._now, self._edited, self._notes = base, now, edited, notes
+        self._without_data = without_data
         self._rows_by_id: dict[NodeId, Row] = {}
 
     def with_values(self, now: WhatIf, edited: Set[NodeId], touched: Set[NodeId]) -> "Rows":
         """Return the rows after a change of values alone; those made so far are kept, but for the touched ones."""
-        rows = Rows(self._base, now, edited, self._notes)
+        rows = Rows(self._base, now, edited, self._notes, self._without_data)
         rows._rows_by_id = {node: row for node, row in self._rows_by_id.items() if node not in touched}
         return rows
 
@@ -142,6 +150,8 @@ class Rows(Mapping[NodeId, Row]):
             marks.append(Mark(name="pinned", why="held at your value; the propositions below it have no say"))
         elif edited:
             marks.append(Mark(name="edited", why="your value in place of the grounded one"))
+        elif node.p is not None and node.id in self._without_data:
+            marks.append(Mark(name="no data", why=f"read no data: {self._without_data[node.id]}"))
         if node.stale:
             marks.append(
                 Mark(

@@ -45,18 +45,23 @@ class WhatIfSession:
         The tree as the run left it.
     edits : sequence of Edit
         Edits to begin with: those of a scenario that is opened.
+    without_data : mapping
+        Leaves that read no data, with what their values rest on instead.
     """
 
-    def __init__(self, base: Tree, edits: Sequence[Edit] = ()):
+    def __init__(
+        self, base: Tree, edits: Sequence[Edit] = (), *, without_data: Mapping[NodeId, str] | None = None
+    ):
         # Re-entrant: listeners run with the lock held and read the session themselves.
         self.lock = threading.RLock()
         self.base = base
         self._edits = _Edits.of(edits)
         self._notes: dict[NodeId, list[Mark]] = {}
+        self._without_data: Mapping[NodeId, str] = without_data or {}
         self._undone: list[_Edits] = []
         self._done: list[_Edits] = []
         self._now = self._played(self._edits)
-        self._rows = Rows(base, self._now, self._edits.values.keys(), self._notes)
+        self._rows = Rows(base, self._now, self._edits.values.keys(), self._notes, self._without_data)
         self._changed: set[NodeId] = set()
         self._listeners: list[Callable[[], None]] = []
         #: Whose the values are that are set from now on, why and until when; called for each.
@@ -218,7 +223,7 @@ class WhatIfSession:
         before, former, old = self._edits, self._now, self._rows
         self._edits, self._now = edits, now
         if whole or before.shape != edits.shape:
-            self._rows = Rows(self.base, now, edits.values.keys(), self._notes)
+            self._rows = Rows(self.base, now, edits.values.keys(), self._notes, self._without_data)
             self._changed = {node for node, row in self._rows.items() if row != old.get(node)}
         else:
             touched = self._touched(before, former)
@@ -253,13 +258,18 @@ class WhatIfSession:
             return resynthesize(self.base, {node: edit.p for node, edit in edits.values.items()})
         return play(self.base, edits.listed())
 
-    def rebase(self, base: Tree, notes: Mapping[NodeId, list[Mark]]) -> None:
+    def rebase(
+        self,
+        base: Tree,
+        notes: Mapping[NodeId, list[Mark]],
+        without_data: Mapping[NodeId, str] | None = None,
+    ) -> None:
         """Put another base under the edits: the run went on. ``notes`` are marks of propositions that are in work.
 
         Edits that no longer fit (a branch is not there any more) end, all of them: none of half a list.
         """
         with self.lock:
-            self.base, self._notes = base, dict(notes)
+            self.base, self._notes, self._without_data = base, dict(notes), without_data or {}
             try:
                 now = self._played(self._edits)
             except UsageError:

@@ -34,7 +34,7 @@ class SharedEdits:
 
     def __init__(self, run: RunView) -> None:
         self.run = run
-        self.session = WhatIfSession(run.tree)
+        self.session = WhatIfSession(run.tree, without_data=run.without_data)
         self.scenarios = SavedScenarios(run.home, run.run_id)
         self.author, self.reason, self.expires = whose_fields()
         self.keeper = Keeper(self.session, self.scenarios, author=self.who, say=self._say)
@@ -71,7 +71,7 @@ class SharedEdits:
         with self.session.lock:
             if run.state.seq >= self.run.state.seq:
                 self.run = run
-                self.session.rebase(run.tree, notes)
+                self.session.rebase(run.tree, notes, run.without_data)
 
     def renew(self, run: RunView) -> None:
         """Take in a later look at the run, and make a new tree in the place of one that was closed."""

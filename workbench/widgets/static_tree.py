@@ -24,13 +24,14 @@ def _template() -> "Template":
     return html_environment("workbench.widgets").get_template("static_tree.html.j2")
 
 
-def tree_html(tree: Tree | WhatIfSession) -> str:
+def tree_html(tree: Tree | WhatIfSession, without_data: Mapping[NodeId, str] | None = None) -> str:
     """Return the tree as one HTML table: id, statement, rule or key factor, probability, and the base if it differs.
 
     All text is escaped; there are no scripts. The tree widget puts it beside its live view. Of a large tree it holds the
-    upper levels and what was edited, and says how many rows it leaves out: 11,111 rows are 6 MB in every saved notebook.
+    upper levels and what was edited, and says how many rows it leaves out: 11,111 rows are 6 MB in every saved notebook. ``without_data`` marks leaves that read no
+    data; a session knows its own.
     """
-    session = tree if isinstance(tree, WhatIfSession) else WhatIfSession(tree)
+    session = tree if isinstance(tree, WhatIfSession) else WhatIfSession(tree, without_data=without_data)
     shown = _shown(session.rows)
     return _template().render(rows=shown, left_out=len(session.rows) - len(shown))
 

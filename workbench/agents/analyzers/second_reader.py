@@ -66,7 +66,7 @@ async def second_findings(
             parse_faults,
             propositions=f"{claim}\n\n{propositions}",
             reply_format='One ```json object {"faults": [{"id", "fault"}]}, the list empty where nothing is wrong.',
-            final=True,
+            choice="none",
         )
     except AgentGaveUp:
         return []  # a critic that cannot be read is no reason to keep the analyst waiting

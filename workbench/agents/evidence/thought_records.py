@@ -97,6 +97,9 @@ def _fault(
     else:
         conclusion = parse_conclusion(text)
     answers.append(conclusion)
-    if (step.text, step.p) == (conclusion_text(conclusion), conclusion.p):
+    said = conclusion_text(conclusion)
+    # earlier versions left out bounds that contradict p, which stand at the end
+    bounds = conclusion.numbers.contradiction(conclusion.p)
+    if step.p == conclusion.p and step.text in (said, said.removesuffix(f"\n\n**Contradiction.** {bounds}")):
         return None
     return f"the reply of {step.stage} concludes otherwise"

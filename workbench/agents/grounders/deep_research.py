@@ -246,7 +246,7 @@ class _Research:
             propositions=self.proposition,
             reply_format=shape,
             schema=CONCLUSION,
-            final=True,
+            choice="none",
         )
 
     def _evidence(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 # Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
@@ -15,6 +15,8 @@ _DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|
 _CODE = re.compile(r"```.*?```", re.DOTALL)
 #: So many are named in a complaint.
 _NAMED = 6
+#: A quoted number may be a printed one as it is, as a percentage, or a percentage as a share.
+_SCALES = (1.0, 100.0, 0.01)
 
 
 def unprinted(report: str, printed: Iterable[str]) -> list[str]:
@@ -47,7 +49,7 @@ def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), match.end(), match[0]
 
 
-def printed_by(spelling: str, outputs: Sequence[str]) -> int | None:
+def printed_by(spelling: str, outputs: Sequence[str], scales: Sequence[float] = _SCALES) -> int | None:
     """Return the place of the first output that printed a number which rounds to this one; None if none did.
 
     >>> printed_by("61.3", ["38 windows", "share 0.6129"])
@@ -55,9 +57,25 @@ def printed_by(spelling: str, outputs: Sequence[str]) -> int | None:
     """
     quoted = _value(spelling)
     for place, text in enumerate(outputs):
-        if any(_rounds_to(value, quoted, spelling) for value in _values(text)):
+        if any(_rounds_to(value, quoted, spelling, scales) for value in _values(text)):
             return place
     return None
+
+
+def sources(figures: Mapping[str, float], outputs: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the cell behind each figure of a conclusion's accounting: the first that printed it, None if none did.
+
+    ``outputs`` are the printed texts by cell. A share counts as printed as one and as a percentage, a count only as it is.
+
+    >>> sources({"base rate": 0.093, "n": 214, "low": 0.04}, {"cell-2": "9.3 % of 214"})
+    {'base rate': 'cell-2', 'n': 'cell-2', 'low': None}
+    """
+    cells, texts = list(outputs), list(outputs.values())
+    places = {
+        name: printed_by(repr(value), texts, (1.0,) if isinstance(value, int) else (1.0, 0.01))
+        for name, value in figures.items()
+    }
+    return {name: None if place is None else cells[place] for name, place in places.items()}
 
 
 @lru_cache(maxsize=256)  # a report quotes dozens of numbers, each looked for in the same outputs
@@ -80,8 +98,8 @@ def _is_word(value: float, spelling: str) -> bool:
     return "." not in spelling and abs(value) < 20
 
 
-def _rounds_to(printed: float, quoted: float, spelling: str) -> bool:
+def _rounds_to(printed: float, quoted: float, spelling: str, scales: Sequence[float] = _SCALES) -> bool:
     decimals = len(spelling.partition(".")[2]) if "e" not in spelling.lower() else 6
     within = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12
     # whole thousands are often rounded further: 2,700 for 2718 is not, 1.2e6 is
-    return any(abs(abs(printed) * scale - abs(quoted)) <= within for scale in (1.0, 100.0, 0.01))
+    return any(abs(abs(printed) * scale - abs(quoted)) <= within for scale in scales)

@@ -141,7 +141,7 @@ class RouterGrounder:
                 lambda text: parse_route(text, names),
                 propositions=task.node.statement,
                 reply_format='One ```json object {"grounders": [...], "reason": "..."}.',
-                final=True,
+                choice="none",
             )
         except (AgentGaveUp, ModelRefused):
             return default

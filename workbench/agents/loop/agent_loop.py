@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import MalformedReply
+from workbench.agents.errors import AgentGaveUp, MalformedReply
 from workbench.agents.loop.belief_state import FIELD, BeliefState, merged_lists
 from workbench.agents.loop.limits import LoopLimits, Spent
 from workbench.agents.loop.moves import Move, read_move, with_belief
@@ -158,7 +158,10 @@ class AgentLoop(Generic[T]):
         """
         prompt: str | None = self.plan.prompt
         while not (reason := self._stop_reason()):
-            move = await self._move(prompt, only_end=self._must_end())
+            try:
+                move = await self._move(prompt, only_end=self._must_end())
+            except AgentGaveUp as error:
+                return self._believed(error)
             prompt = None
             ended = move.call_of(self.plan.ending.spec.name)
             if ended is not None:
@@ -213,8 +216,21 @@ class AgentLoop(Generic[T]):
             propositions=self.plan.proposition,
             reply_format=self.plan.reply_format,
             prompt=prompt,
-            final=only_end,
+            choice=ending.spec.name if only_end else "auto",
         )
+
+    def _believed(self, error: AgentGaveUp) -> LoopOutcome[T]:
+        """The belief after the last step, where nothing usable came in the turn that must end the loop (BLF, Algorithm 1).
+
+        A belief that no step has stated is none, and where the loop could have gone on, its model has failed.
+        """
+        if self.belief is None or not self.turns or not self._must_end():
+            raise error
+        reason = f"nothing usable was submitted ({error.reason})"
+        result = self.plan.ending.forced(reason, self.belief)
+        if result is None:
+            raise error
+        return LoopOutcome(result=result, turns=tuple(self.turns), spent=self.spent, forced=reason)
 
     def _ended(self, call: Call, move: Move, forced: str = "") -> LoopOutcome[T]:
         stated = move.belief.state if move.belief else None

@@ -160,7 +160,7 @@ class RuleSynthesizer(ABC):
                 propositions=in_brief(node, children),
                 reply_format=reply_format,
                 schema=self.reply_schema(node, children),
-                final=True,
+                choice="none",
             )
 
         weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)

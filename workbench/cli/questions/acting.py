@@ -26,6 +26,9 @@ def bet(
     risk_aversion: Annotated[float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.")] = 1.0,
     fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.")] = 0.0,
     cap: Annotated[float, typer.Option(help="Most of the bankroll in one question.")] = 0.1,
+    total_cap: Annotated[
+        float, typer.Option("--total-cap", help="Most of the bankroll in all questions together.")
+    ] = 1.0,
     bankroll: Annotated[float, typer.Option(help="Dollars.")] = 1000.0,
     stop_days: Annotated[int, typer.Option("--stop-days", help="No bet so many days before the close.")] = 0,
     today: Annotated[str | None, typer.Option(help="ISO day; today in UTC without it.")] = None,
@@ -35,7 +38,7 @@ def bet(
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Size paper trades on the open questions of a set: costs, spread, caps, and exclusive options together."""
+    """Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."""
     from workbench.cli.table import show_table
     from workbench.questions.bets import BetRules, bets_document
     from workbench.questions.book import load_set
@@ -46,6 +49,7 @@ def bet(
         risk_aversion=risk_aversion,
         fee=fee,
         cap=cap,
+        total_cap=total_cap,
         stop_days=stop_days,
         bankroll=bankroll,
         today=check_day(today or datetime.now(UTC).date().isoformat(), of="--today"),
@@ -61,7 +65,12 @@ def bet(
     show_table(columns, rows)
     for row in document["passed"]:
         say(f"no bet: {row['question']}: {row['reason']}")
-    echo(f"staked {document['staked']:.2f} of {bankroll:.2f}; all of it may be lost")
+    if document["scale"] < 1:
+        say(
+            f"stakes are scaled down to {document['scale']:.1%}: question by question they would be "
+            f"{document['staked'] / document['scale'] if document['scale'] else 0:.2f}"
+        )
+    echo(f"staked {document['staked']:.2f} of {bankroll:.2f}; the worst case is {document['worst']:+.2f}")
 
 
 def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) -> None:

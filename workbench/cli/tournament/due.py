@@ -18,7 +18,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.drive import may_buy_again
-from workbench.cli.run_options import WORKERS, YES
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
 from workbench.cli.tournament.sitting import StoppedByHand, sitting, work
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def forecast(
         bool, typer.Option("--quiet", "-q", help="Say nothing unless something was forecast or went wrong.")
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     yes: Annotated[bool, YES] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
@@ -63,6 +64,7 @@ def forecast(
     from workbench.questions.schedule import HalvingSchedule
     from workbench.tournament.night import load_night, nights_of
 
+    surroundings = sitting(isolation=isolation, workers=workers, trust_cluster=trust_cluster, quiet=quiet)
     store = open_store()
     schedule = HalvingSchedule(least_gap=timedelta(hours=gap_hours), most=most)
     named: dict[str, list[str]] = {}
@@ -75,7 +77,6 @@ def forecast(
         )
     if not named:
         named = {load_night(store, night).set_name: [] for night in nights_of(store)}
-    surroundings = sitting(isolation=isolation, workers=workers, quiet=quiet)
     wanted = _Wanted(schedule if due else None, budget_usd, datetime.now(UTC), yes)
     done: list[dict[str, Any]] = []
     failures: list[tuple[str, str, int]] = []

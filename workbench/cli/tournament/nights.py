@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.drive import may_buy_again
-from workbench.cli.run_options import WORKERS, YES, takes_run_options
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES, takes_run_options
 from workbench.cli.tournament.sitting import rules_of, sitting, work
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def run(
         bool, typer.Option("--plan-only", help="Print the grid and the cost forecast, and ask nobody.")
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     yes: Annotated[bool, YES] = False,
     as_json: Json = False,
@@ -88,13 +89,13 @@ def run(
 
     if until not in ("contexts", "quick", "trees"):
         raise UsageError(f"--until is contexts, quick or trees, not {until!r:.40}")
+    surroundings = sitting(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     rules, budget = rules_of(
         settings, quick=quick, trials=trials, promote=promote, tree_grounder=tree_grounder, depth=depth,
         contexts=contexts, size=size, skill=skill, engines=engines, own_record=own_record,
     )  # fmt: skip
     moment = Cutoff.parse(cutoff)
-    surroundings = sitting(isolation=isolation, workers=workers)
     again = f"workbench tournament run {name}"
     with steps.own_set(store, name):
         begun = None if new or plan_only else steps.unfinished_night(store, name)
@@ -163,6 +164,7 @@ def promote(
         list[str], typer.Argument(metavar="EVENT...", help="Events as `tournament show` names them.")
     ],
     workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Json = False,
 ) -> None:
@@ -170,9 +172,9 @@ def promote(
     from workbench.tournament import work as steps
     from workbench.tournament.night import load_night
 
+    surroundings = sitting(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     night = load_night(store, name)
-    surroundings = sitting(isolation=isolation, workers=workers)
     with steps.own_set(store, night.set_name):
         night = steps.promote(store, night, events)
         night = work(

@@ -72,9 +72,12 @@ def rules_of(
     return rules, budget
 
 
-def sitting(*, isolation: str | None, workers: str | None, quiet: bool = False) -> "Sitting":
+def sitting(
+    *, isolation: str | None, workers: str | None, trust_cluster: bool, quiet: bool = False
+) -> "Sitting":
     """The surroundings of one sitting in this process."""
     from workbench.engine.run.settings import check_level
+    from workbench.engine.workers.place import worker_place
     from workbench.tournament.work import Sitting
 
     if isolation is not None:
@@ -82,7 +85,7 @@ def sitting(*, isolation: str | None, workers: str | None, quiet: bool = False) 
     return Sitting(
         environ=os.environ,
         isolation=isolation,
-        workers=workers,
+        workers=worker_place(workers, trust_cluster=trust_cluster),
         say=(lambda line: None) if quiet else say,
     )
 

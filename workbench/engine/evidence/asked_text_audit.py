@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
+from workbench.engine.evidence.records import Answer, Records
 from workbench.engine.run.state import RunState
 from workbench.store import ModelLedger, Store
 
@@ -12,12 +13,22 @@ _NO_PROMPT = ("filter",)
 _SHOWN = 160  # characters of a piece on a line
 
 
-def cut_line(state: RunState) -> str:
-    """What was cut from the words that people wrote of the claim, as a line; "" where nothing was."""
-    if not state.cut:
-        return ""
-    first = state.cut[0]
-    return f"{len(state.cut)} pieces were cut, the first from the {first.field}, {first.reason}: {first.text[:_SHOWN]!r}"
+def cut_texts(records: Records) -> list[Answer]:
+    """What was cut from the words that people wrote of the claim; nothing where nothing was."""
+    cut = records.state.cut
+    if not cut:
+        return []
+    piece = f"the first from the {cut[0].field}, {cut[0].reason}: {cut[0].text[:_SHOWN]!r}"
+    return [("ok", f"{len(cut)} pieces were cut, {piece}")]
+
+
+def prompts(records: Records) -> list[Answer]:
+    """Whether a recorded prompt speaks of later than the cutoff."""
+    late = list(late_prompts(records.store, records.state))
+    if not late:
+        return [("ok", "no recorded prompt speaks of later than the cutoff")]
+    first = "; ".join(f"{node} {stage}: {words[:_SHOWN]!r}" for node, stage, words in late[:3])
+    return [("warn", f"{len(late)} recorded prompts speak of later than the cutoff ({first})")]
 
 
 def late_prompts(store: Store, state: RunState) -> Iterator[tuple[str, str, str]]:

@@ -4,12 +4,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.engine.evidence.audit import Check, Verdict, audit_checks
+from workbench.engine.evidence.data_read import DATA_READ
 from workbench.engine.run.state import RunState
 from workbench.store import Store
 
 #: The checks of the audit by the question that they answer.
 _QUESTIONS = {
-    "Verified": ("stored bodies", "proof notebooks", "proofs verified", "anchored journals", "origin"),
+    "Verified": (
+        "stored bodies",
+        DATA_READ,
+        "proof notebooks",
+        "proofs verified",
+        "anchored journals",
+        "origin",
+    ),
     "Leak audit": ("one cutoff", "dates in answers", "residual risk of the data", "isolation", "hindsight"),
     "Coherence": ("root recomputed", "trials pooled", "coherence"),
 }

@@ -19,7 +19,7 @@ from proxies.hashing import sha256_of_file
 from sandbox.record.passive import passive_markdown
 from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
 from workbench.engine.evidence.intake import Finding, copy_run, examine
-from workbench.engine.evidence.report import report_html, write_report
+from workbench.engine.evidence.report import write_report
 from workbench.engine.evidence.signature import read_signature, sign_package, signature_fault
 from workbench.engine.evidence.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
 from workbench.engine.keys import signing_key
@@ -28,6 +28,7 @@ from workbench.engine.note.page import note_html
 from workbench.engine.note.plain import note_markdown
 from workbench.engine.note.printing import print_pdf
 from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
+from workbench.engine.run.imported import Imported
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.settings import with_preset
@@ -40,6 +41,7 @@ from workbench.propositions import Tree
 from workbench.propositions.rule import Normaliser
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
+from workbench.store.database import utc_now
 from workbench.store.transfer import copy_run_into, take_run
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
@@ -51,7 +53,12 @@ if TYPE_CHECKING:
 FORMATS = ("html", "pdf", "docx", "md", "json", "csv", "bif", "problog", "squiggle", "ipynb", "zip")
 #: Suffixes that name a format otherwise than by itself.
 _SUFFIXES = {"htm": "html", "markdown": "md", "pl": "problog"}
+NOTE_FORMATS = ("html", "pdf", "docx", "md")
 _TEMPORARY = ".import-"
+_REPORT_LEFT_OUT = (
+    f"the {REPORT} in the package is neither kept nor shown, for anything may stand in it: the note is written anew from"
+    " the log"
+)
 
 
 class PackageAltered(WorkbenchError):
@@ -108,7 +115,7 @@ def export_run(
     if sign and to != "zip":
         raise UsageError("only a package is signed: export it with `--to zip --sign`")
     state = load_state(store, run_id)
-    if to in ("html", "pdf", "docx", "md"):
+    if to in NOTE_FORMATS:
         return _note(note_of(store, state), to, environ or {}), ()
     if to == "ipynb":
         return _notebook(store, state).encode(), ()
@@ -127,27 +134,41 @@ def export_run(
     return export.text.encode(), (*export.notes, *((absent,) if absent else ()))
 
 
-def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: bool = False) -> str:
+def note_beside(store: Store, run_id: str, to: str, path: Path, environ: Mapping[str, str]) -> bytes:
+    """Return the note that goes beside an export ``to`` a package, which holds none, in the format of its file's suffix.
+
+    Raises ``UsageError`` beside anything else, and for a suffix of no note.
+    """
+    if to != "zip":
+        raise UsageError(f"a note goes beside a package (.zip), and this is an export to {to}")
+    form = format_of(path, None)
+    if form not in NOTE_FORMATS:
+        raise UsageError(f"a note is .{', .'.join(NOTE_FORMATS)}, and {path.name:.80} is none")
+    return export_run(store, run_id, form, environ=environ)[0]
+
+
+def import_run(
+    store: Store,
+    path: Path,
+    *,
+    cutoff: str | None = None,
+    anyway: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> str:
     """Take in a package or a tree and return the id of the run it became.
 
     A ``.zip`` brings the whole run back under its own id (see `import_package`). JSON and CSV bring a tree with its values;
-    it becomes a new run whose model is ``import``. Either is marked as imported.
+    it becomes a new run whose model is ``import``. Either is marked as imported. ``tell`` gets a line per thing of a package
+    that is left out.
 
     Raises
     ------
     UsageError
         The file is missing, is no package and no tree, or the run is here already.
     """
-    try:
-        there = path.is_file()
-    except OSError:  # a name too long for any file
-        there = False
-    if not there:
-        raise UsageError(f"no file {str(path)[:200]}")
-    if path.stat().st_size > MAX_BYTES:
-        raise UsageError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} are taken")
+    _check_file(path)
     if zipfile.is_zipfile(path):
-        return import_package(store, path, anyway=anyway)
+        return import_package(store, path, anyway=anyway, tell=tell)
     try:
         # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
         # utf-8-sig drops the byte order mark with which spreadsheets begin a CSV file.
@@ -156,6 +177,17 @@ def import_run(store: Store, path: Path, *, cutoff: str | None = None, anyway: b
         raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
     tree = import_tree(text)
     return adopt_tree(store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package=sha256_of_file(path))
+
+
+def _check_file(path: Path) -> None:
+    try:
+        there = path.is_file()
+    except OSError:  # a name too long for any file
+        there = False
+    if not there:
+        raise UsageError(f"no file {str(path)[:200]}")
+    if path.stat().st_size > MAX_BYTES:
+        raise UsageError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} are taken")
 
 
 def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
@@ -247,19 +279,18 @@ def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> byte
         zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as package,
     ):
 
-        def add(name: str, data: bytes, path: Path | None = None) -> None:
+        def add(name: str, path: Path) -> None:
+            data = path.read_bytes()
             hashes[name] = hashlib.sha256(data).hexdigest()
             # a member keeps the time of its file; hash and member are of the same bytes, whoever writes meanwhile
-            member = zipfile.ZipInfo.from_file(path, name) if path else name
+            member = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
             package.writestr(member, data, zipfile.ZIP_DEFLATED)
 
-        database = copy_run_into(store, state.run_id, Path(temporary))
-        add(DATABASE, database.read_bytes(), database)
-        add(REPORT, report_html(store, state).encode())
+        add(DATABASE, copy_run_into(store, state.run_id, Path(temporary)))
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not path.is_symlink() and is_member(name):
-                add(f"run/{name}", path.read_bytes(), path)
+                add(f"run/{name}", path)
         if key is not None:
             # Over the rows that are in the package: the home's log may have grown since they were copied.
             with closing(Store(Path(temporary), durable=False)) as packed:
@@ -267,7 +298,9 @@ def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> byte
     return memory.getvalue()
 
 
-def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
+def import_package(
+    store: Store, path: Path, *, anyway: bool = False, tell: Callable[[str], None] | None = None
+) -> str:
     """Take in a package and return the id of the run it brought; the run is marked as imported.
 
     The package is unpacked into a folder of the home that is no run's, checked whole there by a store of its own, and moved
@@ -278,6 +311,8 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
     anyway : bool
         Keep a run whose evidence contradicts itself; what differs is recorded with the mark. A body that is not what
         its hash says is left out even so: bodies are shared by all runs of a home.
+    tell : callable, optional
+        Gets a line per thing of the package that is left out.
 
     Raises
     ------
@@ -318,24 +353,60 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
         if package.state.finished and not package.findings:
             write_report(own, load_state(own, run_id))
         _move_in(own, store, run_id)
+        if tell is not None and package.left_out is not None:
+            tell(package.left_out)
     return run_id
+
+
+@contextmanager
+def open_package(path: Path) -> Iterator["ExaminedPackage"]:
+    """Yield a package that is looked at and not taken in; it is checked as at an import, outside of every home.
+
+    Its store and files are gone with the block.
+
+    Raises
+    ------
+    UsageError, PackageRefused, PackageAltered
+        As `import_package`.
+    """
+    with examined_package(None, path) as package:
+        if package.findings:
+            raise PackageAltered(path, package.findings)
+        state = package.state
+        state.imported = Imported(
+            at_utc=utc_now(),
+            package=package.digest,
+            anyway=False,
+            differing=state.imported.differing if state.imported else (),
+            signature=package.signature,
+            seq=package.store.events(state.run_id)[-1].seq,
+            taken_in=False,
+        )
+        yield package
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExaminedPackage:
-    """A package in a store of its own, read and checked; ``signature`` is one that fits, ``digest`` the hash of the file."""
+    """A package in a store of its own, read and checked; ``signature`` is one that fits, ``digest`` the hash of the file.
+
+    ``left_out`` says what of it counts for nothing but the signature, if anything.
+    """
 
     store: Store
     state: RunState
     findings: list[Finding]
     signature: ev.PackageSignature | None
     digest: str
+    left_out: str | None
 
 
 @contextmanager
-def examined_package(home: Path, path: Path, check: Callable[[str], None]) -> Iterator[ExaminedPackage]:
-    """Unpack a package into a temporary folder of the home and examine all of it; the folder ends with the block.
+def examined_package(
+    home: Path | None, path: Path, check: Callable[[str], None] | None = None
+) -> Iterator[ExaminedPackage]:
+    """Unpack a package into a temporary folder and examine all of it; the folder ends with the block.
 
+    The folder lies in the ``home`` into which the package may be moved, for a rename is one step only within one file system.
     ``check`` gets the id of the run before the work of examining it, and raises if the caller cannot use it.
 
     Raises
@@ -345,9 +416,10 @@ def examined_package(home: Path, path: Path, check: Callable[[str], None]) -> It
     PackageAltered
         It cannot be shown at all.
     """
-    _sweep(home)
+    _check_file(path)
+    if home is not None:
+        _sweep(home)
     digest = sha256_of_file(path)
-    # In the home, not in /tmp: a rename is one step only within one file system.
     with tempfile.TemporaryDirectory(dir=home, prefix=_TEMPORARY) as name:
         temporary = Path(name)
         hashes, member = unpack(path, temporary, "files")
@@ -355,7 +427,8 @@ def examined_package(home: Path, path: Path, check: Callable[[str], None]) -> It
         own = Store(temporary / "home", durable=False)
         try:
             run_id, findings = copy_run(temporary / DATABASE, own)
-            check(run_id)
+            if check is not None:
+                check(run_id)
             folder = own.folder(run_id)
             private_folder(folder.parent)
             files = temporary / "files"
@@ -371,7 +444,12 @@ def examined_package(home: Path, path: Path, check: Callable[[str], None]) -> It
                 findings.append(Finding(node=None, trial=None, check="signature", cell=None, what=fault))
                 signature = None  # it says nothing about who sent this
             yield ExaminedPackage(
-                store=own, state=state, findings=findings, signature=signature, digest=digest
+                store=own,
+                state=state,
+                findings=findings,
+                signature=signature,
+                digest=digest,
+                left_out=_REPORT_LEFT_OUT if REPORT in hashes else None,
             )
         finally:
             own.close()

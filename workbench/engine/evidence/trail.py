@@ -7,25 +7,29 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from proxies.ledger import LedgerRow
-from workbench.agents.grounders.quoted import printed_by, quoted_spans
+from proxies.ledger import Address, LedgerRow
+from workbench.agents.errors import MalformedReply
+from workbench.agents.evidence.notebook import NotebookEvidence
+from workbench.agents.grounders.quoted import printed_by, quoted_spans, sources
+from workbench.agents.replies import parse_conclusion
 from workbench.engine.evidence.vintages import Vintage, vintages_of
 from workbench.engine.run.files import manifest_id
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
-from workbench.store import ApiLedger, Store
+from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
 
 _LARGEST_FILE = 60_000_000  # bytes of a notebook
 _LONGEST_OUTPUT = 20_000  # characters of one output that are searched for numbers
 _FIRST_LINE = 120  # characters
+_LONGEST_FINDING = 400
 BEGINNING = 2_000  # bytes of an answer
 _TAG_OR_ENTITY = re.compile(r"(<[^>]*>|&[#\w]+;)")
 
@@ -74,13 +78,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A code cell of the proof: its id in the notebook, the heading it stands under, what it printed, its data calls' numbers."""
+    """A code cell of the proof: its id in the notebook, the heading it stands under, what it printed, its data calls' numbers.
+
+    ``findings`` are sentences on what a reader should know of it (`sandbox.types.JournalCell.findings`).
+    """
 
     id: str
     title: str
     first_line: str
     printed: str
     calls: tuple[int, ...] = ()
+    findings: tuple[str, ...] = ()
 
     def lines_with(self, spelling: str) -> list[str]:
         """Return the printed lines in which a quoted number stands."""
@@ -98,6 +106,8 @@ class Trail:
     report: str
     cells: tuple[Cell, ...]
     calls: tuple[Call, ...]
+    #: What the conclusion of a notebook accounts with (base rate, n, ...), by name.
+    figures: Mapping[str, float] = field(default_factory=dict)
     #: Id of the run's manifest, which stands at every figure of the proof.
     manifest_id: str | None = None
 
@@ -113,6 +123,10 @@ class Trail:
         spellings = dict.fromkeys(_spellings(self.report))
         return {spelling: cell for spelling in spellings if (cell := self.source(spelling)) is not None}
 
+    def accounting(self) -> dict[str, str | None]:
+        """Return the cell behind each figure of the accounting; None for one that no cell has printed."""
+        return sources(self.figures, {cell.id: cell.printed for cell in self.cells})
+
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
@@ -121,12 +135,17 @@ class Trail:
             "attempt": self.attempt,
             "report": self.report,
             "numbers": [{"text": text, "cell": cell} for text, cell in self.numbers().items()],
+            "accounting": [
+                {"name": name, "value": self.figures[name], "cell": cell}
+                for name, cell in self.accounting().items()
+            ],
             "cells": [
                 {
                     "id": cell.id,
                     "title": cell.title,
                     "first_line": cell.first_line,
                     "calls": list(cell.calls),
+                    "findings": list(cell.findings),
                 }
                 for cell in self.cells
             ],
@@ -146,18 +165,11 @@ def evidence_trail(store: Store, state: RunState, node: NodeId, trial: int = 1) 
         for row in ApiLedger(store).rows(state.run_id, node)
         if (row.address.trial, row.address.attempt) == (trial, proof.concluded)
     ]
-    sources = _code_cells(store.folder(state.run_id) / "proofs" / notebook_name(node, trial))
-    ids = [cell.id for cell in sources]
+    written = _code_cells(store.folder(state.run_id) / "proofs" / notebook_name(node, trial))
+    ids = [cell.id for cell in written]
     calls = tuple(_call(number, row, ids) for number, row in enumerate(rows, 1))
     cells = tuple(
-        Cell(
-            id=cell.id,
-            title=cell.title,
-            first_line=cell.first_line,
-            printed=cell.printed,
-            calls=tuple(call.number for call in calls if call.cell == cell.id),
-        )
-        for cell in sources
+        replace(cell, calls=tuple(call.number for call in calls if call.cell == cell.id)) for cell in written
     )
     return Trail(
         node=node,
@@ -167,6 +179,7 @@ def evidence_trail(store: Store, state: RunState, node: NodeId, trial: int = 1) 
         report=without_records(proof.belief.report),
         cells=cells,
         calls=calls,
+        figures=_figures(store, state, node, trial),
         manifest_id=manifest_id(store, state.run_id),
     )
 
@@ -345,6 +358,7 @@ def _code_cells(path: Path) -> list[Cell]:
                 title=title,
                 first_line=first[:_FIRST_LINE],
                 printed=_printed(cell.get("outputs")),
+                findings=_findings(cell.get("metadata")),
             )
         )
     return code_cells
@@ -357,6 +371,31 @@ def cell_anchor(value: object) -> str:
     ('cell-002', 'script')
     """
     return re.sub(r"[^A-Za-z0-9-]", "", str(value))[:64]
+
+
+def _findings(metadata: object) -> tuple[str, ...]:
+    facts = metadata.get("analyst") if isinstance(metadata, dict) else None
+    findings = facts.get("findings") if isinstance(facts, dict) else None
+    return (
+        tuple(text[:_LONGEST_FINDING] for text in findings if isinstance(text, str))
+        if isinstance(findings, list)
+        else ()
+    )
+
+
+def _figures(store: Store, state: RunState, node: NodeId, trial: int) -> dict[str, float]:
+    """What a conclusion accounts with, read from its recorded reply; other evidence than a notebook's rests on no cells."""
+    proof = state.trial(node, trial)
+    if proof.evidence is None or proof.evidence.kind != NotebookEvidence.kind:
+        return {}
+    place = Address(
+        run=state.run_id, node=node, trial=trial, attempt=proof.concluded, stage="conclude", step=0, retry=0
+    )
+    try:
+        reply = ModelLedger(store).last_reply(place)
+        return parse_conclusion(reply.text).numbers.figures() if reply is not None else {}
+    except (StoreCorrupt, MalformedReply):  # the audit says so
+        return {}
 
 
 def _printed(outputs: object) -> str:

@@ -4,7 +4,7 @@ Every number is text here already, written as all screens write it. Texts of mod
 makes a document of them escapes or cleans them for it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from workbench.engine.annotating import CHECKLIST, sign_off_rows
 from workbench.engine.band import Band, run_band
 from workbench.engine.evidence.audit import audit_run
+from workbench.engine.evidence.data_read import leaves_without_data, no_data_lines
 from workbench.engine.evidence.trail import Cell, Trail, evidence_trail, without_records
 from workbench.engine.hindsight import hindsight
 from workbench.engine.note.full_figures import full_figures
@@ -113,6 +114,8 @@ class Evidence:
     #: How far it may be off by what is on record: its trials, or the windows it rests on; empty where neither says.
     spread: str
     verified: bool | None
+    #: What its value rests on instead where it read no data; empty for others.
+    without_data: str = ""
     plots: list[Plot] = field(default_factory=list)
     trail: Trail | None = None
 
@@ -202,7 +205,10 @@ def note_of(store: Store, state: RunState) -> Note:
     tree = state.tree
     drivers, reachable, band, tornado = _drivers(store, state)
     shown_leaves = _leaves_by_effect(tree, drivers)
-    evidence = [_evidence(store, state, leaf) for leaf in shown_leaves[:MOST_EVIDENCE]]
+    without_data = leaves_without_data(store, state)
+    evidence = [
+        _evidence(store, state, leaf, without_data.get(leaf, "")) for leaf in shown_leaves[:MOST_EVIDENCE]
+    ]
     rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
     audit = audit_run(store, state.run_id, state)
     base_rate = root_base_rate(tree)
@@ -219,8 +225,8 @@ def note_of(store: Store, state: RunState) -> Note:
         gap=None if p is None or base_rate is None else _points(base_rate, p),
         band=band,
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
-        warnings=_warnings(state, store.folder(state.run_id)),
-        summary=_summary(state, drivers, scenarios, audit, reachable, base_rate),
+        warnings=_warnings(state, store.folder(state.run_id), without_data),
+        summary=_summary(state, drivers, scenarios, audit, reachable, base_rate, without_data),
         rows=rows,
         rows_left_out=len(tree.ids()) - len(rows),
         drivers=drivers[:TOP_DRIVERS],
@@ -228,7 +234,9 @@ def note_of(store: Store, state: RunState) -> Note:
         reachable=reachable,
         scenarios=scenarios,
         mix=mix,
-        evidence=[leaf for leaf in evidence if leaf.key_factor or leaf.report or leaf.plots],
+        evidence=[
+            leaf for leaf in evidence if leaf.key_factor or leaf.report or leaf.plots or leaf.without_data
+        ],
         evidence_left_out=shown_leaves[MOST_EVIDENCE:],
         checks=[(check["name"], _FINE[check["verdict"]], check["found"]) for check in audit["checks"]],
         comments=[remark_line(each) for each in said.comments],
@@ -258,11 +266,12 @@ def _points(before: float, after: float) -> str:
     return point_change(before, after).replace(" pp", " points")
 
 
-def _warnings(state: RunState, folder: Path) -> list[str]:
+def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str]) -> list[str]:
     lines = [
         state.not_installed(),
         *hindsight(state.settings, state.parsed_cutoff()),
         state.unverified_line(),
+        *no_data_lines(without_data),
         state.late_line(),
         state.imported.line() if state.imported else None,
     ]
@@ -363,7 +372,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
     )
 
 
-def _evidence(store: Store, state: RunState, leaf: NodeId) -> Evidence:
+def _evidence(store: Store, state: RunState, leaf: NodeId, without_data: str) -> Evidence:
     proposition = state.tree[leaf]
     belief = proposition.belief
     values = [trial.belief.p for trial in state.trials_of(leaf) if trial.belief]
@@ -376,6 +385,7 @@ def _evidence(store: Store, state: RunState, leaf: NodeId) -> Evidence:
         report=_report(belief.report, proposition.statement) if belief else "",
         spread=f"Trials: {', '.join(map(percent, values))}" if len(values) > 1 else _by_chance(state, leaf),
         verified=state.verified(leaf),
+        without_data=without_data,
         plots=proof_plots(path, f"{leaf}, {_words(proposition.statement)}") if path.is_file() else [],
         trail=_trail(store, state, leaf),
     )
@@ -472,6 +482,7 @@ def _summary(
     audit: Mapping[str, Any],
     reachable: tuple[float, float] | None,
     base_rate: float | None,
+    without_data: Collection[NodeId],
 ) -> list[str]:
     """The note in a few sentences, made of the numbers that stand in it and of nothing else."""
     tree = state.tree
@@ -482,7 +493,7 @@ def _summary(
     lines = [f"The claim is held {percent(p)} likely, judged by {_known(state)}. {beside}"]
     if tree.root.belief is not None and tree.root.belief.key_factor:
         lines.append(f"What decides it, in the words of the analysis: {_words(tree.root.belief.key_factor)}")
-    lines.append(_build(state))
+    lines.append(_build(state, without_data))
     lines += _strongest(drivers, reachable)
     lines += _spread_of(scenarios)
     lines.append(_audited(audit))
@@ -508,7 +519,7 @@ def _beside_base_rate(p: float, base_rate: float | None) -> str:
     )
 
 
-def _build(state: RunState) -> str:
+def _build(state: RunState, without_data: Collection[NodeId]) -> str:
     tree = state.tree
     count, leaves = len(tree.ids()), len(tree.leaves())
     if not tree.root.children:
@@ -522,9 +533,10 @@ def _build(state: RunState) -> str:
         if len(verified) == len(concluded)
         else f"{len(verified)} of {len(concluded)} proofs were run a second time and showed the same"
     )
+    unread = f", but {len(without_data)} of them read no data" if without_data else ""
     return (
         f"It was broken down into {count - 1} propositions. {leaves} of them are leaves, each examined by itself against data"
-        f" published before the cutoff; {rerun}. The others follow from those below them by the rules shown."
+        f" published before the cutoff{unread}; {rerun}. The others follow from those below them by the rules shown."
     )
 
 

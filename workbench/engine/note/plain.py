@@ -128,6 +128,7 @@ def _evidence(note: Note) -> list[str]:
     for leaf in note.evidence:
         lines += [f"### {leaf.id} {words(leaf.statement)}: {percent(leaf.p)}", ""]
         lines += [f"**{words(leaf.key_factor)}**", ""] if leaf.key_factor else []
+        lines += [f"**READ NO DATA: {words(leaf.without_data)}**", ""] if leaf.without_data else []
         lines += [leaf.spread, ""] if leaf.spread else []
         # A quotation, so that headings and rules of a report stay inside it.
         report = passive_markdown(printable(leaf.report))

@@ -279,6 +279,8 @@ def _evidence(document: "Document", note: Note) -> None:
         if leaf.verified is not None:
             said = "was run a second time and showed the same" if leaf.verified else "DIFFERS from its record"
             _soft(document, f"The proof {said}.")
+        if leaf.without_data:
+            _soft(document, f"READ NO DATA: {leaf.without_data}")
         if leaf.spread:
             _soft(document, leaf.spread)
         if leaf.key_factor:

@@ -12,6 +12,7 @@ from sandbox import Sandbox
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.recorder import Listener
 from workbench.engine.run.settings import RunSettings
+from workbench.engine.workers.place import WorkerPlace
 from workbench.models.base import Model
 from workbench.models.roles import open_models
 from workbench.settings import proxy_settings
@@ -30,7 +31,7 @@ async def open_engine(
     embedded_root: Path | None = None,
     model: Model | None = None,
     listener: Listener | None = None,
-    workers: str | None = None,
+    workers: WorkerPlace | None = None,
     answered: bool = False,
     say: Callable[[str], None] = _log.warning,
 ) -> AsyncIterator[Engine]:
@@ -47,8 +48,8 @@ async def open_engine(
         Folder of the embedded series instead of the installed package's.
     model : Model, optional
         Instead of the one ``settings`` name.
-    workers : str, optional
-        Where leaves are grounded instead of in this process: ``dask://HOST:PORT``, or a number of processes of this machine.
+    workers : WorkerPlace, optional
+        Where leaves are grounded instead of in this process.
     answered : bool
         Whether a person can answer what the run asks under ``--approve``.
     say : callable

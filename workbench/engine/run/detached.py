@@ -16,6 +16,7 @@ from pathlib import Path
 
 from proxies.atomic import private_folder
 from workbench.engine.run.ownership import owner_of
+from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store
@@ -49,7 +50,7 @@ def resume_detached(
     run_id: str,
     *,
     isolation: str | None = None,
-    workers: str | None = None,
+    workers: WorkerPlace | None = None,
     leaves: Sequence[NodeId] = (),
     rebuy: bool = False,
 ) -> Detached:
@@ -65,7 +66,7 @@ def resume_detached(
     if isolation is not None:
         words += ["--isolation", isolation]
     if workers is not None:
-        words += ["--workers", workers]
+        words += workers.words()
     for leaf in leaves:
         words += ["--leaf", leaf]
     if rebuy:

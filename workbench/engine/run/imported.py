@@ -9,7 +9,10 @@ from workbench.store import events as ev
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """Where an imported run came from: the package, its signer, what differed. Every screen prints its `line`."""
+    """Where an imported run came from: the package, its signer, what differed. Every screen prints its `line`.
+
+    Not ``taken_in`` is a package that is looked at and stays outside.
+    """
 
     at_utc: str
     package: str
@@ -17,6 +20,7 @@ class Imported:
     differing: tuple[str, ...]
     signature: ev.PackageSignature | None
     seq: int
+    taken_in: bool = True
 
     @property
     def signer(self) -> str | None:
@@ -36,7 +40,8 @@ class Imported:
     def line(self) -> str:
         """Return the sentence for the screens."""
         altered = f"; ALTERED: {len(self.differing)} differences when it came in" if self.differing else ""
+        mark = f"IMPORTED {self.at_utc[:10]}" if self.taken_in else "NOT TAKEN IN"
         return (
-            f"IMPORTED {self.at_utc[:10]}, {signed_line(signer_json(self.signer))}: made elsewhere, its records are its sender's"
+            f"{mark}, {signed_line(signer_json(self.signer))}: made elsewhere, its records are its sender's"
             f" word{altered}"
         )

@@ -27,8 +27,10 @@ async def known_outcome(statement: str, cutoff: Cutoff) -> KnownOutcome | None:
         return None  # a claim in words only: no data are opened for it
     broker = open_broker(ProxySettings())
     try:
-        rows = await visible(broker_history(broker), claim.sources, Cutoff.parse("now"))
-        return KnownOutcome(resolve(claim, rows, cutoff.last_moment_day), claim.end)
+        observe = broker_history(broker)
+        rows = await visible(observe, claim.sources, Cutoff.parse("now"))
+        seen = await visible(observe, claim.sources, cutoff)
+        return KnownOutcome(resolve(claim, rows, seen), claim.end)
     except ClaimRefused:
         return None  # about a day the data do not reach
     finally:

@@ -86,8 +86,8 @@ def request_to_json(request: ModelRequest) -> dict[str, Any]:
         else {"name": schema.name, "schema": schema.schema, "note": schema.note},
         "role": request.role,
         "may_fall_back": request.may_fall_back,
-        "final": request.final,
-        "new_schema": request.new_schema,
+        "choice": request.choice,
+        "spare_cache": request.spare_cache,
     }
 
 
@@ -117,8 +117,8 @@ def request_from_json(data: dict[str, Any]) -> ModelRequest:
         reply_schema=None if data["schema"] is None else ReplySchema(**data["schema"]),
         role=data["role"],
         may_fall_back=data["may_fall_back"],
-        final=data["final"],
-        new_schema=data["new_schema"],
+        choice=data["choice"],
+        spare_cache=data["spare_cache"],
     )
 
 

@@ -9,27 +9,13 @@ from sandbox import Sandbox
 from workbench.agents.registry import open_grounder
 from workbench.engine.run.job import Workers
 from workbench.engine.run.settings import RunSettings
+from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import UsageError
-
-#: More processes than this on one machine is a mistake, most likely a port.
-MOST = 256
-
-
-def check_workers(text: str) -> str:
-    """Return ``--workers`` as it is; raises ``UsageError`` for what is neither ``dask://HOST:PORT`` nor a number."""
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST:
-        return text
-    host, colon, port = text.removeprefix("dask://").rpartition(":")
-    if text.startswith("dask://") and host and colon and port.isascii() and port.isdigit():
-        return text
-    raise UsageError(
-        f"--workers {text!r:.200}: write dask://HOST:PORT, or how many processes of this machine (1 to {MOST})"
-    )
 
 
 @asynccontextmanager
 async def open_workers(
-    where: str,
+    where: WorkerPlace,
     settings: RunSettings,
     *,
     environ: Mapping[str, str],
@@ -46,7 +32,6 @@ async def open_workers(
     IsolationUnavailable
         The run needs kernels, and this machine, which verifies their proofs, cannot seal any.
     """
-    check_workers(where)
     if find_spec("distributed") is None:
         raise UsageError(
             "--workers needs Dask, which is not installed: pip install 'analyst-workbench[dask]'"

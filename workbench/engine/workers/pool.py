@@ -24,6 +24,7 @@ from workbench.engine.workers.certificates import client_security
 from workbench.engine.workers.facts import Facts, clock_misfit, misfit
 from workbench.engine.workers.lease import JobService, WorkersLost
 from workbench.engine.workers.messages import WorkerBug, decode, encode
+from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import ProviderError, UsageError
 
 #: Seconds for the scheduler to answer, for the first worker to come, and between two looks at who is there.
@@ -339,14 +340,14 @@ def _scheduler_gone(error: BaseException) -> ProviderError:
 
 @asynccontextmanager
 async def open_pool(
-    where: str,
+    where: WorkerPlace,
     requirements: Requirements,
     *,
     certificates: Path,
     say: Callable[[str], None],
     no_worker: float = NO_WORKER,
 ) -> AsyncIterator[WorkerPool]:
-    """Yield the pool of a cluster (``dask://HOST:PORT``), or of so many processes of this machine (``4``).
+    """Yield the pool of a place for workers.
 
     Raises
     ------
@@ -363,17 +364,17 @@ async def open_pool(
 
 
 @asynccontextmanager
-async def _client(where: str, settings: RunSettings, certificates: Path) -> AsyncIterator[Any]:
+async def _client(where: WorkerPlace, settings: RunSettings, certificates: Path) -> AsyncIterator[Any]:
     from distributed import Client
 
-    if not where.startswith("dask://"):
+    if where.count is not None:
         async with (
-            _own_cluster(int(where), settings) as cluster,
+            _own_cluster(where.count, settings) as cluster,
             Client(cluster, asynchronous=True, set_as_default=False) as client,
         ):
             yield client
         return
-    address = f"tls://{where.removeprefix('dask://')}"
+    address = f"tls://{where.text.removeprefix('dask://')}"
     security = client_security(certificates)
     try:
         client = await Client(
@@ -386,7 +387,7 @@ async def _client(where: str, settings: RunSettings, certificates: Path) -> Asyn
         )
     except (OSError, TimeoutError) as error:
         raise UsageError(
-            f"no scheduler speaks TLS with these certificates at {where} ({_first_line(error)}): start it with"
+            f"no scheduler speaks TLS with these certificates at {where.text} ({_first_line(error)}): start it with"
             " `dask scheduler --protocol tls` and the same set; without certificates none is used"
         ) from None
     try:

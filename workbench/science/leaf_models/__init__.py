@@ -39,7 +39,9 @@ __all__ = [
 ]
 
 
-def estimate(spec: LeafSpec, series: pd.Series, other: pd.Series | None = None) -> LeafEstimate:
+def estimate(
+    spec: LeafSpec, series: pd.Series, other: pd.Series | None = None, *, simulated: bool = True
+) -> LeafEstimate:
     """Probability of a claim from the visible values of its series.
 
     Parameters
@@ -49,11 +51,15 @@ def estimate(spec: LeafSpec, series: pd.Series, other: pd.Series | None = None) 
     series, other : Series of float with a DatetimeIndex
         Visible values, oldest first, without gaps; monthly series carry the first day of the month. ``other`` only
         for relative claims.
+    simulated : bool
+        False leaves GJR-GARCH out: a planner that only wants to know whether a claim can be treated need not load
+        ``arch`` (1.5 s) for the one model that a notebook can do without.
 
     Raises
     ------
     TooLittleHistory
-        Fewer than two non-overlapping windows of this length lie in the visible history.
+        Fewer than two non-overlapping windows of this length lie in the visible history, or the value on the claim's
+        start is not among them.
     ValueError
         A relative claim without ``other``.
 
@@ -71,7 +77,7 @@ def estimate(spec: LeafSpec, series: pd.Series, other: pd.Series | None = None) 
     >>> 0.3 < found.p < 0.7
     True
     """
-    return _estimate(spec, series, other, only_base=False)
+    return _estimate(spec, series, other, only_base=False, simulated=simulated)
 
 
 def base_outcomes(spec: LeafSpec, series: pd.Series, other: pd.Series | None = None) -> LeafEstimate:
@@ -99,10 +105,12 @@ def base_outcomes(spec: LeafSpec, series: pd.Series, other: pd.Series | None = N
     >>> base_outcomes(up, rising).base_rate
     1.0
     """
-    return _estimate(spec, series, other, only_base=True)
+    return _estimate(spec, series, other, only_base=True, simulated=False)
 
 
-def _estimate(spec: LeafSpec, series: pd.Series, other: pd.Series | None, *, only_base: bool) -> LeafEstimate:
+def _estimate(
+    spec: LeafSpec, series: pd.Series, other: pd.Series | None, *, only_base: bool, simulated: bool
+) -> LeafEstimate:
     if spec.method == "monthly":
         return estimate_monthly(spec, series, only_base=only_base)
     if spec.method == "relative":
@@ -110,4 +118,4 @@ def _estimate(spec: LeafSpec, series: pd.Series, other: pd.Series | None, *, onl
             raise ValueError("a relative claim needs a second series")
         both = pd.concat([series, other], axis=1, join="inner").dropna()
         series, other = both.iloc[:, 0], both.iloc[:, 1]
-    return DailyModels(spec, series, other).estimate(only_base=only_base)
+    return DailyModels(spec, series, other).estimate(only_base=only_base, simulated=simulated)

@@ -45,13 +45,19 @@ class DailyModels:
         self.now = len(self.x) - 1
         self.days = trading_days(self.today, spec.end)
         begin = 0 if spec.start is None else trading_days(self.today, spec.start)
-        self.known = max(0, -begin)  # days of the claim's window that have already passed
         self.begin = max(0, begin)
         if self.days - self.begin < 1:
             raise TooLittleHistory("no session lies between the start and the end of the claim")
-        self.anchor = self.x[self.now]
-        if begin < 0 and spec.start is not None:
-            self.anchor = self.x[positions(index, pd.DatetimeIndex([pd.Timestamp(spec.start)]))[0]]
+        started = self.now
+        if spec.start is not None and spec.start < self.today:
+            started = int(positions(index, pd.DatetimeIndex([pd.Timestamp(spec.start)]))[0])
+            if started < 0:
+                raise TooLittleHistory(
+                    f"no value of {spec.start}, nor of the five days before it, is visible"
+                )
+        self.anchor = self.x[started]
+        # Values of the claim's window that are there already, by count: an unforeseen closure left some sessions out.
+        self.known = self.now - started
         # The last value may be older than the last visible day. Every past as-of day is given data of the same age.
         lag = pd.Timestamp(spec.last_day) - index[-1]
         self.grid = weekly_grid(spec.last_day, index[0] + lag)
@@ -129,19 +135,22 @@ class DailyModels:
             )
             return np.asarray(full[:, -1] - np.log(np.exp(full[:, -AVERAGE_DAYS:]).mean(axis=1)))
         if spec.method == "volatility":
-            return np.asarray(0.5 * np.log(252 * np.mean(steps[:, a:] ** 2, axis=1)))
+            # Held above 0 as the regressors of HAR are: a day or two may pass without any move.
+            return np.asarray(0.5 * np.log(252 * np.mean(steps[:, a:] ** 2, axis=1).clip(min=1e-12)))
         walk = path[:, a:] - (path[:, [a - 1]] if a else 0.0)
         return np.asarray(walk.max(axis=1) if spec.extreme == "max" else walk.min(axis=1))
 
     # --- models ----------------------------------------------------------------------------------------------
 
-    def estimate(self, *, only_base: bool = False) -> LeafEstimate:
-        """The models' probabilities and their mean; ``only_base`` fits none and gives the base rate."""
+    def estimate(self, *, only_base: bool = False, simulated: bool = True) -> LeafEstimate:
+        """The models' probabilities and their mean; ``only_base`` fits none, ``simulated`` False leaves GJR-GARCH out."""
         past = self._past()
         hits = (past >= self.low) & (past <= self.high)
         hits = ~hits if self.spec.never else hits
         base = float(hits.mean())
-        models, comparators = ({"base rate": base}, {}) if only_base else self._models(past, hits, base)
+        models, comparators = (
+            ({"base rate": base}, {}) if only_base else self._models(past, hits, base, simulated)
+        )
         outcomes = np.full(len(self.grid), -1, dtype=np.int64)
         outcomes[self.valid] = hits
         known = np.flatnonzero(self.valid)
@@ -158,7 +167,9 @@ class DailyModels:
             outcomes=outcomes[known[0] : known[-1] + 1],
         )
 
-    def _models(self, past: Floats, hits: Any, base: float) -> tuple[dict[str, float], dict[str, float]]:
+    def _models(
+        self, past: Floats, hits: Any, base: float, simulated: bool
+    ) -> tuple[dict[str, float], dict[str, float]]:
         method = self.spec.method
         models = {"base rate": base}
         if method == "volatility":
@@ -174,7 +185,7 @@ class DailyModels:
         if method in ("endpoint", "average", "relative", "path", "reverting"):
             name = {"average": "distance", "path": "calm", "reverting": "analogues"}.get(method, "momentum")
             models[name] = self._alike(hits, base)
-        if method in ("endpoint", "average", "path", "volatility"):
+        if simulated and method in ("endpoint", "average", "path", "volatility"):
             models["GJR-GARCH"] = self._share(self._of_steps(simulate_garch(self.series, self.days)))
         return models, self._comparators(base)
 
@@ -208,6 +219,8 @@ class DailyModels:
         state = self._state()
         usable = np.isfinite(state[self.windows])
         seen = state[self.windows][usable]
+        if not len(seen) or not np.isfinite(state[self.now]):
+            raise TooLittleHistory("no past window has as much behind it as the present is compared by")
         # A constant state has no spread, and a width of 0 would divide by 0.
         width = 0.5 * float(np.std(seen)) or 1e-9
         weights = np.exp(-0.5 * ((seen - state[self.now]) / width) ** 2)
@@ -241,6 +254,10 @@ class DailyModels:
         ]
         design = np.column_stack([np.ones(len(self.x)), *parts])
         usable = np.isfinite(design[self.windows]).all(axis=1)
+        if usable.sum() < 2 * design.shape[1]:
+            raise TooLittleHistory(
+                f"only {usable.sum()} past windows have the half year behind them that volatility is read from"
+            )
         rows, target = design[self.windows][usable], past[usable]
         beta = np.linalg.lstsq(rows, target, rcond=None)[0]
         # The forecast plus every past error of the regression: the errors need no distribution.
@@ -267,9 +284,9 @@ class DailyModels:
 
     def _comparators(self, base: float) -> dict[str, float]:
         """Paper B's time-series models (BLF, App. I), printed beside the answer with weight 0 for prices."""
-        if self.spec.method not in ("endpoint", "reverting") or self.begin:
-            return {}
         width = 60
+        if self.spec.method not in ("endpoint", "reverting") or self.begin or len(self.x) < width:
+            return {}
         y = self.x[-width:]
         slope, intercept = np.polyfit(np.arange(width), y, 1)
         spread = float(np.std(y - intercept - slope * np.arange(width), ddof=2))

@@ -264,7 +264,7 @@ class ThoughtCalls:
             propositions=self._proposition,
             reply_format=reply_format,
             schema=schema,
-            final=True,
+            choice="none",
             whole=True,
         )
 

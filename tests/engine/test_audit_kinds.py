@@ -1,0 +1,187 @@
+"""Every check of the audit for every kind of run: what a sound run of the kind is told, and that each fault is found in it."""
+
+import itertools
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import fields
+
+import pytest
+
+from tests.fakes.run_kinds import at, write_run
+from workbench.engine.evidence.audit import QUESTIONS, audit_checks, audit_run
+from workbench.engine.evidence.badges import run_badges
+from workbench.engine.evidence.kinds import RunKind
+from workbench.engine.run.state import load_state
+from workbench.store import Store
+
+FLAGS = tuple(item.name for item in fields(RunKind))
+#: All kinds that there can be: a clairvoyant run is a live one.
+KINDS = [
+    kind
+    for held in itertools.product((False, True), repeat=len(FLAGS))
+    for kind in (RunKind(**dict(zip(FLAGS, held, strict=True))),)
+    if kind.live or not kind.clairvoyant
+]
+#: Of these each fault is planted into: each special thing by itself, and some together.
+PLANTED = [
+    kind
+    for kind in KINDS
+    if len(kind.names()) <= 1 or kind.names() in (
+        ("live", "clairvoyant"), ("live", "imported"), ("live", "stopped"), ("live", "no kernel"), ("live", "no tree"),
+        ("imported", "stopped"), ("live", "clairvoyant", "imported", "no kernel", "no tree"),
+    )
+]  # fmt: skip
+
+#: What a sound run is told by each check: for any, and where something special holds. None is no line.
+SOUND: dict[str, dict[str, str | None]] = {
+    "stored bodies": {"": "ok"},
+    "one cutoff": {"": "ok"},
+    "dates in answers": {"": "ok"},
+    "residual risk of the data": {"": "ok"},
+    "data read": {"": "ok", "no_data": "warn"},
+    "root recomputed": {"": "ok", "stopped": "warn"},
+    "trials pooled": {"": "ok"},
+    "looked up by the synthesizer": {"": None},
+    "coherence": {"": "ok"},
+    "web results": {"": None},
+    "isolation": {"": "ok"},
+    "hindsight": {"": "ok", "clairvoyant": "warn"},
+    "second reading": {"": None},
+    "origin": {"": None, "imported": "warn"},
+    "proof notebooks": {"": "ok"},
+    "proofs verified": {"": "ok"},
+    "anchored journals": {"": "ok", "no_kernel": None},
+    "cost": {"": "ok"},
+}
+
+
+def has_value(kind: RunKind) -> bool:
+    """Whether a leaf was grounded: one that was not broken down and then stopped has none."""
+    return not (kind.stopped and kind.no_tree)
+
+
+def called(kind: RunKind) -> bool:
+    return has_value(kind) and not kind.no_data
+
+
+#: Fault, the check that finds it and its verdict, and where there can be such a fault.
+FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
+    ("altered body", "stored bodies", "bad", called),
+    ("later cutoff", "one cutoff", "bad", lambda kind: True),
+    ("live call", "one cutoff", "bad", lambda kind: not kind.live),
+    ("call before the opening", "one cutoff", "bad", lambda kind: kind.live),
+    ("call between two stretches", "one cutoff", "bad", lambda kind: kind.live),
+    ("call after the end", "one cutoff", "bad", lambda kind: kind.live),
+    ("answer as of another instant", "one cutoff", "bad", lambda kind: True),
+    ("late rows", "dates in answers", "warn", lambda kind: called(kind) and not kind.live),
+    ("high residual", "residual risk of the data", "warn", called),
+    ("unread leaf", "data read", "warn", called),
+    ("wrong root", "root recomputed", "bad", lambda kind: not (kind.stopped or kind.no_tree)),
+    ("wrong pool", "trials pooled", "bad", has_value),
+    ("turned sign", "coherence", "warn", lambda kind: not (kind.stopped or kind.no_tree)),
+    ("unsealed", "isolation", "warn", lambda kind: has_value(kind) or not kind.no_kernel),
+    ("late model", "hindsight", "warn", lambda kind: not kind.live),
+    ("proof gone", "proof notebooks", "bad", has_value),
+    ("proof differs", "proofs verified", "bad", has_value),
+    ("not anchored", "anchored journals", "warn", lambda kind: has_value(kind) and not kind.no_kernel),
+]
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with closing(Store(tmp_path_factory.mktemp("kinds"))) as opened:
+        yield opened
+
+
+def written(store: Store, kind: RunKind, fault: str = "") -> str:
+    run_id = f"20260301-120000-{next(NUMBERS):04x}"
+    with store.transaction():
+        write_run(store, run_id, kind, fault)
+    if fault == "altered body":
+        digest = next(use.digest for use in store.run_bodies(run_id))
+        with closing(sqlite3.connect(store.home / "workbench.db")) as db, db:
+            db.execute("UPDATE bodies SET data = x'00' WHERE hash = ?", (digest,))
+    return run_id
+
+
+def verdicts(store: Store, run_id: str) -> dict[str, str | None]:
+    """The worst verdict of each check, None where it says nothing."""
+    found: dict[str, str | None] = {question.name: None for question in QUESTIONS}
+    for check in audit_checks(store, load_state(store, run_id)):
+        worse = ("ok", "warn", "bad")
+        before = found[check.name]
+        found[check.name] = max((before or "ok", check.verdict), key=worse.index)
+    return found
+
+
+def of_sound(kind: RunKind) -> dict[str, str | None]:
+    expected = {}
+    for name, row in SOUND.items():
+        special = [flag for flag in FLAGS if flag in row and getattr(kind, flag)]
+        expected[name] = row[special[0] if special else ""]
+    if not has_value(kind):
+        expected |= {"data read": "ok", "trials pooled": None, "anchored journals": None}
+    return expected
+
+
+def test_the_table_has_every_check() -> None:
+    assert list(SOUND) == [question.name for question in QUESTIONS]
+    assert all(set(question.where) <= set(FLAGS) for question in QUESTIONS)
+    planted = {check for _, check, _, _ in FAULTS}
+    # Found in other files: what a synthesizer looked up, the filter of web results, a second model's reading. The others judge nothing.
+    assert set(SOUND) - planted == {
+        "looked up by the synthesizer", "web results", "second reading", "origin", "cost",
+    }  # fmt: skip
+
+
+def test_a_sound_run_of_any_kind_holds(store: Store) -> None:
+    assert len(KINDS) == 96
+    for kind in KINDS:
+        run_id = written(store, kind)
+        # Where a claim was stopped before its only leaf began no call was made.
+        real = RunKind.of(load_state(store, run_id), [] if not called(kind) else [None])  # type: ignore[list-item]
+        assert {*kind.names()} <= {*real.names()} <= {*kind.names(), "no data"}
+        assert verdicts(store, run_id) == of_sound(kind), kind.names()
+
+
+@pytest.mark.parametrize("fault, check, verdict, applies", FAULTS, ids=[fault for fault, *_ in FAULTS])
+def test_a_fault_is_found_in_a_run_of_every_kind_that_can_have_it(
+    store: Store, fault: str, check: str, verdict: str, applies: Callable[[RunKind], bool]
+) -> None:
+    kinds = [kind for kind in PLANTED if applies(kind)]
+    assert kinds
+    for kind in kinds:
+        found = verdicts(store, written(store, kind, fault))
+        assert found[check] == verdict, (kind.names(), found)
+        if fault != "altered body":  # which stops the audit; a strange call is one more that was made
+            others = of_sound(kind) | ({"data read": found["data read"]} if kind.no_data else {})
+            assert {name: each for name, each in found.items() if name != check} == {
+                name: each for name, each in others.items() if name != check
+            } or fault in ("unsealed", "late rows"), (kind.names(), fault)
+
+
+def test_a_live_runs_badge_is_green_and_its_document_says_what_it_is(store: Store) -> None:
+    run_id = written(store, RunKind(live=True))
+    badges = {badge.name: badge.verdict for badge in run_badges(store, load_state(store, run_id))}
+    assert badges == {"Verified": "ok", "Leak audit": "ok", "Coherence": "ok"}
+    document = audit_run(store, run_id)
+    assert document["passed"] and document["kind"] == ["live"]
+    (found,) = [check["found"] for check in document["checks"] if check["name"] == "one cutoff"]
+    assert found == "all 2 data calls were made while the run was in work, each as of its own instant"
+
+
+def test_calls_a_workers_clock_apart_from_the_log_are_no_fault(store: Store) -> None:
+    """A worker's clock may be 5 s off (`workers.facts.CLOCK_BOUND`); ten are too many."""
+    from workbench.engine.evidence import data_checks
+    from workbench.engine.workers.facts import CLOCK_BOUND
+
+    assert data_checks._CLOCKS.total_seconds() == CLOCK_BOUND
+    begun, ended = (data_checks._moment(at(seconds)) for seconds in (0, 30))
+    inside = [
+        data_checks._within(data_checks._moment(at(seconds)), begun, ended, False)
+        for seconds in (-10, -4, 0, 34, 40)
+    ]
+    assert inside == [False, True, True, True, False]
+    assert not data_checks._within(None, begun, ended, False)

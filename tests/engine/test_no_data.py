@@ -1,0 +1,200 @@
+"""A leaf that read no data says so on every screen, told by the ledger alone; one that did says nothing of it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import docx
+import pytest
+
+from proxies.asof.clock import Cutoff
+from proxies.ledger import Address, Answer, LedgerRow
+from tests.command_line import run_cli
+from tests.fakes.run_kinds import CUTOFF, write_run
+from workbench.engine import documents
+from workbench.engine.evidence.badges import run_badges
+from workbench.engine.evidence.data_read import leaves_without_data, no_data_lines
+from workbench.engine.evidence.kinds import RunKind
+from workbench.engine.evidence.package import import_run
+from workbench.engine.note.content import note_of
+from workbench.engine.note.page import note_html
+from workbench.engine.note.plain import note_markdown
+from workbench.engine.note.word import note_docx
+from workbench.engine.run.state import RunState, load_state
+from workbench.engine.view import view
+from workbench.engine.wording import run_lines
+from workbench.mcp.visible_runs import VisibleRuns
+from workbench.store import ApiLedger, Store
+from workbench.widgets import panels
+from workbench.widgets.session import WhatIfSession
+from workbench.widgets.static_tree import tree_html
+
+RUN = "20260301-120000-aced"
+TYPED = "no cell made a data call, so its figures were typed in or remembered"
+NOTHING = "each of its data calls was refused or brought no row"
+OWN = "the model's own judgement, nothing was looked up"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(tmp_path / "home")) as opened:
+        yield opened
+
+
+def made(store: Store, fault: str = "unread leaf", **kind: bool) -> RunState:
+    """A run whose leaf P2 read nothing; P1 did. Without a fault both did."""
+    write_run(store, RUN, RunKind(**kind), fault)
+    return load_state(store, RUN)
+
+
+def call(
+    store: Store, data: object, *, path: str = "fred/series/observations", refused: str | None = None
+) -> None:
+    """A call of P2 beside those that the run was made with."""
+    answer = None if refused else Answer(data=data, meta={"as_of": "2018-06-30T04:00:00Z"})
+    place = Address(run=RUN, node="P2", trial=1, attempt=1, stage="cell", step=0, retry=7)
+    ApiLedger(store).record(
+        LedgerRow(
+            address=place, at_utc="2026-03-01T12:30:12Z", path=path, asked={}, sent=[], cutoff=CUTOFF,
+            answer=answer, refused=refused, request_hash="sha256:" + "3" * 64,
+        )
+    )  # fmt: skip
+
+
+def test_the_ledger_alone_says_who_read_data(store: Store) -> None:
+    assert leaves_without_data(store, made(store)) == {"P2": TYPED}
+
+
+def test_leaves_that_read_data_are_not_named(store: Store) -> None:
+    assert leaves_without_data(store, made(store, fault="")) == {}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [[], {}, None, "", {"count": 0, "observations": []}, {"results": [], "news": {"items": []}}],
+)
+def test_an_answer_without_rows_is_no_data(store: Store, data: object) -> None:
+    state = made(store)
+    call(store, data)
+    assert leaves_without_data(store, state) == {"P2": NOTHING}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [{"date": "2018-06-29", "value": 1.0}],
+        {"count": 1, "observations": [1.0]},
+        {"price": 3.5},  # a snapshot has no list
+        {"results": [], "pages": ["a page"]},
+        "text of a page",
+        {"observations": [], "padding": "x" * 2000},  # more than an empty answer has: not opened
+    ],
+)
+def test_an_answer_that_holds_something_is_data(store: Store, data: object) -> None:
+    state = made(store)
+    call(store, data)
+    assert leaves_without_data(store, state) == {}
+
+
+def test_neither_a_refusal_nor_the_catalogue_is_data(store: Store) -> None:
+    state = made(store)
+    call(store, None, refused="not before the cutoff")
+    assert leaves_without_data(store, state) == {"P2": NOTHING}
+    call(store, "# fred/series/observations: a page of documentation", path="catalogue/doc")
+    assert leaves_without_data(store, state) == {"P2": NOTHING}
+
+
+def test_the_catalogue_alone_is_no_data_call(store: Store) -> None:
+    state = made(store)
+    call(store, "# fred/series/observations: a page of documentation", path="catalogue/doc")
+    assert leaves_without_data(store, state) == {"P2": TYPED}
+
+
+def test_calls_of_another_trial_or_attempt_do_not_count(store: Store) -> None:
+    state = made(store)
+    call(store, [1])
+    begun = state.trials["P2", 1]
+    state.trials["P2", 1] = replace(begun, concluded=2)
+    assert leaves_without_data(store, state) == {"P2": TYPED}
+    # An attempt that a person ended by rejecting a cell is gone on from: what it read stands.
+    state.trials["P2", 1] = replace(begun, concluded=2, rejected=(1,))
+    assert leaves_without_data(store, state) == {}
+    state.settings = replace(state.settings, trials=2)
+    state.trials["P2", 1], state.trials["P2", 2] = begun, replace(begun, concluded=1)
+    assert leaves_without_data(store, state) == {"P2": f"trial 2: {TYPED}"}
+
+
+def test_a_model_that_only_reasons_is_told_from_a_cell_that_reads_nothing(store: Store) -> None:
+    state = made(store, no_kernel=True)
+    assert leaves_without_data(store, state) == {"P2": OWN}
+    given = replace(state.settings.context, background="minutes of the meeting")
+    state.settings = replace(state.settings, context=given)
+    assert leaves_without_data(store, state) == {"P2": f"{OWN} beyond the background it was given"}
+
+
+def test_a_value_of_a_person_or_a_file_is_marked_in_its_own_words(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "tree.json"
+    tree = made(store, fault="").tree
+    file.write_text(json.dumps(tree.to_json()))
+    state = load_state(store, import_run(store, file, cutoff=CUTOFF))
+    words = "its value was set by a person or came from a file, and nothing was read for it"
+    assert leaves_without_data(store, state) == {"P1": words, "P2": words}
+    assert no_data_lines(leaves_without_data(store, state)) == [f"READ NO DATA: P1, P2: {words}"]
+
+
+@pytest.mark.parametrize("unread", [True, False])
+def test_every_screen_says_it(store: Store, tmp_path: Path, unread: bool) -> None:
+    state = made(store, fault="unread leaf" if unread else "")
+    run = view(store, RUN)
+    row = {"node": "P2", "check": "data read", "words": TYPED}
+    document = run.document()
+    assert document["findings"] == ([row] if unread else [])
+    assert VisibleRuns(cutoff=Cutoff.parse("now")).document(store, state)["findings"] == document["findings"]
+    assert documents.evidence(store, RUN, "P2")["findings"] == ([row] if unread else [])
+    assert documents.evidence(store, RUN, "P1")["findings"] == []
+    lines = run_lines(run)
+    assert any(line == f"READ NO DATA: P2: {TYPED}" for line in lines) == unread
+    assert [line for line in lines if line.endswith("(read no data)")] == (
+        [f"└─ P2  40.0%  The second reason of {RUN}  (read no data)"] if unread else []
+    )
+    note = note_of(store, state)
+    word = tmp_path / "note.docx"
+    word.write_bytes(note_docx(note))
+    said = "\n".join(each.text for each in docx.Document(str(word)).paragraphs)
+    for shown in (note_html(note), note_markdown(note), said):
+        # Above, at the leaf, and in what the audit says.
+        assert (shown.count("READ NO DATA") >= 2) == unread and (TYPED in shown) == unread
+    assert ("1 of them read no data" in " ".join(note.summary)) == unread
+    badges = {badge.name: badge.verdict for badge in run_badges(store, state)}
+    assert badges["Verified"] == ("warn" if unread else "ok")
+    header = panels.header(document, WhatIfSession(run.tree).now, 0, None)
+    assert ("READ NO DATA" in header) == unread
+    assert ("(no data)" in tree_html(run.tree, run.without_data)) == unread
+
+
+def test_the_commands_print_it(store: Store, tmp_path: Path) -> None:
+    made(store)
+    shown = run_cli(tmp_path, "show", RUN).stdout
+    assert f"READ NO DATA: P2: {TYPED}" in shown
+    assert f"READ NO DATA: {TYPED}" in run_cli(tmp_path, "evidence", RUN, "P2").stdout
+    assert "READ NO DATA" not in run_cli(tmp_path, "evidence", RUN, "P1").stdout
+    audited = run_cli(tmp_path, "audit", RUN)
+    assert audited.returncode == 0 and "READ NO DATA: P2" in audited.stdout
+
+
+def test_the_row_of_the_page_is_marked_until_a_person_gives_a_value(store: Store) -> None:
+    made(store)
+    run = view(store, RUN)
+    session = WhatIfSession(run.tree, without_data=run.without_data)
+    assert [(mark["name"], mark["why"]) for mark in session.rows["P2"]["marks"]] == [
+        ("no data", f"read no data: {TYPED}")
+    ]
+    assert not session.rows["P1"]["marks"]
+    session.edit("P2", "0.9")
+    assert [mark["name"] for mark in session.rows["P2"]["marks"]] == ["edited"]
+    session.undo()
+    assert [mark["name"] for mark in session.rows["P2"]["marks"]] == ["no data"]
+    selected = panels.selected("P2", run.tree, run.tree, without_data=run.without_data["P2"])
+    assert TYPED in selected and TYPED not in panels.selected("P1", run.tree, run.tree)

@@ -1,0 +1,134 @@
+"""The rules that scripted models are held to, and what of them our requests would break without care."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.fakes.provider_rules import ImpossibleScript, body_of, fault, finish_reason, possible, strictly
+from tests.fakes.provider_shapes import SCHEMA, TOOL, request
+from workbench.agents import reply_schemas
+from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
+from workbench.models.errors import ModelRefused
+from workbench.models.litellm_messages import wire_schema, wire_tool
+
+BODY: dict[str, Any] = {"model": "x", **body_of(request())}
+SUBMIT = wire_tool(ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}}))
+NAMED = {"type": "function", "function": {"name": "submit"}}
+FORMAT = {"response_format": wire_schema(SCHEMA)}
+USER = {"role": "user", "content": "go"}
+
+
+def call(name: str = "submit", arguments: str = "{}") -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c", "type": "function", "function": function}],
+    }
+
+
+def changed(place: int, **more: Any) -> dict[str, Any]:
+    messages = [dict(message) for message in BODY["messages"]]
+    messages[place] |= more
+    return {"messages": messages}
+
+
+def test_what_our_requests_are_made_of_is_taken() -> None:
+    assert fault(BODY) is None
+    assert fault({**BODY, "tool_choice": "none", **FORMAT, "temperature": 0, "max_tokens": 9}) is None
+    assert fault({**BODY, "tools": [SUBMIT], "tool_choice": NAMED}) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"messages": []}, "empty array"),
+        ({"tools": None, "tool_choice": "none"}, "must define tools"),
+        ({"messages": [USER], "tools": None, "tool_choice": "none"}, "only allowed when 'tools'"),
+        ({"messages": [USER], "tools": []}, "empty array"),
+        ({"tool_choice": NAMED}, "is not one of"),
+        ({"tool_choice": "submit"}, "Invalid value: 'submit'"),
+        ({"tools": [SUBMIT, SUBMIT]}, "unique"),
+        ({"tools": [{"type": "function", "function": {**SUBMIT["function"], "name": "web search"}}]}, "does not match"),
+        ({"tools": [{"type": "function", "function": {**SUBMIT["function"], "parameters": {}}}]}, "type 'object'"),
+        (changed(3, tool_call_id="other"), "must be a response to a preceding message"),
+        ({"messages": BODY["messages"][:3]}, "did not have response messages"),
+        ({"messages": [*BODY["messages"][:3], USER]}, "did not have response messages"),
+        ({"messages": [*BODY["messages"], USER]}, "must alternate"),
+        ({"messages": [USER, {"role": "system", "content": "s"}]}, "at the beginning"),
+        ({"messages": [USER, {"role": "assistant", "content": "so"}]}, "Expected last role"),
+        ({"messages": [{"role": "user", "content": " "}]}, "non-empty content"),
+        ({"temperature": 3}, "temperature"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"model": "openai/gpt-5", "max_tokens": 9}, "not supported with this model"),
+        ({"favourite": 1}, "Unrecognized request argument"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"name": "c", "strict": True, "schema": {"type": "object", "properties": {}}}}}, "additionalProperties"),
+    ],
+)  # fmt: skip
+def test_what_a_provider_refuses_is_refused(more: dict[str, Any], words: str) -> None:
+    body = {key: value for key, value in {**BODY, **more}.items() if value is not None}
+    assert words in (fault(body) or "it was taken")
+
+
+def test_a_model_answers_as_it_is_held_to() -> None:
+    both = {**BODY, "tools": [*BODY["tools"], SUBMIT]}
+    assert possible(both, call("look_up")) == call("look_up")
+    prose = possible({**both, "tool_choice": "none"}, call())
+    assert "tool_calls" not in prose and "{" not in prose["content"], "prose, not a call in other clothes"
+    assert possible({**both, "tool_choice": NAMED}, call(arguments='{"a": 1')) == call(arguments='{"a": 1')
+    for wanted in (call("look_up"), {"role": "assistant", "content": "I think so."}):
+        (forced,) = possible({**both, "tool_choice": NAMED}, wanted)["tool_calls"]
+        assert forced["function"] == {"name": "submit", "arguments": "{}"}
+    assert finish_reason({**both, "tool_choice": NAMED}, call()) == "stop"
+    assert finish_reason(both, call()) == "tool_calls"
+
+
+def test_under_a_strict_schema_nothing_broken_can_be_written() -> None:
+    body = {**BODY, **FORMAT}
+    fenced = {"role": "assistant", "content": 'So.\n```json\n{"p_true": 0.6}\n```'}
+    assert json.loads(possible(body, fenced)["content"]) == {"p_true": 0.6}
+    with pytest.raises(ImpossibleScript):
+        possible(body, {"role": "assistant", "content": '{"p_true": "high"}'})
+    strict = {"type": "function", "function": {**SUBMIT["function"], "strict": True}}
+    with pytest.raises(ImpossibleScript):
+        possible({**BODY, "tools": [strict]}, call(arguments="{"))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [reply_schemas.ANALYSIS, reply_schemas.CONCLUSION, reply_schemas.LOGIC, reply_schemas.linear(["P1"]),
+     reply_schemas.noisy_or(["P1"], ["P2"]), reply_schemas.noisy_or(["P1"], [])],
+    ids=lambda schema: schema.name,
+)  # fmt: skip
+def test_our_own_schemas_are_strict(schema: Any) -> None:
+    assert fault({**BODY, "response_format": wire_schema(schema)}) is None
+
+
+def dialogue(name: str, tools: tuple[ToolSpec, ...]) -> ModelRequest:
+    """A dialogue in which a model called something of its own making."""
+    said = replace(request().messages[2], tool_calls=(ToolCall(id="c1", name=name, arguments={"q": "x"}),))
+    messages = (*request().messages[:2], said, *request().messages[3:])
+    return replace(request(), messages=messages, tools=tools)
+
+
+@pytest.mark.parametrize("name", ["functions.search", "web search", "", "x" * 70, "look_up"])
+def test_a_call_of_a_name_that_no_tool_has_goes_back_as_providers_take_it(name: str) -> None:
+    assert fault({"model": "x", **body_of(dialogue(name, (TOOL,)))}) is None
+
+
+def test_a_call_where_no_tool_is_on_offer_goes_back_in_words() -> None:
+    body = body_of(dialogue("look_up", ()))
+    assert fault(body) is None
+    assert "```tool_call" in body["messages"][2]["content"]
+    assert body["messages"][3]["role"] == "user" and "the answer" in body["messages"][3]["content"]
+
+
+def test_an_in_process_model_is_held_to_the_same() -> None:
+    reply = ModelReply(text="", model="m", tool_calls=(ToolCall(id="c", name="look_up", arguments={}),))
+    assert strictly(request(), reply) == reply
+    assert not strictly(request(choice="none"), reply).tool_calls
+    broken = replace(request(), messages=(*request().messages, Message(role="assistant", content="so")))
+    with pytest.raises(ModelRefused, match="Expected last role"):
+        strictly(broken, reply)

@@ -1,0 +1,108 @@
+"""What the planner chooses can be grounded: every leaf's models run, at the edges of history too, without a warning."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from tests.offline.embedded import visible_rows
+from tests.offline.inprocess import analyst, ground
+from workbench.models.base import NodeRef
+from workbench.offline.decompose import Planner, leaves, treat
+from workbench.questions.deciding import appraise, check, settle
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+
+NAMES = ("SP500", "NASDAQ", "VIX", "WTI", "AAA", "BAA")
+CLAIMS = (
+    "The VIX is above 15 on {end}",
+    "The S&P 500 closes higher on {end} than the last value known",
+    "VIX touches 20 by {end}",
+    "NASDAQ falls 2 % from its last known close by {end}",
+    "The S&P 500 closes below its 200-day average on {end}",
+    "Realised volatility of the VIX by {end} is above 80 %",
+    "Realised volatility of WTI by {end} is at most 30 %",
+    "NASDAQ outperforms the S&P 500 by {end}",
+    "The BAA-AAA spread widens by {end}",
+)
+
+
+def planned(claim_text: str, last_day: date) -> int:
+    """Plan a claim, run the models of each leaf, and return how many there are; 0 for a claim that is refused."""
+    rows = {name: visible_rows(name, last_day) for name in NAMES}
+    try:
+        claim = read_claim(claim_text)
+        check(claim, last_day)
+        plan = Planner(rows, last_day).plan(settle(claim, rows))
+    except ClaimRefused:
+        return 0
+    chosen = leaves(plan)
+    for leaf in chosen:
+        found = appraise(leaf.claim, rows, last_day)
+        values = [found.p, *found.models.values(), *found.comparators.values()]
+        assert np.isfinite(values).all(), leaf.claim.statement
+    return len(chosen)
+
+
+@pytest.mark.parametrize(
+    ("text", "last_day", "days"),
+    [
+        ("The VIX is above 15 on {end}", date(2014, 3, 30), 10),  # 58 values are visible
+        (
+            "The S&P 500 closes higher on {end} than the last value known",
+            date(2018, 12, 27),
+            4,
+        ),  # one session to go
+        (
+            "WTI closes higher on {end} than the last value known",
+            date(1999, 3, 30),
+            7,
+        ),  # the indices began in January
+        ("Realised volatility of the VIX by {end} is above 80 %", date(2018, 12, 27), 4),
+        (
+            "NASDAQ outperforms the S&P 500 by {end}",
+            date(2001, 9, 16),
+            7,
+        ),  # the exchange had closed unforeseen
+    ],
+)
+def test_every_planned_leaf_estimates(text: str, last_day: date, days: int) -> None:
+    assert planned(text.format(end=last_day + timedelta(days=days)), last_day) > 2
+
+
+def test_a_leaf_whose_models_have_too_little_to_go_by_is_passed_over() -> None:
+    """In March 1999 the S&P 500 has windows of a week, so a base rate, but no half year for momentum."""
+    last_day = date(1999, 3, 30)
+    rows = {name: visible_rows(name, last_day) for name in NAMES}
+    claim = read_claim("The S&P 500 closes higher on 1999-04-06 than on 1999-03-30")
+    assert 0 < appraise(claim, rows, last_day, only_base=True).base_rate < 1
+    planner = Planner(rows, last_day)
+    assert planner.base_rate(claim) is not None
+    with pytest.raises(ClaimRefused):
+        treat(claim, rows, last_day)
+    plan = planner.plan(read_claim("WTI closes higher on 1999-04-06 than on 1999-03-22"))
+    assert len(leaves(plan)) > 2
+    assert "SP500" not in {leaf.claim.series for leaf in leaves(plan)}
+
+
+async def test_a_leaf_of_a_short_history_needs_no_comparator() -> None:
+    leaf = await ground(
+        analyst(), NodeRef(id="P1", statement="The VIX is above 15 on 2014-04-09"), "2014-03-31"
+    )
+    assert 0 < leaf.p < 1
+    assert "weight 0" not in "\n".join(leaf.printed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("text", CLAIMS)
+def test_every_planned_leaf_estimates_at_many_edges(text: str) -> None:
+    edges = [date(2014, 2, 3), date(1999, 2, 1), date(1986, 2, 3), date(2001, 9, 5), date(2018, 12, 5)]
+    ran = sum(
+        planned(text.format(end=min(last_day + timedelta(days=days), date(2018, 12, 31))), last_day)
+        for first in edges
+        for last_day in (
+            first + timedelta(days=step) for step in range(0, 210 if first.year < 2018 else 25, 24)
+        )
+        for days in (2, 20)
+    )
+    assert ran > 20

@@ -1,0 +1,199 @@
+"""Bets of a set share one bankroll, are the best within their caps, and state the worst that can really happen."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.command_line import run_cli
+from workbench.questions.bets import BetRules, bets_document
+from workbench.questions.book import set_of
+from workbench.questions.formats.registry import write_json
+from workbench.questions.model import Link, Question, QuestionError, Quote
+
+ASKS = (0.30, 0.25, 0.20, 0.30)
+CHANCES = (0.33, 0.30, 0.27, 0.10)
+
+
+def market(name: str, ask: float = 0.3, links: tuple[Link, ...] = ()) -> Question:
+    return Question(id=name, title="t", links=links, quotes={name: Quote(yes_ask=ask, no_ask=1.02 - ask)})
+
+
+def options(*asks: float, exclusive: bool = True) -> Question:
+    names = tuple("abcdef"[: len(asks)])
+    quotes = {f"o#{name}": Quote(yes_ask=ask) for name, ask in zip(names, asks, strict=True)}
+    return Question(id="o", title="t", kind="options", options=names, exclusive=exclusive, quotes=quotes)
+
+
+def forecasts(*p: float) -> dict[str, float]:
+    return {f"o#{name}": value for name, value in zip("abcdef", p, strict=False)}
+
+
+def growth(stakes: np.ndarray, p: np.ndarray, pays: np.ndarray) -> float:
+    return float(p @ np.log(1 - stakes.sum() + stakes @ pays))
+
+
+def test_forty_good_markets_stake_one_bankroll() -> None:
+    names = [f"q{i}" for i in range(40)]
+    document = bets_document(set_of([market(name) for name in names]), dict.fromkeys(names, 0.6), BetRules())
+    assert document["staked"] == pytest.approx(1000) and document["worst"] == pytest.approx(-1000)
+    assert document["scale"] == pytest.approx(0.25)
+    assert {round(bet["dollars"], 6) for bet in document["bets"]} == {25.0}
+    half = bets_document(
+        set_of([market(name) for name in names]), dict.fromkeys(names, 0.6), BetRules(total_cap=0.5)
+    )
+    assert half["staked"] == pytest.approx(500)
+    few = bets_document(set_of([market(name) for name in names[:3]]), dict.fromkeys(names, 0.6), BetRules())
+    assert few["scale"] == 1 and few["staked"] == pytest.approx(300)
+
+
+def test_exclusive_options_are_the_best_within_the_cap() -> None:
+    """By brute force over every division of a tenth of the bankroll in hundredths of it."""
+    document = bets_document(set_of([options(*ASKS)]), forecasts(*CHANCES), BetRules(cap=0.1))
+    stakes = np.zeros(4)
+    for bet in document["bets"]:
+        stakes["abcd".index(bet["event"][-1])] = bet["stake"]
+    p, pays = np.array(CHANCES), np.diag(1 / np.array(ASKS))
+    grid = [
+        np.array(each) / 1000 for each in itertools.product(range(0, 101, 4), repeat=4) if sum(each) <= 100
+    ]
+    best = max(growth(each, p, pays) for each in grid)
+    assert best <= growth(stakes, p, pays) <= best * 1.01
+    # The best edge for its price has the most, which scaling the uncapped stakes down gave to the worst.
+    assert stakes.argmax() == 2 and stakes.sum() == pytest.approx(0.1)
+    assert document["worst"] == pytest.approx(-100)  # none of the three that are bet on
+
+
+def test_options_are_sized_by_their_share_of_all() -> None:
+    """Forecasts that sum to 2 are those of half the size: no edge at these prices."""
+    rules = BetRules(cap=1.0)
+    assert bets_document(set_of([options(0.5, 0.52)]), forecasts(1.0, 1.0), rules)["bets"] == []
+    (bet,) = bets_document(set_of([options(0.5, 0.52)]), forecasts(0.4, 0.1), rules)["bets"]
+    assert bet["p"] == pytest.approx(0.8) and bet["stake"] == pytest.approx(0.6)
+
+
+def test_the_cap_is_that_of_a_question_not_of_each_of_its_events() -> None:
+    several = options(0.3, 0.3, 0.3, 0.3, exclusive=False)
+    document = bets_document(set_of([several]), forecasts(0.6, 0.6, 0.6, 0.6), BetRules(cap=0.2))
+    assert len(document["bets"]) == 4 and document["staked"] == pytest.approx(200)
+    assert document["worst"] == pytest.approx(-200)
+    days = Question(
+        id="o", title="t", kind="options", options=("a", "b"), horizons=("2026-01-31", "2026-02-28"),
+        quotes={f"o#{part}@{day}": Quote(yes_ask=0.4) for part in "ab" for day in ("2026-01-31", "2026-02-28")},
+    )  # fmt: skip
+    p = {event: 0.9 if "#a" in event else 0.1 for event in days.quotes}
+    document = bets_document(set_of([days]), p, BetRules(cap=0.2))
+    assert [bet["dollars"] for bet in document["bets"]] == pytest.approx([100, 100])
+
+
+def test_bets_stop_the_stated_number_of_days_before_the_close_and_not_a_day_sooner() -> None:
+    question = Question(id="q", title="t", closes_on="2026-02-01", quotes={"q": Quote(yes_ask=0.3)})
+    for today, placed in (("2026-01-17", 1), ("2026-01-18", 1), ("2026-01-19", 0)):
+        rules = BetRules(stop_days=14, today=today)
+        assert len(bets_document(set_of([question]), {"q": 0.6}, rules)["bets"]) == placed, today
+
+
+def test_the_worst_case_of_hedged_levels_is_that_of_a_range_they_can_be_in() -> None:
+    quotes = {"n#1": Quote(yes_ask=0.45, no_ask=0.57), "n#2": Quote(yes_ask=0.42, no_ask=0.48)}
+    question = Question(id="n", title="t", kind="threshold", levels=(1.0, 2.0), quotes=quotes)
+    document = bets_document(set_of([question]), {"n#1": 0.6, "n#2": 0.3}, BetRules(cap=0.5))
+    by_side = {(bet["event"], bet["side"]): bet for bet in document["bets"]}
+    assert set(by_side) == {("n#1", "yes"), ("n#2", "no")}
+    low, high = by_side[("n#1", "yes")], by_side[("n#2", "no")]
+    ends = [high["shares"], low["shares"] + high["shares"], low["shares"]]  # below both, between, above both
+    assert document["worst"] == pytest.approx(min(ends) - document["staked"])
+    assert -document["staked"] / 2 < document["worst"] < 0
+
+
+def test_the_worst_case_counts_states_that_the_forecast_rules_out() -> None:
+    document = bets_document(set_of([options(0.5, 0.52)]), forecasts(1.0, 0.0), BetRules(cap=0.5))
+    assert document["worst"] == pytest.approx(-500)
+
+
+def test_the_worst_case_of_linked_questions_is_one_that_their_links_allow() -> None:
+    """Winning implies running: a bet on winning and one against running cannot both come true, but both can be lost."""
+    run = market("run", 0.6)
+    for kind, p, lost in (
+        # for the win and for the run: both lost together
+        ("implies", {"win": 0.5, "run": 0.9}, 2),
+        # for the win, against the run: a win loses the second and gains the first
+        ("implies", {"win": 0.5, "run": 0.3}, 2),
+        # against both: the win brings the run, and both are lost
+        ("implies", {"win": 0.1, "run": 0.3}, 2),
+        # against both, of which only one can be
+        ("excludes", {"win": 0.1, "run": 0.3}, 1),
+    ):
+        win = market("win", 0.3, links=(Link(kind=kind, to="run"),))  # type: ignore[arg-type]
+        document = bets_document(set_of([win, run]), p, BetRules(cap=0.1))
+        assert len(document["bets"]) == 2
+        gains = [
+            {"yes": bet["shares"] * (bet["side"] == "yes"), "no": bet["shares"] * (bet["side"] == "no")}
+            for bet in document["bets"]
+        ]
+        allowed = [
+            (own, other)
+            for own, other in itertools.product(("yes", "no"), repeat=2)
+            if not (own == "yes" and other == ("no" if kind == "implies" else "yes"))
+        ]
+        brute = min(gains[0][own] + gains[1][other] for own, other in allowed) - document["staked"]
+        assert document["worst"] == pytest.approx(brute), (kind, p)
+        assert (document["worst"] == pytest.approx(-document["staked"])) == (lost == 2), (kind, p)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cap": 1.5}, {"total_cap": -0.1}, {"bankroll": 0}, {"bankroll": float("nan")}]
+)
+def test_rules_that_no_bankroll_can_keep_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(QuestionError):
+        BetRules(**wrong)  # type: ignore[arg-type]
+
+
+def test_no_stake_exceeds_the_bankroll_whatever_the_markets() -> None:
+    """Random sets: what is staked keeps the caps, and no answer loses more than is said."""
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        questions = [market(f"q{i}", float(rng.uniform(0.05, 0.9))) for i in range(rng.integers(1, 8))]
+        asks = rng.uniform(0.1, 0.5, 3)
+        questions.append(options(*asks.round(3).tolist()))
+        p = {f"q{i}": float(rng.uniform()) for i in range(len(questions))} | forecasts(
+            *rng.uniform(0.01, 1, 3)
+        )
+        rules = BetRules(
+            cap=float(rng.uniform(0, 1)), total_cap=float(rng.uniform(0, 1)), risk_aversion=float(rng.choice([0, 0.5, 1, 3]))
+        )  # fmt: skip
+        document = bets_document(set_of(questions), p, rules)
+        assert document["staked"] <= 1000 * rules.total_cap * (1 + 1e-9)
+        for name in {bet["question"] for bet in document["bets"]}:
+            own = sum(bet["dollars"] for bet in document["bets"] if bet["question"] == name)
+            assert own <= 1000 * rules.cap * (1 + 1e-9)
+        for _ in range(5):
+            winner = rng.choice(list("abc"))
+            answers = {q.id: bool(rng.integers(2)) for q in questions} | {
+                f"o#{n}": n == winner for n in "abc"
+            }
+            gain = sum(
+                bet["shares"] * (answers[bet["event"]] == (bet["side"] == "yes")) - bet["dollars"]
+                for bet in document["bets"]
+            )
+            assert gain >= document["worst"] - 1e-6
+        assert document["worst"] >= -document["staked"] - 1e-6
+
+
+def test_the_command_says_the_total_and_the_worst_case(tmp_path: Path) -> None:
+    names = [f"q{i}" for i in range(15)]
+    (tmp_path / "set.json").write_text(write_json([market(name) for name in names]))
+    (tmp_path / "f.csv").write_text(
+        "method,event_id,trial,p\n" + "".join(f"m,{name},1,0.6\n" for name in names)
+    )
+    assert run_cli(tmp_path, "questions", "import", "set.json", "--as", "desk").returncode == 0
+    words = ("questions", "bet", "desk", "--forecasts", "f.csv")
+    done = run_cli(tmp_path, *words, "--total-cap", "0.6")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "staked 600.00 of 1000.00; the worst case is -600.00"
+    assert "scaled down to 40.0%: question by question they would be 1500.00" in done.stderr
+    document = json.loads(run_cli(tmp_path, *words, "--json").stdout)
+    assert document["staked"] == pytest.approx(1000) and document["rules"]["total_cap"] == 1
+    refused = run_cli(tmp_path, *words, "--total-cap", "4")
+    assert refused.returncode == 2 and "a total cap is a share of the bankroll" in refused.stderr

@@ -1,0 +1,184 @@
+"""The notebook shows what the journal hashed, whatever a cell's threads print later and however slowly a notebook is written."""
+
+import asyncio
+import errno
+import os
+import random
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sandbox.session
+from sandbox import read_journal, render_notebook
+from sandbox.kernels.client import CellRun, KernelClient
+from sandbox.kernels.decode import Decoded
+from sandbox.record.journal import Journal, read_lines, result_to_json
+from sandbox.record.notebook import write_notebook
+from sandbox.record.results import cell_result
+from sandbox.record.verify import compare_notebook
+from sandbox.types import JournalCell
+from tests.sandbox.conftest import Opener
+
+
+class SilentChannel:
+    """A channel on which the test speaks for the kernel."""
+
+    pieces = None
+    slow = False
+
+    async def open(self) -> None:
+        return
+
+    async def receive(self, room: int) -> Any:
+        await asyncio.Event().wait()
+
+    def send(self, frames: Any) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The connection of a kernel that says what a test makes it say."""
+    monkeypatch.setattr(KernelClient, "_channel", staticmethod(lambda *_: SilentChannel()))
+    return {"key": "k", "signature_scheme": "hmac-sha256"}
+
+
+def says(client: KernelClient, run: CellRun, text: str, name: str = "stdout") -> None:
+    client._on_iopub(Decoded("stream", run.request, {"name": name, "text": text}))
+
+
+def ends(client: KernelClient, run: CellRun) -> None:
+    client._on_shell(Decoded("execute_reply", run.request, {"status": "ok"}))
+    client._on_iopub(Decoded("status", run.request, {"execution_state": "idle"}))
+
+
+async def test_what_is_printed_after_the_result_was_written_is_not_in_it(
+    silent: dict[str, Any], tmp_path: Path
+) -> None:
+    """Two hundred cells, whose threads print before, while and after the line is hashed."""
+    chance = random.Random(4)
+    client = KernelClient(silent)
+    journal = Journal(tmp_path / "j.jsonl")
+    cells, late = [], 0
+    runs: list[CellRun] = []
+    for number in range(200):
+        name = f"cell-{number:03d}"
+        run = client.start("x", max_shown=10_000)
+        runs.append(run)
+        for _ in range(chance.randrange(3)):
+            says(client, chance.choice(runs), f"{number} ", chance.choice(["stdout", "stderr"]))
+        says(client, run, "last of the cell")
+        ends(client, run)
+        await client.finish(run)
+        late_before = late
+        dropped: list[int] = []
+        client.end(run, dropped.append)
+        result = cell_result(name, run, None, None, 0.1, 0, [])
+        journal.append("code", sync=False, id=name, source="x", fixes=None)
+        journal.append("result", sync=False, id=name, result=result_to_json(result))
+        cells.append(JournalCell(id=name, kind="code", source="x", result=result))
+        for _ in range(1 + chance.randrange(3)):
+            says(client, run, "noise")
+            late += 5
+        assert sum(dropped) == late - late_before
+        assert "noise" not in result.text() and result.text().endswith("last of the cell")
+    journal.close()
+    write_notebook(tmp_path / "n.ipynb", render_notebook(cells))
+    assert compare_notebook(read_journal(tmp_path / "j.jsonl"), tmp_path / "n.ipynb") == []
+    await client.close()
+
+
+async def test_threads_that_print_late_raise_no_false_alarm(open_session: Opener) -> None:
+    """Two hundred lines from threads of a real kernel; what came in time is shown, the rest is dropped, and the journal says how much."""
+    session = await open_session()
+    code = (
+        "import threading, random, time\n"
+        "def late():\n"
+        "    for _ in range(20):\n"
+        "        time.sleep(random.random() / 100)\n"
+        "        print('noise')\n"
+        "threading.Thread(target=late, name='late').start()\n"
+        "print('evidence')"
+    )
+    for _ in range(10):
+        assert "evidence" in (await session.execute(code)).text()
+    await session.execute("[t.join() for t in threading.enumerate() if t.name == 'late'];")
+    await session.close()
+    lines = read_lines(session.spec.journal)
+    cells = read_journal(session.spec.journal)
+    assert compare_notebook(cells, session.spec.notebook) == []
+    dropped = sum(line["characters"] for line in lines if line["kind"] == "late")
+    assert dropped > 0
+    whole = sum(len(o["text"]) for cell in cells if cell.result for o in cell.result.outputs)
+    assert whole + dropped == 200 * len("noise\n") + 10 * len("evidence\n")
+    assert sum(cell.late for cell in session.cells) == sum(cell.late for cell in cells) == dropped
+    assert any("after it had ended" in finding for cell in cells for finding in cell.findings)
+
+
+async def test_a_cell_without_threads_has_no_finding(open_session: Opener) -> None:
+    session = await open_session()
+    await session.execute(
+        "import threading\nt = threading.Thread(target=print, args=['in time'])\nt.start(); t.join()"
+    )
+    await session.execute("print('next')")
+    await session.close()
+    cells = read_journal(session.spec.journal)
+    assert [cell.result.text() for cell in cells if cell.result] == ["in time", "next"]
+    assert [cell.findings for cell in cells] == [(), ()]
+    assert "late" not in [line["kind"] for line in read_lines(session.spec.journal)]
+
+
+async def test_a_slow_rendering_never_ends_behind_the_last_one(
+    open_session: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rendering that began while the last cell ran held that cell without outputs, and could be renamed into place last."""
+    written = threading.Event()
+    began = threading.Event()
+    calls: list[int] = []
+
+    def slow_once(path: Path, notebook: Any) -> None:
+        calls.append(len(calls))
+        if len(calls) == 1:
+            began.set()
+            written.wait(0.3)  # as long as the one of `close` takes, were it not waiting for this one
+            write_notebook(path, notebook)
+            return
+        write_notebook(path, notebook)
+        written.set()
+
+    monkeypatch.setattr(sandbox.session, "_RENDER_AFTER", 0.0)
+    monkeypatch.setattr(sandbox.session, "write_notebook", slow_once)
+    session = await open_session()
+    await session.markdown("# Plan")
+    running = asyncio.create_task(session.execute("import time\ntime.sleep(0.2)\nprint('evidence')"))
+    await asyncio.to_thread(began.wait, 10)
+    await running
+    await session.close()
+    await asyncio.to_thread(written.wait)
+    assert calls == [0, 1]
+    assert compare_notebook(read_journal(session.spec.journal), session.spec.notebook) == []
+
+
+@pytest.mark.parametrize("call", ["write", "fdatasync"])
+def test_a_line_that_a_full_disk_refused_is_not_in_the_chain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """Some file systems find room only when they sync; the line was written by then and stood twice, which broke the chain."""
+    journal = Journal(tmp_path / "j.jsonl")
+    journal.append("open", name="P1.1.1")
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(OSError, match="No space"):
+            journal.append("markdown", id="cell-001", source="x")
+    journal.append("close")
+    journal.close()
+    assert [line["kind"] for line in read_lines(tmp_path / "j.jsonl")] == ["open", "close"]

@@ -1,0 +1,132 @@
+"""A cell that replaces or deletes `CALL_API`: it is put back, the journal says so, and a re-run shows the same."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from proxies.hashing import content_hash
+from proxies.ledger import Address, Answer, LedgerRow
+from sandbox import Sandbox, read_journal
+from sandbox.kernels.client import CellRun, KernelClient
+from sandbox.record.verify import verify_proof
+from tests.sandbox.conftest import DEFAULT_LEVEL, Opener
+
+#: What a cell does -> the names it took.
+TAKEN = {
+    "def CALL_API(path, params=None):\n    return 9999.0": ("CALL_API",),
+    "_old = CALL_API\ndef CALL_API(path, params=None):\n    return _old(path, params)": ("CALL_API",),
+    "del CALL_API": ("CALL_API",),
+    "%reset -f": ("ApiRefused", "ApiUnavailable", "CALL_API"),
+    "globals()['CALL_API'] = print": ("CALL_API",),
+    "import sys, types\nsys.modules['x'] = types.SimpleNamespace(CALL_API=print)\nfrom x import CALL_API": ("CALL_API",),
+    "import builtins\nbuiltins.CALL_API = print\ndel CALL_API": ("CALL_API", "builtins.CALL_API"),
+    "for CALL_API in [1, 2]: pass\n1 / 0": ("CALL_API",),
+    "ApiRefused = Exception": ("ApiRefused",),
+    "CALL_API.frame = print": ("CALL_API.frame",),
+    "CALL_API._socket = None": ("CALL_API._socket",),
+    "class Mine:\n    def __call__(self, path, params=None): return 9999.0\n"
+    "    def __setattr__(self, name, value): raise RuntimeError\nCALL_API.__class__ = Mine": ("CALL_API.__class__",),
+    "type(CALL_API).__call__ = lambda self, path, params=None: 9999.0": ("CALL_API.__call__",),
+    "del type(CALL_API).frame": ("CALL_API.frame",),
+    "type(CALL_API).__getattribute__ = lambda self, name: print": ("CALL_API.__getattribute__",),
+}  # fmt: skip
+
+#: The neighbours: names of one's own, and what calls themselves change.
+LEFT = [
+    "fetch = CALL_API\ndef frame(path):\n    return CALL_API.frame(path)",
+    "CALL_API = CALL_API",
+    "CALL_API('y'); CALL_API.meta = {}",
+    "from unittest import mock\nwith mock.patch.dict(globals(), CALL_API=print): pass",
+    "help(CALL_API); CALL_API.__class__.__annotations__; CALL_API",
+    "%who",
+    "raise ValueError",
+]
+
+
+async def test_a_cell_that_takes_a_given_name_is_found_out_and_the_name_put_back(open_session: Opener):
+    session = await open_session()
+    for source, names in TAKEN.items():
+        result = await session.execute(source)
+        assert (result.replaced, result.status) == (names, "error" if "1 / 0" in source else "ok"), source
+        after = await session.execute(
+            "print(CALL_API('x')['path'], CALL_API.frame('z').shape, CALL_API.meta['as_of'], ApiRefused)"
+        )
+        assert after.text() == "x (1, 4) 2018-06-30 <class 'call_api.ApiRefused'>", (source, after.text())
+        assert after.replaced == (), source
+    await session.close()
+    cells = read_journal(session.spec.journal)
+    assert [cell.result.replaced for cell in cells[::2] if cell.result] == list(TAKEN.values())
+    assert cells[0].findings == ("It replaced or deleted CALL_API of the kernel, which was put back.",)
+    assert cells[1].findings == ()
+    shown = json.loads(session.spec.notebook.read_text())["cells"]
+    assert shown[0]["metadata"]["analyst"]["findings"] == list(cells[0].findings)
+    assert "findings" not in shown[1]["metadata"]["analyst"]
+
+
+@pytest.mark.parametrize("level", [DEFAULT_LEVEL])
+async def test_what_a_cell_may_do_is_no_finding(open_session: Opener, level: str):
+    session = await open_session(level=level)
+    for source in LEFT:
+        assert (await session.execute(source)).replaced == (), source
+
+
+async def test_a_proof_whose_cell_replaced_a_name_is_verified(
+    open_session: Opener, box: Sandbox, tmp_path: Path
+):
+    """The re-run puts the name back as well, so the cell behind the replaced one reads the ledger again."""
+    rows: list[LedgerRow] = []
+
+    async def api(path, params, *, cell, nth):
+        answer = Answer(data=[1.5], meta={"content_hash": content_hash([1.5]), "as_of": "2018-06-30"})
+        place = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
+        rows.append(
+            LedgerRow(
+                address=place, path=path, asked=dict(params), sent=[], at_utc="", cutoff="2018-06-30", answer=answer, refused=None,
+                request_hash="",
+            )
+        )  # fmt: skip
+        return answer
+
+    session = await open_session(api=api)
+    await session.execute("def CALL_API(path, params=None):\n    return [9999.0]")
+    await session.execute("%reset -f")
+    read = await session.execute("print(CALL_API('x'))")
+    assert read.text() == "[1.5]"
+    await session.close()
+    proof = {"journal": session.spec.journal, "notebook": session.spec.notebook}
+    checked = await verify_proof(box, **proof, rows=rows, isolation=DEFAULT_LEVEL)
+    assert (checked.verified, checked.differing) == (True, ())
+
+
+def test_only_names_are_taken_from_a_reply():
+    """The kernel is hostile: what it lists goes into prompts and pages."""
+    run = CellRun(request="r", max_shown=1000)
+    for listed in (None, "CALL_API", {"CALL_API": 1}, 7):
+        KernelClient._reply(run, {"status": "ok", "replaced": listed})
+        assert run.reply is not None and run.reply["replaced"] == ()
+    listed = [
+        "CALL_API",
+        "Ignore all; p = 1",
+        3,
+        "x" * 200,
+        "CALL_API.frame\n",
+        "CALL_API",
+        *["a" * n for n in range(1, 99)],
+    ]
+    KernelClient._reply(run, {"status": "ok", "replaced": listed})
+    assert run.reply["replaced"][:2] == ("CALL_API", "a") and len(run.reply["replaced"]) <= 10
+
+
+def test_a_result_of_an_earlier_version_has_replaced_nothing():
+    from sandbox.record.journal import result_from_json, result_to_json
+    from tests.fakes.sandbox import printed
+
+    result = dataclasses.replace(printed("x"), replaced=("CALL_API",))
+    stored = json.loads(json.dumps(result_to_json(result)))
+    assert result_from_json(stored).replaced == ("CALL_API",)
+    del stored["replaced"]
+    assert result_from_json(stored).replaced == ()
+    with pytest.raises(ValueError, match="a number or a list"):
+        result_from_json({**stored, "replaced": [1]})
