@@ -223,25 +223,25 @@ class _Reader:
     def spans(self) -> list[tuple[int, int, str]]:
         if self._kind == "record" and not self._dates and not _SETTLED.search(self._text):
             return []
-        found: list[tuple[int, int, str]] = []
+        spans: list[tuple[int, int, str]] = []
         record = self._kind == "record"
         for block in later_edits(
             self._text, self._last, undated=not record, without_year=None if record else self._without_year
         ):
             start = self._marked_from(block.start) if block.bare and self._kind == "text" else block.start
-            found.append((start, block.end, EDIT))
+            spans.append((start, block.end, EDIT))
         for number, (start, first, end) in enumerate(self._sentences):
-            if any(a <= start and first <= b for a, b, _ in found):
+            if any(a <= start and first <= b for a, b, _ in spans):
                 continue
             # what goes already says nothing of the rest
-            for a, b, _ in found:
+            for a, b, _ in spans:
                 if a < first and start < b:
                     self._text = self._text[:a] + " " * (b - a) + self._text[b:]
             if self._kind == "title" and number == 0:
-                found += self._in_brackets(start, first)
+                spans += self._in_brackets(start, first)
             elif reason := self._late(start, first):
-                found.append((start, end, reason))
-        return found
+                spans.append((start, end, reason))
+        return spans
 
     def _marked_from(self, place: int) -> int:
         """Where begins what a mark at the end of a paragraph marks: back to the last sentence that is a condition."""

@@ -127,13 +127,13 @@ def without_later(text: str, cutoff: Cutoff) -> str:
     Stripped in every case, so that nothing tells of a cut.
     """
     last = cutoff.last_moment_day
-    found = dates_beside_later(text, last)
-    if not found:
+    dates = dates_beside_later(text, last)
+    if not dates:
         return text.strip()
     edits = list(later_edits(text, last, undated=False))
     out = []
-    for start, first, end in sentences(text, found):
-        inside = [d for d in found if start <= d.start < end and d.day > last]
+    for start, first, end in sentences(text, dates):
+        inside = [d for d in dates if start <= d.start < end and d.day > last]
         if any(block.start < first and start < block.end for block in edits):
             continue
         if all(is_ahead(text[start:first], d.start - start, d.end - start) for d in inside):
@@ -147,19 +147,19 @@ def dates_beside_later(text: str, last: date) -> list[Mention]:
     # most texts name no year of later: the search for dates takes a hundred times as long as this look
     if not any(_year_at(text, *place) >= last.year for place in places):
         return []
-    found = [
+    dates = [
         replace(mention, start=start + mention.start, end=start + mention.end)
         for start, end in _around(text, places)
         for mention in _dates_in(text[start:end])
     ]
-    return found if any(mention.day > last for mention in found) else []
+    return dates if any(mention.day > last for mention in dates) else []
 
 
-def sentences(text: str, found: Sequence[Mention]) -> Iterator[tuple[int, int, int]]:
-    """Yield the sentences of a text as (start, end of its words, end): ``found`` are its dates, in which a full stop ends none."""
+def sentences(text: str, dates: Sequence[Mention]) -> Iterator[tuple[int, int, int]]:
+    """Yield the sentences of a text as (start, end of its words, end): ``dates`` are its dates, in which a full stop ends none."""
     start = 0
     for match in _END.finditer(text):
-        if not any(d.start < match.end() and match.start() < d.end for d in found):
+        if not any(d.start < match.end() and match.start() < d.end for d in dates):
             yield start, match.start(), match.end()
             start = match.end()
     if start < len(text):

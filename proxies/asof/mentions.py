@@ -103,7 +103,7 @@ def mentions(
     without_year : callable, optional
         What a day and a month without a year mean; without it such dates are passed over.
     """
-    found = [
+    dates = [
         Mention(match.start(), match.end(), day)
         for match in (_ADDRESS if address else _DATES).finditer(text)
         if (day := _earliest(match)) is not None
@@ -111,10 +111,10 @@ def mentions(
     if without_year is not None:
         for match in _WITHOUT_YEAR.finditer(text):
             days = [without_year(*each) for each in _day_and_month(match)]
-            if days and not any(each.start < match.end() and match.start() < each.end for each in found):
-                found.append(Mention(match.start(), match.end(), max(days), has_year=False))
-        found.sort(key=lambda each: each.start)
-    yield from found
+            if days and not any(each.start < match.end() and match.start() < each.end for each in dates):
+                dates.append(Mention(match.start(), match.end(), max(days), has_year=False))
+        dates.sort(key=lambda each: each.start)
+    yield from dates
 
 
 def day_without_year(day: int, month: int, last: date, opened: date | None) -> date:
@@ -133,11 +133,11 @@ def day_without_year(day: int, month: int, last: date, opened: date | None) -> d
 def _on_or_after(day: int, month: int, begin: date) -> date:
     for year in range(begin.year, begin.year + 9):
         try:
-            found = date(year, month, day)
+            day_of_year = date(year, month, day)
         except ValueError:  # a 29th of February
             continue
-        if found >= begin:
-            return found
+        if day_of_year >= begin:
+            return day_of_year
     return begin
 
 

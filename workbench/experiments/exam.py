@@ -140,15 +140,15 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
     contexts, context_problems = _contexts(store, spec, events)
     statements = {event: text for part in parts for event, text in part.statements.items()}
     questions = {event: question for part in parts for event, question in part.questions.items()}
-    asked = {event.id: event for question in questions.values() for event in events_of(question)}
+    events_by_id = {event.id: event for question in questions.values() for event in events_of(question)}
     present = set(events.event_id.tolist())
     cutoffs = _cutoffs(events)
     known = {event: Cutoff.parse(cutoffs.get(event) or "now") for event in present}
     exam = StudyExam(
         events=events,
         statements={
-            event: statement_as_of(questions[event], asked[event], known[event])
-            if event in asked
+            event: statement_as_of(questions[event], events_by_id[event], known[event])
+            if event in events_by_id
             else as_of(text, known[event], kind="title")
             for event, text in statements.items()
             if event in present

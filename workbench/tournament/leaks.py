@@ -21,7 +21,7 @@ def night_leaks(store: Store, night: Night) -> list[str]:
     )
     lines = cut_findings(plan.exam)
     runs = sorted(run for run in set(night.study.begun.values()) if run)
-    late = [(run, found) for run in runs for found in late_prompts(store, load_state(store, run))]
+    late = [(run, prompt) for run in runs for prompt in late_prompts(store, load_state(store, run))]
     if late:
         run, (node, stage, words) = late[0]
         lines.append(

@@ -1,7 +1,7 @@
 """What people wrote of a claim, kept to its cutoff: cut when a run is opened, and when one goes on that was opened before this was done.
 
 Text from after the cutoff is never sent again. Where a run's prompts held some, replies on record answer requests that cannot be
-made any more; `Rebuy` says how many would be asked for anew, and at what price, before anybody is asked.
+made any more; `Rebuy` says how many would be asked for anew, and at what price, before anybody is claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,11 +34,11 @@ def cut_claim(
 
     Raises ``UsageError`` where nothing is left of a text.
     """
-    asked = as_of(statement, cutoff, kind="title")
+    claim = as_of(statement, cutoff, kind="title")
     known = settings.context.as_of(cutoff)
-    for name in (*(["the statement"] if asked.emptied else []), *known.emptied):
+    for name in (*(["the statement"] if claim.emptied else []), *known.emptied):
         raise UsageError(emptied_line(name, cutoff))
-    return asked.text, _with_context(settings, cutoff), _records({"statement": asked.cut, **known.cut})
+    return claim.text, _with_context(settings, cutoff), _records({"statement": claim.cut, **known.cut})
 
 
 def _with_context(settings: RunSettings, cutoff: Cutoff) -> RunSettings:
@@ -123,14 +123,14 @@ def rebuy(store: Store, state: RunState) -> Rebuy | None:
     unknown = False
     for node, trial, attempt in due:
         place = Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
-        told = 0
+        resting = 0
         for _, messages, reply in ModelLedger(store).dialogue(place):
             if any(piece in " ".join(str(each["content"]).split()) for piece in pieces for each in messages):
-                told += 1
+                resting += 1
                 usd += reply.cost_usd or 0.0
                 unknown = unknown or reply.cost_usd is None
-        calls += told
-        if told and trial:
+        calls += resting
+        if resting and trial:
             again.append((node, trial, attempt))
     return Rebuy(run_id=state.run_id, cut=cut, calls=calls, usd=None if unknown else usd, trials=tuple(again))
 

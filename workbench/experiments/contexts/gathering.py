@@ -238,12 +238,12 @@ class ContextGatherer:
             The model failed for good, or gave nothing that can be read.
         """
         question, cutoff = wish
-        asked = question_as_of(question, cutoff, criteria_length=_CRITERIA)
-        if (criteria := criteria_as_of(question, cutoff)).emptied or not asked:
+        shown = question_as_of(question, cutoff, criteria_length=_CRITERIA)
+        if (criteria := criteria_as_of(question, cutoff)).emptied or not shown:
             raise UsageError(
                 emptied_line("its resolution criteria" if criteria.emptied else "its text", cutoff)
             )
-        statement = asked.text
+        statement = shown.text
         call_api = self._caller(question, cutoff)
         web = open_web(
             call_api=call_api,
@@ -255,7 +255,7 @@ class ContextGatherer:
         )
         if not web.engines:
             raise UsageError("no search engine works here: `workbench doctor` says which keys are set")
-        maker = ContextMaker(asked, cutoff, self._ask) if self._ask is not None else None
+        maker = ContextMaker(shown, cutoff, self._ask) if self._ask is not None else None
         queries = (
             await maker.queries(self._options.queries)
             if maker
