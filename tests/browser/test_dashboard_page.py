@@ -244,6 +244,92 @@ def test_edits_are_undone_by_keys_and_come_back_after_a_reload(served: Served, w
     watched.clean()
 
 
+def edited(page: Any, served: Served, p: float = 0.2) -> str:
+    """Type a value for P2.1 and return the root's value after it."""
+    after = by_hand(served, "P2.1", p)
+    editor(page, "P2.1").fill(str(p))
+    editor(page, "P2.1").press("Enter")
+    wait_for_text(page, ROOT, after)
+    return after
+
+
+def shows(page: Any, root: str, field: str) -> None:
+    """Tree, headline and field say the same, also after a click that would commit what a field holds."""
+    wait_for_text(page, ROOT, root)
+    page.locator(".wb-header h1").click()
+    page.wait_for_timeout(150)
+    assert page.locator(ROOT).inner_text() == root
+    wait_for_text(page, '.wb-header [data-field="root"]', root)
+    assert editor(page, "P2.1").input_value() == field
+
+
+@pytest.mark.parametrize("place", ["body", "title", "button", "choice", "row", "number field"])
+def test_ctrl_z_undoes_an_edit_wherever_the_focus_is(served: Served, unedited: Watched, place: str) -> None:
+    page = unedited.page
+    after = edited(page, served)
+    if place == "body":
+        page.evaluate("document.activeElement.blur()")
+    elif place == "title":
+        page.locator(".wb-header h1").click()
+    else:
+        page.locator(
+            {
+                "button": ".wb-scenarios button:not([disabled])",
+                "choice": ".wb-scenarios select",
+                "row": '[data-id="P3"]',
+                "number field": '[aria-label="probability of P1"]',
+            }[place]
+        ).first.focus()
+    page.keyboard.press("Control+z")
+    shows(page, "65.8%", "0.5")
+    assert page.locator('[data-id="P2.1"]').get_attribute("data-edited") == "false"
+    page.keyboard.press("Control+y")
+    shows(page, after, "0.2")
+    page.keyboard.press("Meta+z")
+    shows(page, "65.8%", "0.5")
+    page.keyboard.press("Control+Shift+Z")
+    shows(page, after, "0.2")
+    unedited.clean()
+
+
+def test_keys_in_the_proofs_frame_reach_nothing_on_the_page(served: Served, unedited: Watched) -> None:
+    page = unedited.page
+    page.locator('[data-id="P2.1"] .wb-statement').click()
+    after = edited(page, served)
+    page.frame_locator('iframe[title="proof notebook of P2.1"]').locator("body").click()
+    assert page.evaluate("document.activeElement.tagName") == "IFRAME"
+    page.keyboard.press("Control+z")
+    shows(page, after, "0.2")
+    page.keyboard.press("Control+z")
+    shows(page, "65.8%", "0.5")
+    unedited.clean()
+
+
+def test_the_browsers_own_undo_takes_back_typing_in_a_text_and_never_a_number(
+    served: Served, unedited: Watched
+) -> None:
+    page = unedited.page
+    after = edited(page, served)
+    name = page.locator(".wb-what-if .wb-author input").first
+    name.click()
+    page.keyboard.type("Ann")
+    page.keyboard.press("Control+z")
+    assert name.input_value() in ("", "A", "An")  # at least the last letter; a browser groups as it likes
+    for _ in range(5):  # what was typed into the number field comes next on the browser's list
+        page.keyboard.press("Control+z")
+    shows(page, after, "0.2")
+    page.evaluate("document.execCommand('undo')")  # the browser's menu
+    shows(page, after, "0.2")
+    # Typed and not sent: the typing alone is taken back.
+    editor(page, "P2.1").click()
+    page.keyboard.type("0.77")
+    page.keyboard.press("Control+z")
+    shows(page, after, "0.2")
+    page.keyboard.press("Control+z")
+    shows(page, "65.8%", "0.5")
+    unedited.clean()
+
+
 def test_a_proposition_is_added_and_removed_on_the_page(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url)
     page.get_by_text("Change this proposition").click()

@@ -218,12 +218,13 @@ def test_tables_for_people(files: tuple[Path, Path], tmp_path: Path) -> None:
     rows = list(csv.DictReader(log.read_text().splitlines()))
     assert len(rows) == 80 and {row["side"] for row in rows} == {"yes", "no", "both"}
     text = run("compare", *words(files), "--reference", "0.5", "--resamples", 50).stdout
-    assert "questions" in text and "by chance alone" in text
+    assert "clusters" in text and "by chance alone" in text and "verdict" in text
 
 
 def test_comparison_with_a_baseline(files: tuple[Path, Path]) -> None:
     result = run_json("compare", *words(files), "--reference", "crowd", "--resamples", 200)
     assert set(result) >= {
+        "paired_test",
         "paired_bootstrap",
         "mcnemar",
         "consensus",

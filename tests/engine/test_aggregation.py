@@ -6,6 +6,7 @@ import gzip
 import json
 from collections import defaultdict
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,14 @@ from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.base import GroundingFailure
 from workbench.engine.run.aggregation import Aggregation
 from workbench.engine.run.opening import new_run
-from workbench.engine.run.own_record import ENOUGH, ResolvedLeaf, learn, records_of, resolved_leaves
+from workbench.engine.run.own_record import (
+    ResolvedLeaf,
+    counts_for,
+    learn,
+    records_of,
+    resolved_leaves,
+    topic_of,
+)
 from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import load_state
 from workbench.errors import UsageError
@@ -203,9 +211,23 @@ def resolved_home(home: Path, day: str, *, runs: int = 12) -> Store:
     return Store(home)
 
 
-def test_only_leaves_resolved_before_the_cutoff_teach(tmp_path: Path) -> None:
+def far_off(store: Store, state: Any) -> list[ResolvedLeaf]:
+    """The leaves of a run as two claims of their own: 95 % for what comes true in half of the runs."""
+    number = int(state.run_id[9:15]) % 100
+    return [
+        ResolvedLeaf(
+            run_id=state.run_id, node="P1", trials=(0.95, 0.95), dead=0, parts=(("notebook", 0.95),), outcome=float(number % 2),
+            day="2018-12-31", cost_usd=None, claim=f"{chr(97 + number)} {side}", known="2018-06-29",
+        )
+        for side in ("one", "other")
+    ]  # fmt: skip
+
+
+def test_only_leaves_resolved_before_the_cutoff_teach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = resolved_home(tmp_path, "2018-12-31")
-    assert len(list(resolved_leaves(store))) == 24 >= ENOUGH
+    assert len(list(resolved_leaves(store))) == 24
     assert not list(resolved_leaves(store, Cutoff.parse("2018-12-31")))  # that day is not visible yet
     assert len(list(resolved_leaves(store, Cutoff.parse("2019-01-01")))) == 24
     settings = with_preset("blf-paper")
@@ -214,9 +236,14 @@ def test_only_leaves_resolved_before_the_cutoff_teach(tmp_path: Path) -> None:
         run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse(cutoff), settings)
         return load_state(store, run_id).settings.aggregation
 
+    # 24 leaves of one claim are one question, and teach nothing; where each run has a claim of its own they do
+    assert opened("2019-01-01") == opened("2018-12-31")
+    assert (opened("2019-01-01").learned_from, opened("2019-01-01").calibrates) == (0, False)
+    monkeypatch.setattr("workbench.engine.run.own_record._of_run", far_off)
     before, after = opened("2018-12-31"), opened("2019-01-01")
     assert (before.learned_from, before.calibrates) == (0, False)
     assert after.learned_from == 24 and after.calibrates and after.prior == pytest.approx(13 / 26)
+    monkeypatch.undo()
     # a run that is not to learn keeps its hands off the record
     run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2019-01-01"), with_preset("product"))
     assert load_state(store, run_id).settings.aggregation == Aggregation()
@@ -228,6 +255,50 @@ def test_only_leaves_resolved_before_the_cutoff_teach(tmp_path: Path) -> None:
     run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2018-12-31"), routed)
     assert "record" not in load_state(store, run_id).settings.options.get("grounder", {})
     store.close()
+
+
+def test_a_forecast_counts_where_it_knew_no_more_and_could_not_have_read_the_outcome() -> None:
+    at = Cutoff.parse("2018-06-30")
+    assert not counts_for(at, "2018-06-29") and counts_for(
+        at, "2018-06-30"
+    )  # the cutoff's own day is not visible
+    for new, counts in (("2018-12-31", False), ("2019-01-01", True), ("2018-06-30", False)):
+        assert counts_for(at, "2018-12-31", Cutoff.parse(new)) == counts
+    # decided long before the new cutoff, by a run that knew more than the new one may
+    assert not counts_for(Cutoff.parse("2019-06-01"), "2019-07-01", Cutoff.parse("2019-01-01"))
+    # a live forecast is scored by what came after its day, however long ago that is today
+    live = Cutoff.parse("now", now=datetime(2024, 3, 4, 15, tzinfo=UTC))
+    assert counts_for(live, "2024-03-05") and not counts_for(live, "2024-03-04")
+    assert counts_for(live, "2024-03-05", Cutoff.parse("2024-03-06"))
+
+
+def test_what_later_runs_knew_changes_nothing_of_what_a_cutoff_learns(tmp_path: Path) -> None:
+    """Two homes, equal but for a run of a later cutoff over an earlier outcome, and one of what was decided before it began."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    for home in (first, second):
+        resolved_home(home, "2018-12-31", runs=2).close()
+    for number, cutoff in enumerate(("2019-06-01", "2019-03-01")):
+        make_small_run(second, f"20190601-12000{number}-aced", cutoff=cutoff)
+    store = Store(second)
+    for number in range(2):
+        store.append(f"20190601-12000{number}-aced", ev.OutcomeRecorded(node="P1", p=1.0, day="2018-08-01"))
+    store.append("20190601-120000-aced", ev.OutcomeRecorded(node="P2", p=1.0, day="2019-06-15"))
+    other = Store(first)
+    for day, more in (("2019-01-01", 0), ("2019-06-10", 0), ("2019-07-01", 1)):
+        at = Cutoff.parse(day)
+        leaves = [list(resolved_leaves(each, at)) for each in (other, store)]
+        assert len(leaves[1]) == len(leaves[0]) + more and leaves[1][: len(leaves[0])] == leaves[0]
+        # the router is shown the same record
+        assert (records_of(leaves[0]) == records_of(leaves[1])) == (more == 0)
+    store.close(), other.close()
+
+
+def test_claims_that_differ_in_days_and_figures_are_one_topic() -> None:
+    assert topic_of("VIX above 20 on 2019-06-30") == topic_of("The VIX closes above 25.5 on 2020-01-31")
+    assert topic_of("Will Foo sell 1,200 cars by March 2026?") == topic_of(
+        "Will Foo sell 900 cars by June 2027?"
+    )
+    assert topic_of("Will Foo sell 900 cars?") != topic_of("Will Bar sell 900 cars?")
 
 
 def test_records_name_grounders_by_what_they_said_and_cost() -> None:

@@ -27,8 +27,11 @@ def test_record_has_an_interval_over_runs_and_says_how_many() -> None:
     table = record_table(leaves)
     # errors 0.01, 0.01 in one run and 0.25 in the other
     assert table["search"]["brier"] == pytest.approx(0.09) and table["search"]["runs"] == 2
-    assert table["search"]["interval"] == pytest.approx([0.01, 0.25])
-    assert table["statistical"]["runs"] == 1 and table["statistical"]["interval"] is None
+    assert table["statistical"]["runs"] == 1
+    assert table["search"]["interval"] is None and table["statistical"]["interval"] is None
+    # of six runs the interval spans their errors, five of 0.01 and one of 0.25
+    many = [replace(LEAF, run_id=name) for name in "cdef"] + leaves[1:]
+    assert record_table(many)["search"]["interval"] == pytest.approx([0.01, 0.25])
 
 
 def test_pooling_is_compared_with_its_parts() -> None:

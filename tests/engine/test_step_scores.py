@@ -45,8 +45,7 @@ async def test_beliefs_by_step_and_medians(tmp_path: Path) -> None:
     # 0.5, then the script's 0.5, 0.55, 0.6, 0.62; one came true and one did not
     expected = [((1 - p) ** 2 + p**2) / 2 for p in (0.5, 0.5, 0.55, 0.6, 0.62)]
     assert [row["brier"] for row in by_step["steps"]] == pytest.approx(expected)
-    low, high = by_step["steps"][-1]["interval"]
-    assert low == pytest.approx(0.38**2) and high == pytest.approx(0.62**2)
+    assert by_step["steps"][-1]["interval"] is None  # two runs are too few for one
     assert document["left_out"] == [
         {"run_id": run_ids[2], "reason": "P1 was decided on 2018-06-29, before the cutoff"}
     ]

@@ -64,6 +64,7 @@ def test_a_simulated_study_from_file_to_report(tmp_path: Path) -> None:
         "better",
         "worse",
         "no difference shown",
+        "too few to tell",
     }
     assert not any(
         "no difference (" in line or line.endswith("no difference.") for line in results["summary"]

@@ -1,5 +1,6 @@
 """Laws of the intervals behind `score` and `returns`: about the score, as wide as the questions are uncertain, the same every time."""
 
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ def example(seed: int, n: int = 60) -> tuple[np.ndarray, Events]:
 def test_every_question_drawn_once_is_the_score_itself(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The resampled formula is the scorecard's, for every metric and part: then each interval has no width."""
     monkeypatch.setattr(
-        intervals, "resample_counts", lambda units, resamples, rng: np.ones((resamples, units))
+        intervals, "resample_counts", lambda units, resamples, rng, draws: np.ones((resamples, units))
     )
     p, events = example(seed)
     rows = np.arange(len(p))[3:]
@@ -85,11 +86,28 @@ def test_dates_of_one_question_add_no_certainty() -> None:
     assert width(many) == pytest.approx(width(apart) * np.sqrt(8), rel=0.15)
 
 
-def test_one_question_has_no_interval() -> None:
-    events = Events.of([1, 0, 1], kind=["market", "dataset", "dataset"], question=["a", "b", "c"])
-    p, rows = np.array([0.6, 0.2, 0.9]), np.arange(3)
+def test_five_questions_have_no_interval() -> None:
+    events = Events.of([1, 0] * 5 + [1], kind=["market"] * 5 + ["dataset"] * 6)
+    p, rows = np.linspace(0.1, 0.9, 11), np.arange(11)
     card = interval_card(p, rows, events, ["brier"], scorecard(p, rows, events, ["brier"]))["brier"]
     assert card["market"] is None and card["overall"] is None and card["dataset"] is not None
+
+
+def test_windows_of_one_series_are_fewer_clusters_than_questions(tmp_path: Path) -> None:
+    """52 weekly claims on one index, 4 weeks each: 5 blocks of 12 weeks, too few for an interval; two years give one."""
+    rng = np.random.default_rng(3)
+    for weeks, few in ((52, True), (104, False)):
+        lines = [
+            "event_id,question_key,source,question_type,outcome,series,forecast_due_date,resolution_date"
+        ]
+        for week in range(weeks):
+            due = date(2020, 1, 6) + timedelta(weeks=week)
+            lines.append(f"e{week},q{week},s,market,{rng.integers(2)},index,{due},{due + timedelta(weeks=4)}")
+        probabilities = ["method,event_id,variant,p", *(f"m,e{week},forecast,0.6" for week in range(weeks))]
+        files = ("--events", write(tmp_path / "e.csv", "\n".join(lines)), "--forecasts")
+        entry = run_json("score", *files, write(tmp_path / "f.csv", "\n".join(probabilities)))["methods"]["m"]
+        assert (entry["n"]["questions"], entry["n"]["clusters"]) == (weeks, 5 if few else 9)
+        assert (entry["intervals"]["brier"]["overall"] is None) == few
 
 
 def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:
@@ -107,7 +125,7 @@ def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:
         for metric in ALL:
             for part, score in scores[metric].items():
                 assert bounds[metric][part][0] <= score <= bounds[metric][part][1], (metric, part)
-    assert plain["interval"]["resamples"] == 2000 and plain["interval"]["unit"] == "question"
+    assert plain["interval"]["resamples"] == 2000 and plain["interval"]["unit"] == "cluster"
     subset = run_json(*words, "--subsets", 1)["methods"]["m"]
     assert subset["intervals"]["accuracy"]["overall"][0] < subset["accuracy"]["overall"]
     assert "±" in run(*words).stdout and "±" not in run(*words, "--resamples", 0).stdout

@@ -4,11 +4,12 @@ import csv
 import json
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
@@ -47,6 +48,10 @@ def test_overconfidence_is_taken_back_and_a_handful_teaches_nothing() -> None:
     assert 0.6 < record.calibrated(record.shrunk(0.95, (0.95, 0.95), 0.7)) < 0.8
     few = learn(overconfident(19), "2026-01-01")
     assert not few.corrects and "fewer than 20" in few.line()
+    # 190 forecasts of 19 questions are no more questions
+    many = learn(overconfident(19) * 10, "2026-01-01")
+    assert not many.corrects and "fewer than 20" in many.line() and many.forecasts == 190
+    assert not learn([], "2026-01-01").corrects
     alike = learn(
         [
             ResolvedForecast(question=f"q{n}", trials=(0.9,), p=0.9, crowd=None, outcome=1.0)
@@ -58,7 +63,8 @@ def test_overconfidence_is_taken_back_and_a_handful_teaches_nothing() -> None:
 
 
 @given(st.integers(0, 30))
-def test_what_would_not_have_helped_is_not_used(seed: int) -> None:
+@settings(max_examples=12)
+def test_what_is_not_shown_to_help_is_not_used(seed: int) -> None:
     draw = random.Random(seed)
     rows = [
         ResolvedForecast(question=f"q{n}", trials=(p,), p=p, crowd=None, outcome=float(draw.random() < p))
@@ -67,7 +73,10 @@ def test_what_would_not_have_helped_is_not_used(seed: int) -> None:
     ]
     record = learn(rows, "")
     assert record.brier is not None and record.brier_raw is not None
-    assert record.corrects == (record.brier < record.brier_raw and record.calibration_slope > 0)
+    if record.corrects:
+        assert record.brier < record.brier_raw and record.calibration_slope > 0
+    else:
+        assert "not shown to help" in record.line() or "turn forecasts round" in record.line()
 
 
 @given(shares, st.lists(shares, min_size=0, max_size=4), st.none() | shares, st.floats(0, 1), st.floats(0, 2))
@@ -133,6 +142,28 @@ def test_only_what_was_decided_by_the_cutoff_counts(store: Store) -> None:
     assert list(resolved_forecasts(store, Cutoff.parse("2025-12-31"))) == []
     record = own_record(store, MARCH)
     assert (record.forecasts, record.until) == (40, "2026-02-28") and record.corrects
+
+
+def test_what_was_decided_before_a_night_began_teaches_nothing(store: Store) -> None:
+    """Two worlds: outcomes of before the night's own cutoff may have been read by it, and change nothing."""
+    before = own_record(store, MARCH)
+    record_outcomes(store, "q", {f"q{n}": 0.0 for n in range(40, 80)}, day="2025-12-31", source="file")
+    assert own_record(store, MARCH) == before
+    record_outcomes(store, "q", {f"q{n}": 1.0 for n in range(40, 80)}, day="2026-01-01", source="file")
+    assert own_record(store, MARCH).forecasts == 80
+
+
+def test_dates_of_a_question_are_left_out_together() -> None:
+    """Of 24 questions each is asked four times; its sisters' outcome is its own, so a fold by date would read it there."""
+    draw = random.Random(4)
+    rows = []
+    for number in range(24):
+        p, outcome = draw.uniform(0.2, 0.8), float(draw.random() < 0.5)
+        rows += [ResolvedForecast(question=f"q{number}", trials=(p,), p=p, crowd=None, outcome=outcome)] * 4
+    apart = [replace(row, question=f"{row.question}.{place}") for place, row in enumerate(rows)]
+    together, by_date = learn(rows, ""), learn(apart, "")
+    assert (together.questions, by_date.questions) == (24, 96) and not together.corrects
+    assert together.brier is not None and by_date.brier is not None and together.brier > by_date.brier
 
 
 async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(

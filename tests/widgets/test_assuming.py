@@ -81,6 +81,12 @@ def test_what_is_no_probability_is_refused_in_a_line(board: Dashboard, typed: st
     assert board.desk.assuming.line.value == ""
 
 
+def test_the_probability_that_the_form_shows_is_no_edit(board: Dashboard) -> None:
+    board.tree.selected = "P0"
+    board.desk.assuming.assume.click()
+    assert "nothing was changed" in board.desk.assuming.line.value and board.session.edits == ()
+
+
 def test_edits_are_kept_and_two_assumptions_can_be_set(board: Dashboard, command_home: Path) -> None:
     for node, p in (("P0", "0.1"), ("P2", "0.2"), ("P0", "0.3")):
         board.tree.selected = node

@@ -19,7 +19,7 @@ from workbench.engine.run.stored_trees import put_tree
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.synthesis import AverageRule, settle
+from workbench.synthesis import AverageRule, LinearRule, settle
 from workbench.widgets import refitting, regrounding
 from workbench.widgets.board import Dashboard
 from workbench.widgets.fields import is_hidden
@@ -37,6 +37,26 @@ OTHER = "20180630-130000-abcd"
 def events(home: Path, *kinds: str) -> list[Any]:
     with closing(Store(home)) as store:
         return [stored.event for stored in store.events(RUN, kinds=kinds)]
+
+
+def test_a_button_pressed_on_what_a_form_shows_already_is_no_edit(board: Dashboard) -> None:
+    tree = settle(demo_tree().with_rule("P0", LinearRule(0.1, {"P1": 1 / 3, "P2": 0.25, "P3": 0.2})))
+    board.session.rebase(tree, {})
+    for node, buttons in (
+        ("P1", ("reword", "weigh", "set_rule", "set_report")),
+        ("P2.1", ("turn", "set_report")),
+    ):
+        board.tree.selected = node
+        form = board.desk.form
+        for button in buttons:
+            getattr(form, button).click()
+            assert "nothing was changed" in form.line.value, (node, button)
+    assert board.session.edits == () and not board.session.can_undo
+    # the same buttons after a change
+    board.tree.selected = "P1"
+    form.weight.value = "0.3333"
+    form.weigh.click()
+    assert form.line.value == "" and len(board.session.edits) == 1
 
 
 def visible(*widgets: ipywidgets.Widget) -> list[bool]:

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from tests.fakes.screens import RUN
+from tests.offline.inprocess import analyst, grow
 from workbench.engine import load_run
 from workbench.engine.run.detached import stop_run
+from workbench.errors import UsageError
+from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
 from workbench.propositions.edits import RemoveNode
+from workbench.questions.grammar import CAN_DO
 from workbench.store import Store
 from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
@@ -54,6 +58,68 @@ def test_a_claim_is_checked_while_it_is_typed(page: Home) -> None:
     assert not page.plan.disabled
 
 
+def test_without_a_key_the_form_begins_with_what_can_be_treated_and_says_how_far_the_data_reach(
+    page: Home,
+) -> None:
+    assert (page.model.value, page.cutoff.value) == ("offline/analyst", EXAMPLE_CUTOFF)
+    page.claim.value = page.claim.placeholder
+    assert not page.plan.disabled and page.line.value == ""
+    assert (
+        "No model key: history up to 3 Jan 2019, seven series. Add a key to ask about today."
+        in page.reach.value
+    )
+
+
+def test_with_a_key_it_begins_with_today_and_asks_which_model(home: Path) -> None:
+    page = Home(home, environ={"ANTHROPIC_API_KEY": "k"})
+    page.poller.stop()
+    assert (page.model.value, page.cutoff.value, page.reach.value) == ("anthropic/", "now", "")
+    page.claim.value = "The Fed cuts rates in September 2026"
+    assert page.plan.disabled and "write which model of anthropic" in page.line.value
+    page.model.value = "anthropic/claude-sonnet-4-5"
+    assert not page.plan.disabled
+
+
+def test_the_cutoff_is_checked_against_the_data_in_words_of_the_page(page: Home) -> None:
+    """Each was let through, and refused 20 s later with options of the command line."""
+    page.claim.value = CLAIM
+    for cutoff in ("now", "", "2024-06-01", "2012-01-02", "2019-01-02"):
+        page.cutoff.value = cutoff
+        assert page.plan.disabled and 'role="alert"' in page.line.value, cutoff
+        assert "--" not in page.line.value
+        page.cutoff.value = "2018-11-01"
+        assert not page.plan.disabled and page.line.value == ""
+    page.claim.value = "The VIX closes above 20 on 2027-12-31"
+    assert page.plan.disabled and "choose another model" in page.line.value and "--" not in page.line.value
+
+
+def test_what_only_the_plan_finds_out_is_said_in_words_of_the_page_too(
+    page: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> str:
+        raise UsageError(f"no; {CAN_DO}")  # the line of the command that plans
+
+    monkeypatch.setattr("workbench.widgets.home.plan_elsewhere", refuse)
+    page.claim.value, page.cutoff.value = CLAIM, "2018-11-01"
+    page.plan.click()
+    assert "choose another model" in page.line.value and "--" not in page.line.value
+
+
+async def test_every_example_fills_the_form_in_with_a_claim_that_the_key_free_analyst_plans(
+    home: Path,
+) -> None:
+    page = Home(home, environ={"OPENAI_API_KEY": "k"})
+    page.poller.stop()
+    model = analyst()
+    for chip in page.examples.children:
+        chip.click()
+        assert not page.plan.disabled and page.line.value == "", chip.description
+        assert page.claim.value == chip.description and page.model.value == "offline/analyst"
+        planned = await grow(model, page.claim.value, page.cutoff.value)
+        assert len(planned.tree) >= 6
+    assert len(page.examples.children) == len(EXAMPLES) >= 3
+
+
 def test_only_providers_with_a_key_are_offered_and_no_key_is_shown(home: Path) -> None:
     key = "sk-never-shown"
     page = Home(home, environ={"ANTHROPIC_API_KEY": key})
@@ -79,7 +145,7 @@ def wait(page: Any, done: Any) -> None:
 
 
 def test_a_claim_is_planned_changed_grounded_and_watched_from_the_page(page: Home, home: Path) -> None:
-    page.cutoff.value, page.claim.value = "2018-11-01", CLAIM
+    page.examples.children[2].click()
     page.plan.click()
     (run_id,) = [row["run_id"] for row in list_runs(home) if row["run_id"] != RUN]
     assert f'href="?run={run_id}"' in page.line.value and f'data-run="{run_id}"' in page.table.value

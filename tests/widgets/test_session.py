@@ -9,6 +9,15 @@ from workbench.propositions import Belief, Tree
 from workbench.synthesis import LinearRule, resynthesize, rule_from_json, rule_names, settle
 from workbench.widgets.session import WhatIfSession
 
+GROUNDED = 0.715278
+
+
+def rounded_tree() -> Tree:
+    """A leaf whose field shows fewer decimals than it has."""
+    tree = Tree.root_only("Rates are cut").expand("P0", {"P1": "Growth slows"})
+    tree = tree.with_belief("P1", Belief(p=GROUNDED))
+    return settle(tree.with_rule("P0", LinearRule(0.0, {"P1": 0.9})))
+
 
 def test_an_edited_leaf_moves_its_ancestors_and_nothing_else() -> None:
     session = WhatIfSession(demo_tree())
@@ -75,6 +84,52 @@ def test_what_is_no_probability_is_refused_and_changes_nothing(typed: object) ->
     with pytest.raises(UsageError, match="is not a probability: type a number from 0 to 1"):
         session.edit("P2.1", typed)
     assert session.rows == before and session.values == {"P3": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("typed", "edited"),
+    [
+        (" 0.7153 ", False),
+        ("71.53%", False),
+        ("71.5%", False),  # the row's own percentage
+        (str(GROUNDED), False),
+        ("0.7152", True),
+        ("71.52%", True),
+        ("0.715", True),
+        (f"{GROUNDED + 1e-6:.8f}", True),  # more decimals than the field shows: somebody means it
+    ],
+)
+def test_the_number_that_a_row_shows_is_no_edit_however_it_is_rounded(typed: str, edited: bool) -> None:
+    session = WhatIfSession(rounded_tree())
+    before = dict(session.rows)
+    session.edit("P1", typed)
+    assert bool(session.edits) is session.can_undo is edited
+    assert (session.rows == before) is not edited
+
+
+def test_the_number_of_before_the_edits_resets_a_row_and_is_one_step_of_undo() -> None:
+    session = WhatIfSession(rounded_tree())
+    before = dict(session.rows)
+    session.edit("P1", "0.2")
+    session.edit("P1", "0.7153")
+    assert session.edits == () and session.rows == before
+    session.undo()
+    assert session.values == {"P1": 0.2}
+
+
+def test_an_inner_node_is_pinned_at_its_number_of_before_where_that_is_not_what_follows_from_its_children() -> (
+    None
+):
+    session = WhatIfSession(demo_tree())
+    shown = session.rows["P1"]["value"]
+    session.edit("P1.1", "0.01")
+    assert session.rows["P1"]["value"] != shown
+    session.edit("P1", shown)
+    assert session.tree["P1"].pinned and session.rows["P1"]["value"] == shown
+    session.reset("P1.1")
+    session.edit("P1", "0.9")
+    session.edit("P1", shown)  # its children say so again
+    assert session.edits == () and not session.tree["P1"].pinned
 
 
 @pytest.mark.parametrize(

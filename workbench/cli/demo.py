@@ -4,9 +4,9 @@ from typing import Annotated
 
 from workbench.cli.common import ISOLATION_OPTION, command, command_name, echo, open_store
 from workbench.cli.drive import analyze_claim
+from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 
-DEMO_STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
-DEMO_CUTOFF = "2018-06-30"
+DEMO_STATEMENT, DEMO_CUTOFF = EXAMPLES[0], EXAMPLE_CUTOFF
 
 
 @command
@@ -35,6 +35,7 @@ def demo(
     )
     echo(f"manifest   {run.folder / 'manifest.json'}")
     program = command_name()
+    echo(f"data       embedded, without a key: {data_reach()}")
     echo(f"dashboard  {program} serve {run_id}")
     leaf = next(iter(run.tree.leaves()))
     echo(f"what if    {program} whatif {run_id} --set {leaf}=0.0   (now {percent(run.tree[leaf].p)})")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from proxies.asof.clock import Cutoff
+from workbench.engine.run.own_record import counts_for, topic_of
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import UsageError, WorkbenchError
 
@@ -35,12 +35,15 @@ def _row(state: RunState) -> dict[str, Any] | str:
         return "no probability of its root"
     if outcome.p not in (0.0, 1.0):
         return f"came out as a share ({outcome.p:g}): only yes and no are scored"
-    if outcome.day <= Cutoff.parse(state.cutoff).last_visible_day.isoformat():
+    known = state.parsed_cutoff()
+    if not counts_for(known, outcome.day):
         return f"decided on {outcome.day}, before its cutoff"
     return {
         "run_id": state.run_id,
         "statement": state.statement,
+        "topic": topic_of(state.statement),
         "cutoff": state.cutoff,
+        "known": known.last_visible_day.isoformat(),
         "day": outcome.day,
         "p": belief.p,
         "outcome": outcome.p,
@@ -82,7 +85,7 @@ def own_document(
 ) -> dict[str, Any]:
     """Return scores of the own record, with each run and the Brier score month by month: ``score --own``.
 
-    Runs of one claim are one question: their outcomes are the same, so the intervals draw them together.
+    Runs of one claim are one question, and claims about one series (`topic_of`) in one stretch of time one cluster: intervals flip those.
 
     Raises
     ------
@@ -112,6 +115,9 @@ def own_document(
         kind=_METHOD,
         question=np.array([row["statement"] for row in rows], dtype=str),
         source=_METHOD,
+        series=np.array([row["topic"] for row in rows], dtype=str),
+        forecast_due_date=np.array([row["known"] for row in rows], dtype=str),
+        resolution_date=np.array([row["day"] for row in rows], dtype=str),
         **{name: np.array([row[name] for row in rows], dtype=str) for name in OWN_COLUMNS},
     )
     forecasts = Forecasts.of(events, {_METHOD: {"forecast": [row["p"] for row in rows]}}, keyed_by="variant")

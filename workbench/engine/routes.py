@@ -73,8 +73,8 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
 
 
 def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
-    """Return what `records_of` says of each grounder, with the runs behind it and an interval from drawing whole runs; None for one run."""
-    from workbench.science.comparing.bootstrap import percentile_interval, resampled_means
+    """Return what `records_of` says of each grounder, with the runs behind it and an interval from flipping whole runs; None for too few."""
+    from workbench.science.comparing.paired import paired_test
 
     table: dict[str, dict[str, Any]] = {}
     for name, record in records_of(leaves).items():
@@ -84,12 +84,8 @@ def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
             for leaf in own
         ]
         runs = [leaf.run_id for leaf in own]
-        interval = None
-        if len(set(runs)) > 1:
-            drawn = resampled_means(errors, clusters=np.array(runs, dtype=str), resamples=2000)
-            bounds = percentile_interval(record["brier"], drawn[:, 0])
-            interval = [bounds.low, bounds.high]
-        table[name] = {**record, "runs": len(set(runs)), "interval": interval}
+        test = paired_test(errors, runs)
+        table[name] = {**record, "runs": len(set(runs)), "interval": test.interval}
     return table
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from proxies.asof.clock import Cutoff
 from workbench.agents.evidence.routed import RoutedEvidence
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.loop_parts import SAME
 from workbench.engine.evidence.verification import stored_evidence
+from workbench.engine.run.own_record import counts_for
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import UsageError, WorkbenchError
 
@@ -71,7 +71,7 @@ def _may_hold_loops(event: Any) -> bool:
 
 
 def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> Iterator[LoopTrial]:
-    notes, last_day = state.annotations, Cutoff.parse(state.cutoff).last_visible_day.isoformat()
+    notes, known = state.annotations, state.parsed_cutoff()
     outcomes = dict(notes.leaf_outcomes)
     if notes.outcome is not None and not state.tree.root.children:
         outcomes.setdefault("P0", notes.outcome)
@@ -79,7 +79,7 @@ def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> It
     for node, outcome in outcomes.items():
         if outcome.p not in (0.0, 1.0):
             why = f"{node} came out as a share ({outcome.p:g})"
-        elif outcome.day <= last_day:
+        elif not counts_for(known, outcome.day):
             why = f"{node} was decided on {outcome.day}, before the cutoff"
         else:
             counted[node] = outcome.p

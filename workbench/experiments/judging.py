@@ -19,11 +19,9 @@ from workbench.experiments.ledger import StudyState, stream_of
 from workbench.models.base import NodeRef
 from workbench.models.cost import TOKENS
 from workbench.models.usage import price_of
+from workbench.science.comparing.paired import paired_test
 from workbench.store import Store
 from workbench.store import events as ev
-
-#: A normal interval's half width, in standard errors.
-_Z = 1.959964
 
 
 class Report(NamedTuple):
@@ -107,7 +105,7 @@ async def judge_reports(
 
 
 def reasoning_rows(state: StudyState) -> list[dict[str, Any]]:
-    """A row per arm and judge: mean of each of the five scores, and of all five with its interval (normal, over runs).
+    """A row per arm and judge: mean of each of the five scores, and of all five with its interval over runs; None of too few.
 
     The leaves of one run count as one report, since they share its writer and its question.
     """
@@ -119,17 +117,17 @@ def reasoning_rows(state: StudyState) -> list[dict[str, Any]]:
     for (arm, model), runs in by_arm.items():
         scores = np.array([np.mean(leaves, axis=0) for leaves in runs.values()])
         means = scores.mean(axis=1)
-        half = _Z * means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else None
-        mean = float(means.mean())
+        test = paired_test(means)
+        low, high = test.interval or (None, None)
         rows.append(
             {
                 "arm": arm,
                 "judge": model,
                 "reports": len(runs),
                 "scores": dict(zip(DIMENSIONS, scores.mean(axis=0).tolist(), strict=True)),
-                "mean": mean,
-                "low": None if half is None else max(1.0, mean - half),
-                "high": None if half is None else min(5.0, mean + half),
+                "mean": test.estimate,
+                "low": low,
+                "high": high,
             }
         )
     return rows

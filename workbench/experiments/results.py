@@ -22,8 +22,9 @@ from workbench.experiments.study import StudySpec
 from workbench.experiments.table import trials_of
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
-from workbench.science.comparing.bootstrap import resample_counts, symmetric_interval
-from workbench.science.comparing.comparison import corrected, mixed_comparisons, paired_comparisons
+from workbench.science.comparing.clusters import MIN_CLUSTERS, event_clusters
+from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
+from workbench.science.comparing.paired import paired_test
 from workbench.science.errors import ScienceError
 from workbench.science.pooling.ensembles import divergence_matrix
 from workbench.science.pooling.pool import pool
@@ -99,11 +100,15 @@ def _arm(
     rows = np.flatnonzero(np.isfinite(p))
     q, o = p[rows], exam.events.outcome[rows]
     own = frame[frame["arm"] == arm]
-    low, high = _interval((q - o) ** 2, exam.events.question[rows], spec)
+    clusters = event_clusters(exam.events)[rows]
+    # Of a mean as of a difference: what the same sign flips do not reject.
+    test = paired_test((q - o) ** 2, clusters, resamples=spec.resamples)
+    low, high = (None, None) if test.interval is None else (max(0.0, test.low), min(1.0, test.high))
     costs = own["cost_usd"]
     entry: dict[str, Any] = {
         "kind": str(own["kind"].iloc[0]),
         "events": len(rows),
+        "clusters": test.clusters,
         "missing": int(len(exam) - len(rows)),
         "trials": int(trials.shape[1]),
         "accuracy": accuracy(q, o),
@@ -111,8 +116,8 @@ def _arm(
         "brier_low": low,
         "brier_high": high,
         "brier_index": brier_index(q, o),
-        "brier_index_low": index_of(min(1.0, high)),
-        "brier_index_high": index_of(max(0.0, low)),
+        "brier_index_low": None if high is None else index_of(high),
+        "brier_index_high": None if low is None else index_of(low),
         "ece": calibration_error(q, o),
         "confidence": confidence(q),
         "run_variance": _run_variance(trials),
@@ -125,18 +130,6 @@ def _arm(
     entry |= _utility(q, o)
     entry |= _returns(p, exam)
     return entry
-
-
-def _interval(scores: FloatArray, questions: Any, spec: StudySpec) -> tuple[float, float]:
-    """95 percent about the mean Brier score, resampling whole questions."""
-    _, codes = np.unique(questions, return_inverse=True)
-    totals = np.bincount(codes, weights=scores)
-    sizes = np.bincount(codes).astype(float)
-    if len(totals) < 2:
-        return float(scores.mean()), float(scores.mean())
-    counts = resample_counts(len(totals), spec.resamples, np.random.default_rng(20261122))
-    interval = symmetric_interval(float(scores.mean()), counts @ totals / (counts @ sizes))
-    return max(0.0, interval.low), min(1.0, interval.high)
 
 
 def _run_variance(trials: FloatArray) -> float | None:
@@ -175,7 +168,7 @@ def _returns(p: FloatArray, exam: StudyExam) -> dict[str, Any]:
 def _differences(
     exam: StudyExam, pooled: Mapping[str, FloatArray], reference: str, spec: StudySpec
 ) -> list[dict[str, Any]]:
-    """Brier Index points of every arm above the reference: paired bootstrap over questions, Holm over arms, mixed model."""
+    """Brier Index points of every arm above the reference: paired test over clusters, Holm over arms, mixed model."""
     if len(pooled) < 2:
         return []
     usable = {
@@ -184,30 +177,29 @@ def _differences(
         if arm == reference or (np.isfinite(p) & np.isfinite(pooled[reference])).any()
     }
     try:
-        pairs = paired_comparisons(exam.events, usable, reference, resamples=spec.resamples, seed=20261122)
+        pairs = paired_comparisons(exam.events, usable, reference, resamples=spec.resamples)
     except ScienceError:
         return []
-    holm = corrected(pairs)
     mixed = mixed_comparisons(exam.events, usable, reference)
     rows = []
-    for arm, parts in pairs.items():
-        overall = parts["overall"]
+    for arm, test in judge(pairs, mixed, alpha=ALPHA).items():
         contrast = mixed[arm].get("overall")
-        shown = holm[arm] < ALPHA
+        low, high = test.interval or (None, None)
         rows.append(
             {
                 "arm": arm,
-                "difference": overall.difference,
-                "low": overall.low,
-                "high": overall.high,
-                "p": overall.p_two_sided,
-                "p_holm": holm[arm],
+                "n": test.n,
+                "clusters": test.clusters,
+                "difference": test.estimate,
+                "low": low,
+                "high": high,
+                "p": test.p,
+                "p_holm": test.p_holm,
                 "mixed_difference": None if contrast is None else contrast.difference,
                 "mixed_low": None if contrast is None else contrast.low,
                 "mixed_high": None if contrast is None else contrast.high,
-                "verdict": ("better" if overall.difference > 0 else "worse")
-                if shown
-                else "no difference shown",
+                "verdict": test.verdict,
+                "reason": test.reason,
             }
         )
     return rows
@@ -224,9 +216,14 @@ def summary_lines(
     most = max(row["events"] for row in arms.values())
     ranked = {arm: row for arm, row in arms.items() if row["events"] == most}
     best = max(ranked, key=lambda arm: ranked[arm]["brier_index"])
+    top = arms[best]
+    ends = (
+        f"an interval needs {MIN_CLUSTERS} clusters, these are {top['clusters']}"
+        if top["brier_index_low"] is None
+        else f"[{top['brier_index_low']:.1f}, {top['brier_index_high']:.1f}]"
+    )
     lines = [
-        f"Highest Brier Index of the arms that answered all {most} events: {best}, {arms[best]['brier_index']:.1f} "
-        f"[{arms[best]['brier_index_low']:.1f}, {arms[best]['brier_index_high']:.1f}]."
+        f"Highest Brier Index of the arms that answered all {most} events: {best}, {top['brier_index']:.1f} {ends}."
     ]
     fewer = {arm: row["events"] for arm, row in arms.items() if row["events"] < most}
     if fewer:
@@ -234,11 +231,13 @@ def summary_lines(
         lines.append(f"Not ranked with them, since they answered fewer: {counts}.")
     for row in differences:
         holm = f"{row['p_holm']:.3f}" if row["p_holm"] >= 0.001 else "below 0.001"
-        amount = f"{row['difference']:+.1f} points [{row['low']:+.1f}, {row['high']:+.1f}], Holm p {holm}"
-        if row["verdict"] == "no difference shown":
-            lines.append(f"{row['arm']} against {reference}: no difference shown ({amount}).")
-        else:
+        ends = "" if row["low"] is None else f" [{row['low']:+.1f}, {row['high']:+.1f}]"
+        amount = f"{row['difference']:+.1f} points{ends}, Holm p {holm}, {row['clusters']} clusters of {row['n']} events"
+        if row["verdict"] in ("better", "worse"):
             lines.append(f"{row['arm']} is {row['verdict']} than {reference}: {amount}.")
+        else:
+            why = f"; {row['reason']}" if row["reason"] else ""
+            lines.append(f"{row['arm']} against {reference}: {row['verdict']} ({amount}{why}).")
     assert state.audited is not None
     findings = len(state.audited.findings)
     lines.append(

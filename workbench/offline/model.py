@@ -27,8 +27,9 @@ from workbench.offline.synthesis import linear_reply, read_children, vanilla_rep
 from workbench.offline.templates import Cell
 from workbench.questions.claims import Claim
 from workbench.questions.deciding import check, settle
+from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
-from workbench.questions.series import SERIES
+from workbench.questions.series import DATA_END
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
@@ -107,11 +108,11 @@ class OfflineAnalyst:
 
     async def _analyze(self, request: ModelRequest) -> str:
         root = request.nodes[0]
-        claim, last_day, cutoff = _read(root.statement, request.cutoff)
+        claim, last_day, cutoff = claim_at(root.statement, request.cutoff)
         if claim.reference:
             raise ClaimRefused(
-                f"a reference class stands on its own record and is not split further by {NAME}: use --depth 1, "
-                "or set a real model with --model PROVIDER/NAME (--api-base URL)"
+                f"a reference class stands on its own record and is not split further by {NAME}: use depth 1, "
+                f"or {ANOTHER_MODEL}"
             )
         rows = await visible(self._observe, {*_COMPANIONS, *claim.sources}, cutoff)
         # Every round of the analyze stage needs the whole plan. It is made once for equal data; in a thread, because the
@@ -137,7 +138,7 @@ class OfflineAnalyst:
         """The claim, settled by the visible rows, once all that its notebook computes has come through."""
         key = (statement, cutoff_text)
         if key not in self._treated:
-            claim, last_day, cutoff = _read(statement, cutoff_text)
+            claim, last_day, cutoff = claim_at(statement, cutoff_text)
             rows = await visible(self._observe, claim.sources, cutoff)
             await asyncio.to_thread(treat, claim, rows, last_day)
             self._treated[key] = settle(claim, rows)
@@ -153,13 +154,21 @@ def _unreadable(problem: ProxyError) -> ModelUnavailable:
 
 def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
     return (
-        f"{NAME} has no answer for {name!r}: it grounds by --grounder notebook and combines by --rule"
-        f" {', '.join((*RULES, *free_rules))}; for other grounders and rules set a real model with --model PROVIDER/NAME (--api-base URL)"
+        f"{NAME} has no answer for {name!r}: its grounder is notebook, its rule one of {', '.join((*RULES, *free_rules))}; "
+        f"for other grounders and rules {ANOTHER_MODEL}"
     )
 
 
-def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
-    """The claim, checked against the calendar, with the last day visible at the cutoff."""
+def claim_at(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
+    """Return the claim, the last day visible at the cutoff, and the cutoff; no datum is read.
+
+    The first page calls it while a claim is typed.
+
+    Raises
+    ------
+    ClaimRefused
+        It cannot be read, or not be asked at this cutoff by the calendar of the embedded data.
+    """
     try:
         cutoff = Cutoff.parse(cutoff_text)
     except ProxyError as problem:
@@ -167,10 +176,9 @@ def _read(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
     claim = read_claim(statement)
     # The embedded data end in the past, so "now" would be answered from old rows as if they were today's.
     if cutoff.live:
-        ends = max(series.last for series in SERIES.values())
         raise ClaimRefused(
-            f"the embedded data end on {ends}, so {NAME} needs a dated cutoff before that; for live questions set a "
-            "real model with --model PROVIDER/NAME (--api-base URL)"
+            f"the embedded data end on {DATA_END}, so {NAME} needs a dated cutoff before that; for live questions "
+            f"{ANOTHER_MODEL}"
         )
     last_day = cutoff.last_moment_day
     check(claim, last_day)

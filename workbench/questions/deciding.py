@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.questions.claims import Claim, amount, number, settled
-from workbench.questions.errors import ClaimRefused
+from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series import SERIES, data_end
 from workbench.science.leaf_models import (
     LeafEstimate,
@@ -45,7 +45,7 @@ def check(claim: Claim, last_day: date) -> None:
         if claim.end > data_end(series):
             raise ClaimRefused(
                 f"the embedded data on {series.article} end on {data_end(series)}, so a claim that resolves on "
-                f"{claim.end} cannot be treated; choose an earlier date or a real model (--model, --api-base)"
+                f"{claim.end} cannot be treated; choose an earlier date, or {ANOTHER_MODEL}"
             )
         if claim.start is not None and claim.start < series.first:
             raise ClaimRefused(

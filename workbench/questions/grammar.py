@@ -10,13 +10,13 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from workbench.questions.claims import REFERENCE, Claim, Pattern, Side
-from workbench.questions.errors import ClaimRefused
+from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series import KNOWN, SERIES, month_end, replace_names
 
 CAN_DO = (
     f"offline/analyst decides one dated claim about {KNOWN}: higher or lower than on a date, above, below or between "
     "levels, above its 200-day average, a rise or fall of N %, touching a level, a drawdown, realised volatility, "
-    "outperformance; for anything else set a real model with --model PROVIDER/NAME (--api-base URL)"
+    f"outperformance; for anything else {ANOTHER_MODEL}"
 )
 
 _CAUSAL = re.compile(
@@ -122,6 +122,18 @@ def read_claim(text: str) -> Claim:
         if match:
             return _checked(build(match))
     raise ClaimRefused(f"{_reason(plain)}: {words!r}; {CAN_DO}")
+
+
+def series_named(text: str) -> str:
+    """Return the series that a claim in a sentence is about, by its key; "" for a sentence that is no claim of the grammar.
+
+    >>> series_named("VIX above 20 on 2018-12-31"), series_named("Something happens")
+    ('VIX', '')
+    """
+    try:
+        return read_claim(text).series
+    except ClaimRefused:
+        return ""
 
 
 def _reason(plain: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.questions.book import QuestionSet
 from workbench.questions.formats.tables import EVENT_COLUMNS
+from workbench.questions.grammar import series_named
 from workbench.questions.model import Question, events_of
 from workbench.science.tables import Events
 
@@ -18,11 +19,14 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
 
     An event that resolved in part counts as unresolved: only yes and no are scored.
 
-    Columns beside those of a file of events: those of the questions' ``extra``, ``part`` and ``volume``.
+    Columns beside those of a file of events: those of the questions' ``extra``, ``part``, ``volume``, and, where no extra says it,
+    the ``series`` that an event is about, which ties its luck to others'.
     """
     pairs = [(question, event) for question in questions for event in events_of(question)]
     extra = list(dict.fromkeys(column for question in questions for column in question.extra))
     ids = np.array([event.id for _, event in pairs], dtype=str)
+    series = [series_named(event.statement) for _, event in pairs]
+    known = {} if "series" in extra or not any(series) else {"series": np.array(series, dtype=str)}
     table = Events.of(
         [event.outcome if event.outcome in (0.0, 1.0) else np.nan for _, event in pairs],
         kind=np.array([question.question_type for question, _ in pairs], dtype=str),
@@ -35,6 +39,7 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
         horizon_days=np.array([_days(question.asked_on, event.horizon) for question, event in pairs]),
         volume=np.array([np.nan if question.volume is None else question.volume for question, _ in pairs]),
         part=np.array([event.part for _, event in pairs], dtype=str),
+        **known,
         **{
             column: np.array([question.extra.get(column, "") for question, _ in pairs], dtype=str)
             for column in extra

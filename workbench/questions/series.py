@@ -134,6 +134,9 @@ SERIES: dict[str, Series] = {
     )
 }
 
+#: The last day on which any of them has a value.
+DATA_END = max(series.last for series in SERIES.values())
+
 KNOWN = "S&P 500, NASDAQ, VIX, WTI, the BAA-AAA spread, AAA and BAA yields, core CPI"
 
 _NAMES = [(series.id, re.compile(series.pattern, re.IGNORECASE)) for series in SERIES.values()]

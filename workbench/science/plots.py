@@ -150,7 +150,7 @@ def market_plot(
 
 @_plain
 def bars_plot(
-    values: Mapping[str, tuple[float, float, float]],
+    values: Mapping[str, tuple[float, float | None, float | None]],
     *,
     label: str = "Brier Index",
     baseline: float = 50.0,
@@ -162,6 +162,7 @@ def bars_plot(
     Parameters
     ----------
     values : mapping of str to (estimate, low, high)
+        Ends None where there are too few clusters for an interval: the bar then has none.
     label : str
         Of the axis; higher should be better.
     baseline : float
@@ -177,7 +178,10 @@ def bars_plot(
     names = list(values)
     estimates = np.array([values[name][0] for name in names])
     ends = np.array(
-        [[values[name][0] - values[name][1], values[name][2] - values[name][0]] for name in names]
+        [
+            [0.0, 0.0] if low is None or high is None else [estimate - low, high - estimate]
+            for estimate, low, high in values.values()
+        ]
     ).T
     bars = axes.barh(names, estimates - baseline, left=baseline, color="tab:blue", alpha=0.75)
     axes.errorbar(

@@ -1,9 +1,9 @@
 """What this home's earlier nights came to: shrinkage and calibration learned from it, put on record when a night is opened.
 
-A forecast counts only if its outcome was decided on a day that is visible at the new night's cutoff; what came later would be hindsight.
-Shrinkage pulls a forecast toward the crowd of that night (toward the own share of Yes where there was none), the more its trials
-disagreed (BLF, App. C.9); global Platt scaling follows (App. C.11). Both are judged together on questions that they were not fitted on,
-and used only if they would have helped there.
+A forecast counts only if its outcome was decided after what it knew and on a day that is visible at the new night's cutoff
+(`workbench.engine.run.own_record.counts_for`). Shrinkage pulls a forecast toward the crowd of that night (toward the own share of Yes
+where there was none), the more its trials disagreed (BLF, App. C.9); global Platt scaling follows (App. C.11). Both are judged
+together on questions that they were not fitted on, and used only if they are shown to help there (`learn_correction`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,20 +13,17 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
+from workbench.engine.run.own_record import counts_for
 from workbench.experiments.arms.base import Cell
 from workbench.questions.book import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit
-from workbench.science.calibrating.leave_out import leave_out_platt
-from workbench.science.calibrating.platt import PlattFit, fit_platt
-from workbench.science.errors import TooFewError
+from workbench.science.calibrating.platt import PlattFit
+from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.pool import pool
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
-from workbench.science.pooling.tuning import FLOOR_GRID, choose_leave_out
+from workbench.science.pooling.tuning import FLOOR_GRID
 from workbench.store import Store
 from workbench.tournament.night import QUICK, TREE, Night, load_night, nights_of
-
-#: Fewer resolved forecasts than this teach nothing, as for the leaves of runs (`workbench.engine.run.own_record`).
-ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +48,12 @@ class OwnRecord:
     until : str
         Last day whose outcomes counted.
     base_rate : float
-        Share of Yes among them.
+        Mean over questions of the share of Yes, with two pseudo-questions.
     floor, slope : float
         Of `floor_weight`; 1 and 0 shrink nothing.
     calibration_slope, calibration_offset : float
     brier_raw, brier : float or None
-        Mean Brier score of the raw and of the corrected forecasts, each question left out of what corrects it; lower is better.
+        Mean over questions of the Brier score, raw and corrected, each question left out of what corrects it; lower is better.
     reason : str
         Why nothing is corrected, "" if it is.
     """
@@ -120,12 +117,11 @@ def raw_forecast(night: Night, event: str) -> tuple[tuple[float, ...], float | N
 
 
 def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecast]:
-    """Yield the last forecast of every event of any night whose outcome was decided by the cutoff's last visible day."""
-    last_day = cutoff.last_visible_day.isoformat()
+    """Yield the last forecast of every event of any night that `counts_for` the cutoff."""
     newest: dict[tuple[str, str], Night] = {}
     for name in nights_of(store):
         night = load_night(store, name)
-        # A night of a later knowledge cutoff knew more than the new one may.
+        # A later night must not stand in front of one that this night may learn from.
         if night.instant <= cutoff.instant:
             newest |= {(night.set_name, cell.event): night for cell in night.study.forecasts}
     outcomes = {name: resolved_days(store, name) for name in {name for name, _ in newest}}
@@ -133,7 +129,9 @@ def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecas
         for event in load_set(store, set_name).events():
             earlier = newest.get((set_name, event.id))
             outcome, day = outcomes[set_name].get(event.id, (None, ""))
-            if earlier is None or outcome not in (0.0, 1.0) or not day or day > last_day:
+            if earlier is None or outcome not in (0.0, 1.0) or not day:
+                continue
+            if not counts_for(Cutoff.parse(earlier.cutoff, now=earlier.instant), day, cutoff):
                 continue
             trials, _, p = raw_forecast(earlier, event.id)
             if p is not None:
@@ -147,45 +145,17 @@ def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecas
 
 
 def learn(forecasts: Sequence[ResolvedForecast], until: str) -> OwnRecord:
-    """Shrinkage and calibration that fit these forecasts, and whether they would have helped on questions left out."""
-    outcome = np.array([each.outcome for each in forecasts])
-    folds = [each.question for each in forecasts]
-    facts: dict[str, Any] = {"forecasts": len(forecasts), "questions": len(set(folds)), "until": until}
-    if len(forecasts) < ENOUGH:
-        return OwnRecord(**facts, reason=f"fewer than {ENOUGH} teach nothing")
-    # As many pseudo-forecasts as two, so that a record of one outcome does not make a prior of 0 or 1.
-    base_rate = float((outcome.sum() + 1) / (len(outcome) + 2))
-    raw = np.array([each.p for each in forecasts])
-    logits = _logits(raw, [each.trials for each in forecasts])
-    prior = _priors([each.crowd for each in forecasts], base_rate)
-    choice, cells, totals = choose_leave_out(logits, prior, outcome, folds)
-    corrected = np.empty(len(raw))
-    try:
-        # The shrinkage of a fold was chosen without it, and so was the calibration of what that gives.
-        for index in np.unique(choice):
-            under = FLOOR_GRID.forecasts(logits, prior, cells[index])
-            corrected[choice == index] = leave_out_platt(under, outcome, None, folds)[choice == index]
-        best = cells[int(np.argmin(totals))]
-        fit = fit_platt(FLOOR_GRID.forecasts(logits, prior, best), outcome)
-    except TooFewError as error:
-        return OwnRecord(**facts, base_rate=base_rate, reason=str(error))
-    scores = float(np.mean((raw - outcome) ** 2)), float(np.mean((corrected - outcome) ** 2))
-    reason = ""
-    if not scores[1] < scores[0]:
-        reason = "it would not have helped"
-    elif fit.slope <= 0:
-        reason = "the fit would turn forecasts round"
-    return OwnRecord(
-        **facts,
-        base_rate=base_rate,
-        floor=float(best[0]),
-        slope=float(best[1]),
-        calibration_slope=float(fit.slope),
-        calibration_offset=float(fit.offset),
-        brier_raw=scores[0],
-        brier=scores[1],
-        reason=reason,
+    """Shrinkage and calibration that fit these forecasts, and whether they are shown to help questions left out."""
+    facts: dict[str, Any] = {"forecasts": len(forecasts), "until": until}
+    if not forecasts:
+        return OwnRecord(**facts, questions=0, reason="no forecast is resolved yet")
+    correction = learn_correction(
+        _logits([each.p for each in forecasts], [each.trials for each in forecasts]),
+        _priors([each.crowd for each in forecasts], float("nan")),
+        np.array([each.outcome for each in forecasts]),
+        [each.question for each in forecasts],
     )
+    return OwnRecord(**facts, **asdict(correction))
 
 
 def own_record(store: Store, cutoff: Cutoff) -> OwnRecord:

@@ -8,8 +8,9 @@ from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.synthesis.sensitivity.assumptions import assumption_detail, assumption_id, assumption_of
 from workbench.widgets import panels
+from workbench.widgets.editing import refuse_unchanged
 from workbench.widgets.fields import action, box, field, html, look, show_if
-from workbench.widgets.numbers import typed
+from workbench.widgets.numbers import is_shown, typed
 from workbench.widgets.session import WhatIfSession
 
 
@@ -59,6 +60,8 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
         try:
             p = parse_probability(self.probability.value)
             with self._session.lock:
+                shown = assumption_of(self._session.tree, self.node)
+                refuse_unchanged(is_shown(shown, p, self.probability.value))
                 request = EditRequest(values={assumption_id(self.node): p})
                 self._session.change(request.edits(self._session.tree, self._session.override()))
         # An exception in a widget's callback is seen by nobody.

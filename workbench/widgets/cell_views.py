@@ -102,8 +102,8 @@ class ScenarioView(_View):
         self.shared = shared = shared_edits(run)
         session = shared.session
         self.table = Panel()
-        self.undo = action("Undo", session.undo, tooltip="Ctrl-Z in the tree")
-        self.redo = action("Redo", session.redo, tooltip="Ctrl-Shift-Z in the tree")
+        self.undo = action("Undo", session.undo, tooltip="Ctrl-Z")
+        self.redo = action("Redo", session.redo, tooltip="Ctrl-Shift-Z")
         self.reset = action("Reset all", session.reset_all, tooltip="take all edits back")
         self.book = ScenarioPane(
             session, shared.scenarios, shared.keeper, author=shared.who, market=market_of(run.state)

@@ -81,8 +81,8 @@ class SurroundingPanes:
         self._run, self._select, self._reread = run, select, reread
         self._shown: tuple[NodeId, bool] | None = None
         self._node: NodeId = ROOT
-        self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z in the tree")
-        self.redo = action("Redo", lambda: session.redo(), tooltip="Ctrl-Shift-Z in the tree")
+        self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z")
+        self.redo = action("Redo", lambda: session.redo(), tooltip="Ctrl-Shift-Z")
         self.reset = action("Reset all", lambda: session.reset_all(), tooltip="take all edits back")
         self.reset.add_class("wb-reset")
         self.author, self.reason, self.expires = (

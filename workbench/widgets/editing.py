@@ -105,10 +105,9 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.node = node
         self.words.value = proposition.statement
         parent = tree.parent(node)
-        rule = None if parent is None else tree[parent].rule
-        weights = {} if rule is None else rule.to_json().get("weights", {})
+        weights = self._weights()
         show_if(node in weights, self._weight_row)
-        self.weight.value = f"{weights[node]:g}" if node in weights else ""
+        self.weight.value = _weight_text(weights.get(node))
         show_if(parent is not None, self._side_row)
         stated = None if parent is None else tree[parent].polarities.get(node)
         if (node, stated) != self._stated:  # what a person is choosing stays
@@ -133,16 +132,27 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.remove.disabled = parent is None
         self.add.disabled = not proposition.children
 
+    def _weights(self) -> dict[NodeId, float]:
+        """The weights of the rule in which the proposition stands."""
+        parent = self._session.tree.parent(self.node)
+        rule = None if parent is None else self._session.tree[parent].rule
+        return {} if rule is None else dict(rule.to_json().get("weights", {}))
+
     def _reword(self) -> None:
-        self._make(
-            EditRequest(restatements={self.node: self.words.value.strip()}, same_meaning=self.same.value)
-        )
+        words = self.words.value.strip()
+        refuse_unchanged(words == self._session.tree[self.node].statement)
+        self._make(EditRequest(restatements={self.node: words}, same_meaning=self.same.value))
 
     def _turn(self) -> None:
-        self._make(EditRequest(polarities={self.node: _SPEAKS[self.side.value]}))
+        side = _SPEAKS[self.side.value]
+        refuse_unchanged((self.node, side) == self._stated)
+        self._make(EditRequest(polarities={self.node: side}))
 
     def _weigh(self) -> None:
-        self._make(EditRequest(weights={self.node: _number("a weight", self.weight.value)}))
+        weight = _number("a weight", self.weight.value)
+        shown = self._weights().get(self.node)
+        refuse_unchanged(shown is not None and weight in (shown, float(_weight_text(shown))))
+        self._make(EditRequest(weights={self.node: weight}))
 
     def _propose_rule(self) -> None:
         """Write the chosen kind of rule for these children into the field: the one there is, or one to begin from."""
@@ -161,12 +171,18 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             raise UsageError(f"the rule is no JSON: {error}") from None
         if not isinstance(form, dict):
             raise UsageError('a rule is an object such as {"name": "average"}')
+        rule = self._session.tree[self.node].rule
+        refuse_unchanged(rule is not None and form == json.loads(json.dumps(rule.to_json())))
         self._make(EditRequest(rules={self.node: form}))
 
     def _set_report(self) -> None:
-        self._make(
-            EditRequest(reports={self.node: (self.key_factor.value.strip(), self.report.value.strip())})
+        report = (self.key_factor.value.strip(), self.report.value.strip())
+        belief = self._session.tree[self.node].belief
+        refuse_unchanged(
+            belief is not None
+            and report == (belief.key_factor.strip(), without_records(belief.report).strip())
         )
+        self._make(EditRequest(reports={self.node: report}))
 
     def _remove(self) -> None:
         parent = parent_of(self.node)
@@ -211,6 +227,16 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         button.add_class("wb-action")
         button.on_click(clicked)
         return button
+
+
+def refuse_unchanged(unchanged: bool) -> None:
+    """Refuse an edit that says what the form shows already: a button pressed on a rounded weight is nobody's judgement."""
+    if unchanged:
+        raise UsageError("nothing was changed: that is what stands here already")
+
+
+def _weight_text(weight: float | None) -> str:
+    return "" if weight is None else f"{weight:g}"
 
 
 def _number(name: str, text: str) -> float:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from workbench.engine.wording import NO_VALUE
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.listing import KEYS
 from workbench.models.registry import OFFLINE
+from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.plugins import GROUNDERS, plugin_names
-from workbench.questions.grammar import read_claim
+from workbench.questions.errors import ANOTHER_MODEL
 from workbench.store import Store
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
@@ -59,18 +61,19 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
         self.table = html()
-        self.claim = plain_widget(
-            ipywidgets.Textarea, placeholder="The S&P 500 closes higher on 2027-06-30 than on 2026-12-31"
-        )
+        self.claim = plain_widget(ipywidgets.Textarea, placeholder=EXAMPLES[0])
         self.claim.description = "claim"
         self.claim.add_class("wb-field")
         self.claim.add_class("wb-claim")
-        self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
-        self.cutoff.value = "now"
-        self.model = plain_widget(
-            ipywidgets.Combobox, options=[OFFLINE, *providers(self._environ)], ensure_option=False
+        self.examples = box(
+            ipywidgets.HBox, [action(text, partial(self._take, text)) for text in EXAMPLES], "wb-examples"
         )
-        self.model.value = OFFLINE
+        reached = providers(self._environ)
+        without_key = "" if reached else f"No model key: {data_reach()}. Add a key to ask about today."
+        self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
+        self.cutoff.value = "now" if reached else EXAMPLE_CUTOFF
+        self.model = plain_widget(ipywidgets.Combobox, options=[OFFLINE, *reached], ensure_option=False)
+        self.model.value = reached[0] if reached else OFFLINE
         self.model.description = "model"
         self.model.add_class("wb-field")
         self.grounder = choice(["usual grounder", *plugin_names(GROUNDERS)], "grounder")
@@ -79,7 +82,10 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.budget = field("budget in dollars", "wb-short")
         self.sources = Panel(own_sources_html(None))
         self.sources.on_open = self._read_sources
-        self.line = html()
+        self.line, self.reach = (
+            html(),
+            html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
+        )
         self.plan = action(
             "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
         )
@@ -97,7 +103,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             [
                 style(),
                 html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
-                pane("New claim", [self.claim, options, self.line], "wb-new"),
+                pane("New claim", [self.claim, self.examples, options, self.line, self.reach], "wb-new"),
                 pane(
                     "Runs",
                     [self.table],
@@ -148,19 +154,36 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             self.sources.value = panels.refusal(str(error))
 
     def _check(self) -> None:
-        """Say while a claim is typed what would be refused: the key-free analyst's own reading, the cutoff's form."""
+        """Say while a claim is typed what would be refused: claim and cutoff by the key-free analyst, the form of the rest."""
         claim = self.claim.value.strip()
         self.plan.disabled = not claim
         self.line.value = ""
         if not claim:
             return
+        model, cutoff = self.model.value.strip() or OFFLINE, self.cutoff.value.strip() or "now"
         try:
-            Cutoff.parse(self.cutoff.value.strip() or "now")
-            if self.model.value.strip() == OFFLINE:
-                read_claim(claim)
+            Cutoff.parse(cutoff)
+            if model.endswith("/"):
+                raise UsageError(
+                    f"write which model of {model.removesuffix('/')} is to be asked, after {model}"
+                )
+            if model == OFFLINE:
+                from workbench.offline.model import (
+                    claim_at,
+                )  # numpy and pandas come with it: 0.5 s that the list need not wait
+
+                claim_at(claim, cutoff)
         except (UsageError, CutoffRefused) as error:
             self.plan.disabled = True
-            self.line.value = panels.refusal(str(error))
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        """Show a refusal in the words of this page, where a model is chosen in a field and not by an option."""
+        self.line.value = panels.refusal(str(error).replace(ANOTHER_MODEL, "choose another model"))
+
+    def _take(self, example: str) -> None:
+        """Fill the form in with an example, at a cutoff and for a model that can treat it."""
+        self.cutoff.value, self.model.value, self.claim.value = EXAMPLE_CUTOFF, OFFLINE, example
 
     def _plan(self) -> None:
         words = ["--model", self.model.value.strip() or OFFLINE]
@@ -178,7 +201,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words
             )
         except UsageError as error:
-            self.line.value = panels.refusal(str(error))
+            self._refuse(error)
         else:
             self.line.value = panels.planned(run_id)
             self.look()

@@ -1,8 +1,11 @@
 """Numbers as the widgets write them; probabilities and their changes are written by ``engine.wording``, as everywhere."""
 
+from math import isclose
+
+from workbench.engine.wording import percent
 from workbench.synthesis.rules.wording import MINUS
 
-__all__ = ["MINUS", "short_weight", "typed"]
+__all__ = ["MINUS", "is_shown", "short_weight", "typed"]
 
 
 def typed(p: float | None) -> str:
@@ -12,6 +15,22 @@ def typed(p: float | None) -> str:
     ('0.48', '0.3333', '')
     """
     return "" if p is None else f"{round(p, 4):g}"
+
+
+def is_shown(p: float | None, value: float, text: object) -> bool:
+    """Whether what was typed, ``text`` read as ``value``, is the number that a page shows for ``p``.
+
+    It shows the field's four decimals, and as a percentage one.
+
+    >>> is_shown(0.66923, 0.6692, "0.6692"), is_shown(0.66923, 0.669, "66.9%"), is_shown(0.66923, 0.669, "0.669")
+    (True, True, False)
+    """
+    if p is None:
+        return False
+    figures = [p, round(p, 4)]
+    if str(text).strip().endswith("%"):
+        figures.append(float(percent(p).rstrip("%")) / 100)
+    return any(isclose(value, figure, rel_tol=1e-12) for figure in figures)
 
 
 def short_weight(value: float) -> str:

@@ -11,6 +11,7 @@ from workbench.propositions.edits import Edit, Pin, RemoveNode, Restate, SetValu
 from workbench.propositions.values import Override
 from workbench.synthesis import WhatIf, resynthesize
 from workbench.synthesis.whatif.apply_edits import play
+from workbench.widgets.numbers import is_shown
 from workbench.widgets.rows import Mark, Row, Rows
 
 
@@ -120,25 +121,39 @@ class WhatIfSession:
     def edit(self, node: NodeId, text: object) -> list[Row]:
         """Give a proposition the probability typed; an inner one is pinned.
 
+        The number that its row shows is no edit, since nobody judged the decimals that a screen leaves out; the number of
+        before the edits is a reset, where that brings it back.
+
         Raises
         ------
         UsageError
             Not a probability, or no such proposition. Nothing has changed then.
         """
         with self.lock:
-            self.tree[node]  # an unknown node is refused before anything is parsed
-            edit = SetValue(node=node, p=parse_probability(text), override=self.override())
+            shown = self.tree[node].p  # an unknown node is refused before anything is parsed
+            p = parse_probability(text)
+            if is_shown(shown, p, text):
+                return self._become(self._edits)
+            before = self.base[node].p if node in self.base else None
+            if is_shown(before, p, text):
+                back = self._without(node)
+                if self._played(back).tree[node].p == before:
+                    return self._become(back)
+            edit = SetValue(node=node, p=p, override=self.override())
             return self._become(_Edits(self._edits.shape, {**self._edits.values, node: edit}))
 
     def reset(self, node: NodeId) -> list[Row]:
         """Take a value back; an inner proposition follows its children again."""
         with self.lock:
             self.tree[node]
-            left = {key: edit for key, edit in self._edits.values.items() if key != node}
-            shape = self._edits.shape
-            if any(isinstance(edit, SetValue | Pin) and edit.node == node for edit in shape):
-                shape = (*shape, Unpin(node=node))
-            return self._become(_Edits(shape, left))
+            return self._become(self._without(node))
+
+    def _without(self, node: NodeId) -> _Edits:
+        left = {key: edit for key, edit in self._edits.values.items() if key != node}
+        shape = self._edits.shape
+        if any(isinstance(edit, SetValue | Pin) and edit.node == node for edit in shape):
+            shape = (*shape, Unpin(node=node))
+        return _Edits(shape, left)
 
     def reset_all(self) -> list[Row]:
         """Take all edits back."""

@@ -50,7 +50,8 @@ def compare(
         ),
     ] = "none",
     unit: Annotated[
-        str, typer.Option("--unit", help="What the bootstrap draws: question, event, or both.")
+        str,
+        typer.Option("--unit", help="What the paper's bootstrap (--json) draws: question, event, or both."),
     ] = "question",
     resamples: Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples.")] = 20_000,
     seed: Seed = 20261121,
@@ -60,8 +61,9 @@ def compare(
 ) -> None:
     """Compare methods with a reference on the events both answered.
 
-    Paired bootstrap and mixed model are in Brier Index points (above 0: better than the reference); p values are
-    given one-sided, two-sided, and two-sided after Holm's correction for all methods compared.
+    Differences are in Brier Index points (above 0: better than the reference). Interval and p value come from one test, sign flips
+    of whole clusters: events of one series in one stretch of time count as one. A verdict wants a p value of at most 0.05 after
+    Holm's correction for all methods compared, a mixed model that agrees, and 6 clusters: with fewer it is "too few to tell".
     """
     from workbench.science.documents import compare_document
     from workbench.science.recipe import Recipe
@@ -87,26 +89,28 @@ def compare(
 
 
 def _show(document: dict[str, Any]) -> None:
-    unit = next(iter(document["paired_bootstrap"]))
+    scores = next(iter(document["paired_bootstrap"].values()))
     rows = []
-    for name, parts in document["paired_bootstrap"][unit].items():
+    for name, parts in document["paired_test"].items():
         for part, r in parts.items():
-            low, high = r["interval"]
             mixed = document["mixed_model"].get(name, {}).get(part)
+            ends = "" if r["interval"] is None else " [{:+.2f}, {:+.2f}]".format(*r["interval"])
             rows.append(
                 [
                     name,
                     part,
                     r["n"],
-                    f"{r['method']:.2f}",
-                    f"{r['difference']:+.2f} [{low:+.2f}, {high:+.2f}] {r['stars']}",
-                    r["p_two_sided"],
-                    r.get("p_holm"),
+                    r["clusters"],
+                    f"{scores[name][part]['method']:.2f}",
+                    f"{r['difference']:+.2f}{ends}",
+                    r["p"],
+                    r["p_holm"],
                     f"{mixed['difference']:+.2f} ({mixed['se']:.2f})" if mixed else None,
+                    r["verdict"] + (f" ({r['reason']})" if r["reason"] else ""),
                 ]
             )
-    header = ["method", "part", "n", "BI", f"against {document['reference']}", "p", "p holm", "mixed model"]
-    show_table(header, rows)
+    header = ["method", "part", "n", "clusters", "BI", f"against {document['reference']}", "p", "p holm"]
+    show_table([*header, "mixed model", "verdict"], rows)
     anova = document["anova"]["complete"] or document["anova"]["all"]
     if anova:
         echo(

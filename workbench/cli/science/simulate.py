@@ -20,10 +20,11 @@ def simulate(
     json: AsJson = False,
 ) -> None:
     """Run a study on known ground: every estimate with its interval, every claim with what came out."""
+    from workbench.science.comparing.clusters import MIN_CLUSTERS
     from workbench.science.simulator.studies import STUDIES, run_study
 
-    if batches < 5:
-        raise UsageError(f"intervals need at least 5 batches, not {batches}")
+    if batches < MIN_CLUSTERS:
+        raise UsageError(f"intervals need at least {MIN_CLUSTERS} batches, not {batches}")
     studies = [
         run_study(name, seed=seed, batches=batches) for name in (STUDIES if study == "all" else [study])
     ]

@@ -1,9 +1,10 @@
 """What this home's own leaves came to: resolved before a cutoff, they tell how to pool the next ones and which grounder does well.
 
-A leaf counts for a claim only if its outcome was decided on a day that is visible at the claim's cutoff: what came later would be
-hindsight. Runs of other homes do not count, since nobody here knows how they were chosen.
+A leaf counts for a claim only if `counts_for` says so: its run knew no more than the claim may, and its outcome was decided after
+what the run knew and before what the claim may know. Runs of other homes do not count, since nobody here knows how they were chosen.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,12 +16,44 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState, load_state
 from workbench.errors import WorkbenchError
-from workbench.science.errors import TooFewError
+from workbench.science.arrays import logit
+from workbench.science.comparing.clusters import clusters_of
+from workbench.science.comparing.own_correction import learn_correction
+from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
-#: Fewer resolved leaves than this teach nothing (BLF's code calibrates from 10 on; two numbers and a grid want more).
-ENOUGH = 20
+_FIGURES = re.compile(
+    r"[\d.,]*\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
+)
+
+
+def counts_for(known: Cutoff, day: str, cutoff: Cutoff | None = None) -> bool:
+    """Whether a forecast may be scored by an outcome, and teach what is forecast at a cutoff: one rule for runs, nights and scores.
+
+    Parameters
+    ----------
+    known : Cutoff
+        What the forecast knew. Of a live one (``now``, parsed at its instant) the day it was made on counts as known.
+    day : str
+        On which the outcome was decided, as YYYY-MM-DD: after what the forecast knew, or it may have read it.
+    cutoff : Cutoff, optional
+        Of what would learn from it: no forecast that knew more, no outcome that it cannot see.
+    """
+    last_known = known.last_moment_day if known.live else known.last_visible_day
+    if not day > last_known.isoformat():
+        return False
+    return cutoff is None or (known.instant <= cutoff.instant and day <= cutoff.last_visible_day.isoformat())
+
+
+def topic_of(statement: str) -> str:
+    """What a claim is about, whatever its dates and figures: the series of a claim in the grammar, else its words without them.
+
+    Claims on one index from week to week share their luck (`workbench.science.comparing.clusters`).
+    """
+    from workbench.questions.grammar import series_named
+
+    return series_named(statement) or " ".join(_FIGURES.sub("#", statement.casefold()).split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +74,10 @@ class ResolvedLeaf:
         Day on which the outcome was decided, as YYYY-MM-DD.
     cost_usd : float or None
         Of one trial; None where a price is unknown.
+    claim : str
+        Of its run; leaves of one claim count as one question, those of a run when not given.
+    known : str
+        Last day that its run knew, as YYYY-MM-DD.
     """
 
     run_id: str
@@ -51,11 +88,12 @@ class ResolvedLeaf:
     outcome: float
     day: str
     cost_usd: float | None
+    claim: str = ""
+    known: str = ""
 
 
 def resolved_leaves(store: Store, before: Cutoff | None = None) -> Iterator[ResolvedLeaf]:
-    """Yield the resolved leaves of this home's own runs, in the order of runs; with a cutoff those decided by its last visible day."""
-    last_day = None if before is None else before.last_visible_day.isoformat()
+    """Yield the resolved leaves of this home's own runs that count, in the order of runs; with a cutoff those that may teach it."""
     for run_id in store.run_ids():
         if not store.events(run_id, kinds=("outcome.recorded",)):
             continue
@@ -64,7 +102,8 @@ def resolved_leaves(store: Store, before: Cutoff | None = None) -> Iterator[Reso
         except WorkbenchError:
             continue  # a run that this version cannot read teaches nothing, and ends no other
         if state.imported is None:
-            yield from (leaf for leaf in _of_run(store, state) if last_day is None or leaf.day <= last_day)
+            known = state.parsed_cutoff()
+            yield from (leaf for leaf in _of_run(store, state) if counts_for(known, leaf.day, before))
 
 
 def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
@@ -96,6 +135,8 @@ def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
             day=outcome.day,
             # A leaf without a call in the ledger cost nothing.
             cost_usd=costs.get(node, 0.0 if ModelLedger(store).spent(state.run_id, node)[2] == 0 else None),
+            claim=state.statement,
+            known=state.parsed_cutoff().last_visible_day.isoformat(),
         )
 
 
@@ -136,47 +177,48 @@ def records_of(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
 def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
     """Return settings whose prior, shrinkage and calibration are those that fit the own record (BLF, App. C.9 and C.11).
 
-    Prior: the mean outcome. Floor and slope: the cell of the paper's grid with the least Brier score, for leaves of several trials.
-    Calibration: global Platt scaling of what that gives. Outcomes that are shares count as the side they lie on. Fewer than `ENOUGH` leaves,
-    or all of one outcome, change nothing.
+    Outcomes that are shares count as the side they lie on. Nothing changes where too few questions are resolved, or where the fit is not
+    shown to help those left out (`learn_correction`); a question is a claim, and claims about one series in one stretch of time are one.
     """
-    from workbench.science.calibrating.platt import fit_platt
-    from workbench.science.pooling.tuning import tune_leave_out
-
-    plain = replace(settings.aggregation, floor=1.0, slope=0.0, calibration_slope=1.0, calibration_offset=0.0)
-    outcome = np.array([float(leaf.outcome > 0.5) for leaf in leaves])
-    if len(leaves) < ENOUGH or min(outcome.sum(), len(outcome) - outcome.sum()) < 2:
-        return replace(settings, aggregation=replace(plain, learned_from=0))
-    # As many pseudo-leaves as two, so that a run of one outcome does not make a prior of 0 or 1.
-    prior = float((outcome.sum() + 1) / (len(outcome) + 2))
-    fitted = replace(plain, prior=prior, learned_from=len(leaves))
-    several = [n for n, leaf in enumerate(leaves) if len(leaf.trials) + leaf.dead > 1]
-    if len(several) >= ENOUGH and fitted.pool == "logit-mean":
-        fit = tune_leave_out(
-            trial_logits_of([leaves[n] for n in several], fitted.dead),
-            prior,
-            outcome[several],
-            [leaves[n].run_id for n in several],
-        )
-        fitted = replace(fitted, floor=fit.floor, slope=fit.slope)
-    try:
-        platt = fit_platt(
-            [fitted.combine(leaf.trials, dead=leaf.dead) for leaf in leaves], outcome, minimum=ENOUGH
-        )
-    except TooFewError:
-        return replace(settings, aggregation=fitted)
-    return replace(
-        settings,
-        aggregation=replace(
-            fitted, calibration_slope=float(platt.slope), calibration_offset=float(platt.offset)
-        ),
+    aggregation = replace(
+        settings.aggregation,
+        floor=1.0,
+        slope=0.0,
+        calibration_slope=1.0,
+        calibration_offset=0.0,
+        learned_from=0,
     )
+    if leaves:
+        trials = trial_logits_of(leaves, aggregation.dead)
+        raw = [aggregation.combine(leaf.trials, dead=leaf.dead) for leaf in leaves]
+        correction = learn_correction(
+            TrialLogits(mean=logit(np.array(raw)), spread=trials.spread, count=trials.count),
+            np.full(len(leaves), np.nan),
+            np.array([float(leaf.outcome > 0.5) for leaf in leaves]),
+            clusters_of(
+                [leaf.claim or leaf.run_id for leaf in leaves],
+                series=[topic_of(leaf.claim) if leaf.claim else "" for leaf in leaves],
+                start=[leaf.known for leaf in leaves],
+                end=[leaf.day for leaf in leaves],
+            ).tolist(),
+            shrinks=aggregation.pool == "logit-mean",
+        )
+        if not correction.reason:
+            aggregation = replace(
+                aggregation,
+                prior=correction.base_rate,
+                floor=correction.floor,
+                slope=correction.slope,
+                calibration_slope=correction.calibration_slope,
+                calibration_offset=correction.calibration_offset,
+                learned_from=len(leaves),
+            )
+    return replace(settings, aggregation=aggregation)
 
 
-def trial_logits_of(leaves: list[ResolvedLeaf], dead: str) -> Any:
-    """Return the ``TrialLogits`` of leaves with unequal numbers of trials; dead ones count as 0.5 under ``impute``."""
+def trial_logits_of(leaves: list[ResolvedLeaf], dead: str) -> TrialLogits:
+    """Return the logits of leaves with unequal numbers of trials; dead ones count as 0.5 under ``impute``."""
     from workbench.engine.run.aggregation import IMPUTED
-    from workbench.science.pooling.shrinkage import trial_logits
 
     rows = [[*leaf.trials, *([IMPUTED] * leaf.dead if dead == "impute" else [])] for leaf in leaves]
     width = max(map(len, rows))

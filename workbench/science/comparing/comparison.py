@@ -1,13 +1,22 @@
-"""Methods against a reference: paired bootstrap, mixed model, additive effects and what they need to be read."""
+"""Methods against a reference: paired test, the paper's bootstrap, mixed model, additive effects and what they need to be read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from workbench.science.arrays import FloatArray, IntArray
-from workbench.science.comparing.bootstrap import Draws, PairedResult, stratified_index
+from workbench.science.comparing.bootstrap import Draws, PairedResult, parts_in_order, stratified_index
+from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.mixed import IndexContrast, index_contrast, mixed_model, pooled_error
+from workbench.science.comparing.paired import (
+    NOT_SHOWN,
+    RESAMPLES,
+    SEED,
+    PairedVerdict,
+    holm,
+    paired_tests,
+)
 from workbench.science.comparing.power import SampleSize, sample_size_hint
 from workbench.science.errors import DomainError
 from workbench.science.scoring.additive import AdditiveEffects, Anova, additive_effects, two_way_anova
@@ -25,32 +34,30 @@ def paired_comparisons(
     values: Values,
     reference: str,
     *,
-    by_question: bool = True,
-    resamples: int = 5000,
-    seed: int = 0,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
     level: float = 0.95,
-    draws: Draws = "index",
-) -> dict[str, dict[str, PairedResult]]:
-    """Every method against the reference in Brier Index points, by question type and overall.
+) -> dict[str, dict[str, PairedVerdict]]:
+    """Every method against the reference in Brier Index points, by question type and overall: the test that verdicts rest on.
 
-    Source: BLF, App. G.2. Methods that answered the same events share their resamples and one matrix product.
+    A difference of two indices is the mean difference of the Brier scores over the sum of the two roots; that slope is held fixed.
+    Overall is the plain mean of the question types, so an event of a small type weighs more.
 
     Parameters
     ----------
     events : Events
+        Clusters are those of `event_clusters`.
     values : mapping of str to ndarray of shape (n,)
         Forecasts, ``nan`` where missing; each pair is compared on the events both answered.
     reference : str
         A key of ``values``.
-    by_question : bool
-        Resample whole questions; else single events, as the paper.
-    resamples, seed, level, draws
-        As in `workbench.science.comparing.bootstrap`.
+    resamples, seed, level
+        As for `paired_test`.
 
     Returns
     -------
     dict
-        Method -> part -> result; differences above 0 favour the method.
+        Method -> part -> test; estimates above 0 favour the method. Verdicts are those of each part by itself: see `judge`.
 
     Raises
     ------
@@ -61,23 +68,88 @@ def paired_comparisons(
     --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
-    >>> round(paired_comparisons(events, values, "poor", resamples=20)["good"]["overall"].difference, 6)
-    35.0
+    >>> test = paired_comparisons(events, values, "poor")["good"]["overall"]
+    >>> round(test.estimate, 6), test.p, test.verdict
+    (35.0, 0.125, 'too few to tell')
     """
+    clusters = event_clusters(events)
+    results: dict[str, dict[str, PairedVerdict]] = {}
+    for names, rows in _groups(values, reference):
+        outcome, kind = events.outcome[rows], events.kind[rows]
+        briers = np.column_stack([(values[name][rows] - outcome) ** 2 for name in (*names, reference)])
+        kinds = parts_in_order(kind)
+        points, weights = np.empty((len(rows), len(names))), np.empty(len(rows))
+        for part in kinds:
+            inside = kind == part
+            own = briers[inside]
+            roots = np.sqrt(own.mean(axis=0))
+            slope = 100.0 / np.maximum(
+                roots[:-1] + roots[-1], 1e-150
+            )  # two perfect methods differ by 0 all the same
+            points[inside] = slope * (own[:, -1:] - own[:, :-1])
+            weights[inside] = 1.0 / inside.sum()
+        whole = np.ones(len(rows), dtype=bool)
+        for part, inside in {**{part: kind == part for part in kinds}, "overall": whole}.items():
+            tests = paired_tests(
+                points[inside],
+                clusters[rows][inside],
+                weights=weights[inside],
+                level=level,
+                resamples=resamples,
+                seed=seed,
+            )
+            for name, test in zip(names, tests, strict=True):
+                results.setdefault(name, {})[part] = test
+    return {name: results[name] for name in values if name in results}
+
+
+def _groups(values: Values, reference: str) -> list[tuple[list[str], IntArray]]:
+    """Methods that share the same events with the reference, and these events: each group shares its draws."""
     # Keyed by the bytes of the row numbers: an array cannot be a key.
-    groups: dict[bytes, list[str]] = {}
-    rows_of: dict[bytes, IntArray] = {}
+    groups: dict[bytes, tuple[list[str], IntArray]] = {}
     for name in values:
         if name == reference:
             continue
         rows = _common(values, (name, reference))
         if not len(rows):
             raise DomainError(f"{name} and {reference} share no event")
-        groups.setdefault(rows.tobytes(), []).append(name)
-        rows_of[rows.tobytes()] = rows
+        groups.setdefault(rows.tobytes(), ([], rows))[0].append(name)
+    return list(groups.values())
+
+
+def bootstrap_comparisons(
+    events: Events,
+    values: Values,
+    reference: str,
+    *,
+    by_question: bool = True,
+    resamples: int = 5000,
+    seed: int = 0,
+    level: float = 0.95,
+    draws: Draws = "index",
+) -> dict[str, dict[str, PairedResult]]:
+    """The same by the paired bootstrap of BLF, App. G.2: what the paper's tables print, and no verdict of ours.
+
+    With few questions its intervals are too narrow and its p values too small.
+
+    Parameters
+    ----------
+    events, values, reference
+        As for `paired_comparisons`.
+    by_question : bool
+        Resample whole questions; else single events, as the paper.
+    resamples, seed, level, draws
+        As in `workbench.science.comparing.bootstrap`.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
+    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
+    >>> round(bootstrap_comparisons(events, values, "poor", resamples=20)["good"]["overall"].difference, 6)
+    35.0
+    """
     results: dict[str, dict[str, PairedResult]] = {}
-    for key, names in groups.items():
-        rows = rows_of[key]
+    for names, rows in _groups(values, reference):
         columns = (*names, reference)
         briers = np.column_stack([(values[name][rows] - events.outcome[rows]) ** 2 for name in columns])
         table = stratified_index(
@@ -94,29 +166,52 @@ def paired_comparisons(
     return {name: results[name] for name in values if name in results}
 
 
-def corrected(results: Mapping[str, Mapping[str, PairedResult]], part: str = "overall") -> dict[str, float]:
+def corrected(results: Mapping[str, Mapping[str, PairedVerdict]], part: str = "overall") -> dict[str, float]:
     """Two-sided p values of one part after Holm's correction for the number of methods compared.
-
-    Returns
-    -------
-    dict of str to float
-        At least the uncorrected ones, at most 1.
 
     Examples
     --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
-    >>> corrected(paired_comparisons(events, values, "poor", resamples=20))
-    {'good': 0.0}
+    >>> corrected(paired_comparisons(events, values, "poor"))
+    {'good': 0.125}
     """
-    from statsmodels.stats.multitest import multipletests
-
     # A method may lack the part: it answered no event of that type.
-    names = [name for name in results if part in results[name]]
-    if not names:
-        return {}
-    raised = multipletests([results[name][part].p_two_sided for name in names], method="holm")[1]
-    return dict(zip(names, raised.tolist(), strict=True))
+    return holm({name: parts[part].p for name, parts in results.items() if part in parts})
+
+
+def judge(
+    results: Mapping[str, Mapping[str, PairedVerdict]],
+    mixed: Mapping[str, Mapping[str, IndexContrast]],
+    *,
+    alpha: float = 0.05,
+    part: str = "overall",
+) -> dict[str, PairedVerdict]:
+    """Verdicts over all methods compared: after Holm's correction, and only where the mixed model sees the same side.
+
+    Parameters
+    ----------
+    results, mixed : mapping
+        Of `paired_comparisons` and `mixed_comparisons`.
+
+    Examples
+    --------
+    >>> test = PairedVerdict(n=6, clusters=6, estimate=1.0, low=0.5, high=1.5, p=0.03125)
+    >>> unsure = IndexContrast(difference=1.0, error=1.0, low=-1.0, high=3.0)
+    >>> judge({"m": {"overall": test}}, {"m": {"overall": unsure}})["m"].verdict
+    'no difference shown'
+    """
+    raised = corrected(results, part)
+    verdicts = {}
+    for name, p_holm in raised.items():
+        test = replace(results[name][part], p_holm=p_holm).judged(alpha=alpha, comparisons=len(raised))
+        if test.verdict in ("better", "worse"):
+            contrast = mixed.get(name, {}).get(part)
+            agrees = contrast is not None and (contrast.low > 0 if test.estimate > 0 else contrast.high < 0)
+            if not agrees:
+                test = replace(test, verdict=NOT_SHOWN, reason="the mixed model does not agree")
+        verdicts[name] = test
+    return verdicts
 
 
 def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[str, dict[str, IndexContrast]]:
@@ -254,7 +349,7 @@ def trial_anova(
 
 
 def size_hints(events: Events, values: Values, reference: str) -> dict[str, SampleSize]:
-    """Questions each comparison would need to show a difference in Brier score as large as the one seen.
+    """Clusters each comparison would need to show a difference in Brier score as large as the one seen.
 
     Parameters
     ----------
@@ -266,13 +361,13 @@ def size_hints(events: Events, values: Values, reference: str) -> dict[str, Samp
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> size_hints(events, values, "poor")["good"].needed
-    2
+    6
     """
-    hints = {}
+    hints, clusters = {}, event_clusters(events)
     for name, p in values.items():
         if name != reference:
             rows = _common(values, (name, reference))
             o = events.outcome[rows]
             gap = (p[rows] - o) ** 2 - (values[reference][rows] - o) ** 2
-            hints[name] = sample_size_hint(gap, clusters=events.question[rows])
+            hints[name] = sample_size_hint(gap, clusters=clusters[rows])
     return hints

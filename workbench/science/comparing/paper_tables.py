@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.bootstrap import PairedResult, percentile_interval, stratified_index
-from workbench.science.comparing.comparison import paired_comparisons
+from workbench.science.comparing.comparison import bootstrap_comparisons
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.scorecard import scorecard
 from workbench.science.tables import Events, Forecasts
@@ -166,7 +166,7 @@ def _table_1(
                     why=_why(row, part, column) if row in values else NOT_RELEASED,
                 )
     for (row, against), figures in TABLE_1_DELTAS.items():
-        result = paired_comparisons(
+        result = bootstrap_comparisons(
             events,
             {name: values[name] for name in (row, against)},
             against,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import codes_of
+from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.errors import DomainError
 
 
@@ -15,7 +16,7 @@ class SampleSize:
     """Units needed to see a mean difference with the wanted power, and the power of the data at hand."""
 
     needed: int | None
-    """None when the difference is 0: no number would do."""
+    """None when the difference is 0: no number would do; at least the clusters that any verdict needs."""
     have: int
     power: float
 
@@ -45,7 +46,7 @@ def sample_size_hint(
     power : float
         Wanted chance of finding it, in (0, 1).
     clusters : array_like, shape (n,), optional
-        Question of each event: units are then questions.
+        Cluster of each event: units are then clusters.
 
     Raises
     ------
@@ -71,11 +72,11 @@ def sample_size_hint(
     if mean == 0.0:
         return SampleSize(needed=None, have=len(d), power=level)
     if deviation == 0.0:
-        return SampleSize(needed=2, have=len(d), power=1.0)
+        return SampleSize(needed=MIN_CLUSTERS, have=len(d), power=1.0)
     effect = abs(mean) / deviation
     return SampleSize(
         # Half the level in one tail: the other tail's share of a two-sided power is nil at any useful power.
-        needed=max(2, ceil(normal_sample_size_one_tail(effect, power, level / 2))),
+        needed=max(MIN_CLUSTERS, ceil(normal_sample_size_one_tail(effect, power, level / 2))),
         have=len(d),
         power=float(normal_power(effect, len(d), level)),
     )

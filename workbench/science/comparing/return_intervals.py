@@ -1,4 +1,4 @@
-"""Intervals of returns: averages, Sharpe ratios, edge and luck on resamples of the questions."""
+"""Intervals of returns: averages, Sharpe ratios, edge and luck on resamples of the clusters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.bootstrap import symmetric_interval
+from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.comparing.score_intervals import Resampling, resampled_sums
 from workbench.science.scoring.calibration_error import bin_of
 from workbench.science.scoring.luck import EdgeAndLuck
@@ -22,12 +23,12 @@ def return_intervals(
     splits: Mapping[str, EdgeAndLuck],
     p: FloatArray,
     o: FloatArray,
-    question: Any,
+    clusters: Any,
     resampling: Resampling,
 ) -> dict[str, Any]:
     """Interval of every figure of `returns` that is no count, symmetric about the figure (Prophet Arena, App. C.7).
 
-    Dates of one question are drawn together. One long shot can carry an average, and no resample that misses it shows how
+    One long shot can carry an average, and no resample that misses it shows how
     rarely such a one comes: read an interval of returns as the least uncertainty there is.
 
     Parameters
@@ -37,12 +38,13 @@ def return_intervals(
     splits : mapping
         Gains by level.
     p, o : ndarray, shape (n,)
-    question : array_like, shape (n,)
+    clusters : array_like, shape (n,)
+        Events with one label are drawn together.
 
     Returns
     -------
     dict
-        As the figures, with ``[low, high]`` for each; None for fewer than two questions, or where a resample has no value
+        As the figures, with ``[low, high]`` for each; None for fewer than `MIN_CLUSTERS` clusters, or where a resample has no value
         (a Sharpe ratio of payoffs that are all equal).
     """
     columns = [(p - o) ** 2]
@@ -55,9 +57,9 @@ def return_intervals(
         columns += [split.gain, split.gain**2, split.edge, split.luck]
     table = np.column_stack(columns)
     rng = np.random.default_rng(resampling.seed)
-    total = resampled_sums(table, question, resamples=resampling.resamples, rng=rng)
+    total = resampled_sums(table, clusters, resamples=resampling.resamples, rng=rng)
     n, sums = total.events, total.sums
-    few = total.questions < 2
+    few = total.clusters < MIN_CLUSTERS
 
     def interval(figure: float | None, drawn: FloatArray) -> list[float] | None:
         if few or figure is None or not np.isfinite(figure) or not np.isfinite(drawn).all():

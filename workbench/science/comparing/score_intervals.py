@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.science.arrays import FloatArray, IntArray, codes_of
-from workbench.science.comparing.bootstrap import index_means, resample_counts, symmetric_interval
+from workbench.science.comparing.bootstrap import Draws, index_means, resample_counts, symmetric_interval
+from workbench.science.comparing.clusters import MIN_CLUSTERS, event_clusters
 from workbench.science.errors import DomainError
 from workbench.science.scoring.calibration_error import bin_of
 from workbench.science.scoring.scorecard import POOLED, Difficulty, parts_of
@@ -54,7 +55,7 @@ class Resampling:
         """What a document says of its intervals; nothing where it has none."""
         if not self.resamples:
             return {}
-        return {"interval": {**asdict(self), "unit": "question", "kind": "symmetric"}}
+        return {"interval": {**asdict(self), "unit": "cluster", "kind": "symmetric"}}
 
 
 PLAIN = Resampling()
@@ -62,15 +63,20 @@ PLAIN = Resampling()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums of one question type on every resample, one row per resample: of scores, of events, of questions."""
+    """Sums of one question type on every resample, one row per resample: of scores, of events; and how many clusters were drawn from."""
 
     sums: FloatArray
     events: FloatArray
-    questions: int
+    clusters: int
 
 
 def resampled_sums(
-    values: FloatArray, clusters: object, *, resamples: int, rng: np.random.Generator
+    values: FloatArray,
+    clusters: object,
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+    draws: Draws = "index",
 ) -> Totals:
     """Sums of columns under resampling of whole clusters of rows.
 
@@ -79,6 +85,8 @@ def resampled_sums(
     values : ndarray, shape (n, m)
     clusters : array_like, shape (n,)
         Rows with one label are drawn together.
+    draws : str
+        See `workbench.science.comparing.bootstrap.resample_counts`.
 
     Examples
     --------
@@ -94,9 +102,9 @@ def resampled_sums(
     step = max(1, _BLOCK // units)
     for start in range(0, resamples, step):
         stop = min(start + step, resamples)
-        counts = resample_counts(units, stop - start, rng)
+        counts = resample_counts(units, stop - start, rng, draws)
         sums[start:stop], events[start:stop] = counts @ own, counts @ sizes
-    return Totals(sums=sums, events=events, questions=units)
+    return Totals(sums=sums, events=events, clusters=units)
 
 
 def event_scores(
@@ -147,7 +155,9 @@ def _bin_gaps(p: FloatArray, o: FloatArray, *, quantile: bool) -> FloatArray:
     return gaps
 
 
-def _metric(name: str, sums: FloatArray, events: FloatArray, questions: int, level: float) -> FloatArray:
+def _metric(
+    name: str, sums: FloatArray, events: FloatArray, questions: FloatArray, level: float
+) -> FloatArray:
     """Values of a metric from its sums, one per resample; ``level`` is the mean difficulty that ``abi`` adds back."""
     if name in ("ece", "ece_quantile"):
         return np.asarray(np.abs(sums).sum(axis=1) / events)
@@ -187,13 +197,13 @@ def interval_card(
     Returns
     -------
     dict
-        Metric -> part -> ``[low, high]``; None where a part has fewer than two questions, or no score.
+        Metric -> part -> ``[low, high]``; None where a part has fewer than `MIN_CLUSTERS` clusters (`event_clusters`), or no score.
 
     Examples
     --------
     >>> from workbench.science.scoring.scorecard import scorecard
-    >>> events = Events.of([1, 1, 1], kind="market")
-    >>> p, rows = np.array([0.5, 0.5, 0.5]), np.arange(3)
+    >>> events = Events.of([1] * 6, kind="market")
+    >>> p, rows = np.full(6, 0.5), np.arange(6)
     >>> interval_card(p, rows, events, ["brier"], scorecard(p, rows, events, ["brier"]))["brier"]["market"]
     [0.25, 0.25]
     """
@@ -211,6 +221,7 @@ def interval_card(
         columns,
         events.kind[rows],
         events.question[rows],
+        event_clusters(events)[rows],
         {metric: estimates[metric] for metric in metrics},
         back,
         resampling,
@@ -226,6 +237,7 @@ def card_of(
     columns: Callable[[BoolArray, Sequence[str]], EventScores],
     kind: StrArray,
     question: StrArray,
+    clusters: StrArray,
     estimates: Mapping[str, Mapping[str, float | None]],
     back: Mapping[str, float],
     resampling: Resampling = PLAIN,
@@ -236,10 +248,10 @@ def card_of(
 
     Examples
     --------
-    >>> kind, question = np.array(["market"] * 2), np.array(["a", "b"])
+    >>> kind, question = np.array(["market"] * 6), np.array(list("abcdef"))
     >>> def columns(inside, names):
-    ...     return {"brier": np.array([0.25, 0.25])[inside]}
-    >>> card_of(columns, kind, question, {"brier": {"market": 0.25, "overall": 0.25}}, {})["brier"]["overall"]
+    ...     return {"brier": np.full(6, 0.25)[inside]}
+    >>> card_of(columns, kind, question, question, {"brier": {"market": 0.25, "overall": 0.25}}, {})["brier"]["overall"]
     [0.25, 0.25]
     """
     card: Card = {metric: dict.fromkeys(scores) for metric, scores in estimates.items()}
@@ -258,21 +270,28 @@ def card_of(
         # Beside its own columns those of the pooled scores, whose quantile bins are of all events.
         both = [*own.values(), *(everywhere[metric][inside] for metric in pooled)]
         blocks = [column.reshape(int(inside.sum()), -1) for column in both]
-        total = resampled_sums(np.hstack(blocks), question[inside], resamples=resampling.resamples, rng=rng)
-        sums = np.split(total.sums, np.cumsum([block.shape[1] for block in blocks])[:-1], axis=1)
-        enough &= total.questions > 1
+        codes = codes_of(question[inside])[0]
+        blocks.append((1.0 / np.bincount(codes)[codes])[:, None])  # sums to the number of questions drawn
+        total = resampled_sums(
+            np.hstack(blocks), clusters[inside], resamples=resampling.resamples, rng=rng, draws="half"
+        )
+        *sums, questions = np.split(total.sums, np.cumsum([block.shape[1] for block in blocks])[:-1], axis=1)
+        few = total.clusters < MIN_CLUSTERS
+        enough &= not few
         events += total.events
         for metric, sum_ in zip(pooled, sums[len(own) :], strict=True):
             whole[metric] = whole.get(metric, 0.0) + sum_
         for metric, sum_ in zip(own, sums, strict=False):
-            values = _metric(metric, sum_, total.events, total.questions, back.get(part, float("nan")))
+            values = _metric(metric, sum_, total.events, questions[:, 0], back.get(part, float("nan")))
             drawn[metric][part] = values
-            if total.questions > 1:
+            if not few:
                 card[metric][part] = _bounds(metric, estimates[metric][part], values, level)
-    if enough:  # a type of one question never varies: an overall interval with it would be too narrow
+    if (
+        enough
+    ):  # half the weight may lie on a type that hardly varies: the overall interval would be too narrow
         for metric, parts in drawn.items():
             overall = (
-                _metric(metric, whole[metric], events, 1, 0.0)
+                _metric(metric, whole[metric], events, events, 0.0)
                 if metric in POOLED
                 else np.mean([_shown(metric, values) for values in parts.values()], axis=0)
             )

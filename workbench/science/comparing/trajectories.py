@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.bootstrap import percentile_interval, resampled_means
+from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.errors import DomainError
 
 #: The belief before the first step (BLF, Algorithm 1).
@@ -17,7 +18,7 @@ PRIOR = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepScores:
-    """Mean Brier score after each step, the prior's first, and its interval; None where one cluster alone gives none.
+    """Mean Brier score after each step, the prior's first, and its interval; None of fewer than `MIN_CLUSTERS` clusters.
 
     ``working`` counts at each step the questions of which some trial still went on; the others count with their last belief.
     """
@@ -85,9 +86,9 @@ def step_scores(
     brier = scores.mean(axis=0)
     groups = len(set(clusters))
     intervals: list[tuple[float, float] | None] = [None] * (length + 1)
-    if groups > 1 and resamples:
+    if groups >= MIN_CLUSTERS and resamples:
         drawn = resampled_means(
-            scores, clusters=np.array(clusters, dtype=str), resamples=resamples, seed=seed
+            scores, clusters=np.array(clusters, dtype=str), resamples=resamples, seed=seed, draws="half"
         )
         for step in range(length + 1):
             interval = percentile_interval(float(brier[step]), drawn[:, step], level=level)

@@ -8,14 +8,18 @@ from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import PairedResult
+from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.comparing.comparison import (
-    corrected,
+    bootstrap_comparisons,
     effect_table,
+    judge,
     mixed_comparisons,
     paired_comparisons,
     size_hints,
     trial_anova,
 )
+from workbench.science.comparing.mixed import IndexContrast
+from workbench.science.comparing.paired import holm
 from workbench.science.documents.forecasts import Document, method_names, raw_forecasts
 from workbench.science.pooling.ensembles import divergence_matrix, greedy_ensemble, greedy_leave_out
 from workbench.science.recipe import SHRINKAGES, Prepared, Recipe, prepare
@@ -51,6 +55,8 @@ def compare_document(
 ) -> Document:
     """Every method against a reference, with what is needed to believe a difference: what `compare` prints.
 
+    ``paired_test`` holds the verdicts; ``paired_bootstrap`` is BLF's own procedure, without any.
+
     Parameters
     ----------
     events, forecasts, recipe, methods, variant, baselines
@@ -58,9 +64,9 @@ def compare_document(
     reference : str
         A method, ``METHOD@VARIANT``, or a baseline.
     unit : {"question", "event", "both"}
-        What the bootstrap draws.
+        What the paper's bootstrap draws.
     resamples, seed : int
-        Of the paired bootstrap.
+        Of the paper's bootstrap, and of the paired test where its sign patterns are drawn.
     ensemble : {"none", "greedy"}
         Also compare the greedy ensemble of the methods, its members chosen without the question that it forecasts.
 
@@ -74,8 +80,8 @@ def compare_document(
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.9, 0.1, 0.8, 0.2]}}, keyed_by="variant")
     >>> document = compare_document(events, forecasts, Recipe(), "0.5", resamples=20)
-    >>> round(document["paired_bootstrap"]["question"]["m"]["overall"]["difference"], 6)
-    35.0
+    >>> round(document["paired_test"]["m"]["overall"]["difference"], 6), document["paired_test"]["m"]["overall"]["verdict"]
+    (35.0, 'too few to tell')
     """
     if unit not in UNITS:
         raise UsageError(f"--unit must be question, event or both, not {unit!r}")
@@ -97,10 +103,12 @@ def compare_document(
         raise UsageError("there is nothing to compare: give at least one method beside the reference")
     names, p_values = mcnemar_matrix(values, events.outcome)
     others = len(values) - 1
+    mixed = mixed_comparisons(events, values, reference)
     return {
         "reference": reference,
         "resamples": resamples,
         "seed": seed,
+        "paired_test": _tested(events, values, reference, mixed, resamples=resamples, seed=seed),
         "paired_bootstrap": {
             drawn: _paired(events, values, reference, by=drawn, resamples=resamples, seed=seed)
             for drawn in UNITS[unit]
@@ -110,7 +118,7 @@ def compare_document(
                 part: {"difference": c.difference, "se": c.error, "interval": [c.low, c.high]}
                 for part, c in parts.items()
             }
-            for name, parts in mixed_comparisons(events, values, reference).items()
+            for name, parts in mixed.items()
         },
         "mcnemar": {"methods": names, "p": p_values.tolist()},
         "consensus": {"methods": names, "agreement": consensus_matrix(values)[1].tolist()},
@@ -119,7 +127,12 @@ def compare_document(
         "anova": {key: _anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
         **({} if grown is None else {"ensemble": grown[1]}),
         "sample_size": {
-            name: {"needed": hint.needed, "have": hint.have, "power": hint.power, "hint": hint.sentence()}
+            name: {
+                "needed": hint.needed,
+                "have": hint.have,
+                "power": hint.power,
+                "hint": hint.sentence("clusters"),
+            }
             for name, hint in size_hints(events, values, reference).items()
         },
         "multiple_comparisons": (
@@ -170,10 +183,36 @@ def _on_all_events(ready: Prepared, size: int) -> FloatArray:
     return p
 
 
+def _tested(
+    events: Events,
+    values: Mapping[str, FloatArray],
+    reference: str,
+    mixed: Mapping[str, Mapping[str, IndexContrast]],
+    *,
+    resamples: int,
+    seed: int,
+) -> Document:
+    results = paired_comparisons(events, values, reference, resamples=resamples, seed=seed)
+    document: Document = {name: {} for name in results}
+    for part in dict.fromkeys(part for parts in results.values() for part in parts):
+        for name, test in judge(results, mixed, part=part).items():
+            document[name][part] = {
+                "n": test.n,
+                "clusters": test.clusters,
+                "difference": test.estimate,
+                "interval": test.interval,
+                "p": test.p,
+                "p_holm": test.p_holm,
+                "verdict": test.verdict,
+                "reason": test.reason,
+            }
+    return document
+
+
 def _paired(
     events: Events, values: Mapping[str, FloatArray], reference: str, *, by: str, resamples: int, seed: int
 ) -> Document:
-    results = paired_comparisons(
+    results = bootstrap_comparisons(
         events,
         values,
         reference,
@@ -182,7 +221,7 @@ def _paired(
         seed=seed,
         draws="multinomial",  # the stream behind the published reference values
     )
-    p_holm = corrected(results)
+    p_holm = holm({name: parts["overall"].p_two_sided for name, parts in results.items()})
     return {
         name: {
             part: _pair(result) | ({"p_holm": p_holm[name]} if part == "overall" else {})
@@ -193,13 +232,14 @@ def _paired(
 
 
 def _pair(result: PairedResult) -> Document:
+    few = result.units < MIN_CLUSTERS
     return {
         "n": result.n,
         "method": result.a,
         "reference": result.b,
         "difference": result.difference,
-        "interval": [result.low, result.high],
-        "method_interval": [result.a_low, result.a_high],
+        "interval": None if few else [result.low, result.high],
+        "method_interval": None if few else [result.a_low, result.a_high],
         "se": result.error,
         "p_one_sided": result.p_one_sided,
         "p_two_sided": result.p_two_sided,

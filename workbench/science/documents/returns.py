@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.return_intervals import return_intervals
 from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts
@@ -223,5 +224,5 @@ def _returns(
         "yes_bets": int((p - q > TIE_WIDTH).sum()),
     }
     if resampling.resamples:
-        entry["intervals"] = return_intervals(entry, splits, p, o, events.question[rows], resampling)
+        entry["intervals"] = return_intervals(entry, splits, p, o, event_clusters(events)[rows], resampling)
     return entry

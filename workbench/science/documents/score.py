@@ -7,6 +7,7 @@ import numpy as np
 
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.comparing.clusters import cluster_count, event_clusters
 from workbench.science.comparing.score_intervals import PLAIN, Resampling, card_of, interval_card
 from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts, raw_forecasts
 from workbench.science.recipe import Recipe, prepare
@@ -196,6 +197,7 @@ def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampl
             lambda inside, names: {name: scores.per_event[name][inside] for name in names},
             events.kind[rows],
             events.question[rows],
+            event_clusters(events)[rows],
             scores.averaged,
             {},
             resampling,
@@ -209,6 +211,7 @@ def _counts(rows: IntArray, events: Events, raw: FloatArray) -> Document:
     counts |= {str(kind): int(size) for kind, size in zip(kinds, sizes, strict=True)}
     counts["overall"] = len(rows)
     counts["questions"] = len(np.unique(events.question[rows]))
+    counts["clusters"] = cluster_count(event_clusters(events)[rows])
     if raw.ndim == 2:
         number, how_often = np.unique(np.isfinite(raw).sum(axis=1), return_counts=True)
         counts["trials"] = {str(k): int(v) for k, v in zip(number, how_often, strict=True)}

@@ -1,8 +1,8 @@
 """The papers' claims on known ground: each study is a table of estimates with intervals, and a verdict by its interval.
 
-Differences are paired: both arms of a study see the same worlds and the same errors. An interval is the mean over independent
-batches and 1.96 standard errors of it. A claim is ``supported`` where the whole interval lies on its side, ``contradicted``
-where it lies on the other, else ``no difference shown``.
+Differences are paired: both arms of a study see the same worlds and the same errors. Batches are independent, so each is a cluster
+of the paired test: it gives the interval of every mean, and a claim is ``supported`` where it shows a difference on the claim's
+side, ``contradicted`` where it shows one on the other, else ``no difference shown``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +12,18 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.science.arrays import FloatArray, logit, sigmoid
+from workbench.science.comparing.paired import paired_test
 from workbench.science.errors import UnknownName
 from workbench.science.simulator.errors import CrowdErrors, GrounderErrors, LeafNoise
 from workbench.science.simulator.worlds import World, linear_reading, make_world
 
-Verdict = Literal["supported", "contradicted", "no difference shown"]
+Verdict = Literal["supported", "contradicted", "no difference shown", "too few to tell"]
+_VERDICTS: Mapping[str, Verdict] = {
+    "better": "supported",
+    "worse": "contradicted",
+    "no difference shown": "no difference shown",
+    "too few to tell": "too few to tell",
+}
 
 _BATCHES = 40
 _ROWS = 400
@@ -68,24 +75,22 @@ class Study:
 
 
 def estimate_of(batches: FloatArray, setting: str) -> Estimate:
-    """Mean of independent batches, and 1.96 standard errors to both sides.
+    """Mean of independent batches with the interval of the paired test.
 
     Examples
     --------
-    >>> estimate_of(np.array([1.0, 1.0]), "x")
-    Estimate(setting='x', value=1.0, low=1.0, high=1.0)
+    >>> estimate_of(np.zeros(6), "x")
+    Estimate(setting='x', value=0.0, low=0.0, high=0.0)
     """
-    mean = float(batches.mean())
-    half = 1.959964 * float(batches.std(ddof=1)) / float(np.sqrt(len(batches)))
-    return Estimate(setting=setting, value=mean, low=mean - half, high=mean + half)
+    test = paired_test(batches)
+    return Estimate(setting=setting, value=test.estimate, low=test.low, high=test.high)
 
 
 def claim_of(statement: str, source: str, differences: FloatArray) -> Claim:
     """Judge a claim by paired differences per batch; above 0 speaks for it."""
-    estimate = estimate_of(differences, "difference")
-    verdict: Verdict = (
-        "supported" if estimate.low > 0 else "contradicted" if estimate.high < 0 else "no difference shown"
-    )
+    test = paired_test(differences)
+    estimate = Estimate(setting="difference", value=test.estimate, low=test.low, high=test.high)
+    verdict = _VERDICTS[test.verdict]
     return Claim(statement=statement, source=source, estimate=estimate, verdict=verdict)
 
 

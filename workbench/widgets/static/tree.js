@@ -45,6 +45,22 @@ function words(text) {
   return text.split(/(\b\d{4}-\d\d-\d\d\b)/).map((part, place) => (place % 2 ? element("span", "wb-date", part) : part));
 }
 
+// The letter of a shortcut; on a keyboard of another alphabet, the one of a Latin keyboard at this place.
+function letter(event) {
+  return (/^[a-z]$/i.test(event.key) ? event.key : (event.code ?? "").replace(/^Key/, "")).toLowerCase();
+}
+
+// Where a person writes words, or JupyterLab's code: undo is that text's own.
+function isFreeText(place) {
+  if (place.isContentEditable || place.nodeName === "TEXTAREA") return true;
+  const other = ["button", "checkbox", "color", "file", "image", "radio", "range", "reset", "submit"];
+  return place.nodeName === "INPUT" && !other.includes(place.type) && !place.classList.contains("wb-input");
+}
+
+// Whose Ctrl-Z is: that of the tree used last, or of none once something else of JupyterLab was used after it. The window
+// keeps it, as each tree of a page has a module of its own.
+const undo = (window.workbenchUndo ??= { tree: null });
+
 class TreeView {
   constructor(model, el) {
     this.model = model;
@@ -68,7 +84,6 @@ class TreeView {
     this.path = element("nav", "wb-path");
     this.path.setAttribute("aria-label", "Path of the part shown");
     this.path.hidden = true;
-    this.root.addEventListener("keydown", (event) => this.onUndoKey(event));
     this.banner = element("div", "wb-banner");
     this.banner.setAttribute("role", "alert");
     this.banner.hidden = true;
@@ -90,6 +105,15 @@ class TreeView {
       "msg:custom": (message) => this.onMessage(message),
     };
     for (const [name, handler] of Object.entries(this.handlers)) model.on(name, handler);
+    // On the window and before anybody else: JupyterLab has shortcuts of its own, and a browser takes back what was typed
+    // last into any field of the page, whatever has the focus.
+    this.onPage = {
+      pointerdown: (event) => this.onUse(event),
+      focusin: (event) => this.onUse(event),
+      keydown: (event) => this.onUndoKey(event),
+    };
+    for (const [name, handler] of Object.entries(this.onPage)) window.addEventListener(name, handler, true);
+    if (model.get("owns_address")) undo.tree = this;
     this.build();
     this.reveal(model.get("selected"));
     this.watch = new ResizeObserver(() => this.seen.length > IN_PAGE_UP_TO && this.renderRows());
@@ -108,6 +132,8 @@ class TreeView {
     clearTimeout(this.finding);
     clearInterval(this.pinging);
     this.watch.disconnect();
+    for (const [name, handler] of Object.entries(this.onPage)) window.removeEventListener(name, handler, true);
+    if (undo.tree === this) undo.tree = null;
     for (const [name, handler] of Object.entries(this.handlers)) this.model.off(name, handler);
   }
 
@@ -412,7 +438,13 @@ class TreeView {
       this.select(id);
       input.select();
     });
-    input.addEventListener("input", () => (input.dataset.dirty = "1"));
+    input.addEventListener("beforeinput", (event) => event.inputType.startsWith("history") && event.preventDefault());
+    input.addEventListener("input", (event) => {
+      // An undo of the browser's that came through: by its menu, in a browser that does not ask the field first.
+      if (event.inputType?.startsWith("history")) this.restore(input);
+      else if (input.value !== this.tree.nodes[id].value) input.dataset.dirty = "1";
+      else delete input.dataset.dirty;
+    });
     input.addEventListener("change", () => {
       // A blur after nothing but a look at the rounded value is no edit.
       if (input.value.trim() !== this.tree.nodes[id].value) this.edit(id, input.value);
@@ -779,21 +811,44 @@ class TreeView {
     event.stopPropagation(); // JupyterLab moves between cells on the same keys
   }
 
-  // In a field with text typed and not sent, Ctrl-Z is the field's own.
+  // A page of ours is this tree's as a whole; in a notebook what stands around the tree is.
+  isIn(event) {
+    const part = this.root.closest(".wb-app") ?? this.root;
+    return this.model.get("owns_address") || event.composedPath().includes(part);
+  }
+
+  onUse(event) {
+    // JupyterLab hands the focus to the cell around what was clicked, which is no use of anything else.
+    const around = event.type === "focusin" && event.target.contains(this.root);
+    if (this.isIn(event)) undo.tree = this;
+    else if (undo.tree === this && !around) undo.tree = null;
+  }
+
   onUndoKey(event) {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.target.dataset.dirty) return;
-    const key = event.key.toLowerCase();
-    if (key !== "z" && key !== "y") return;
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(letter(event))) return;
+    const field = event.composedPath()[0];
+    if (isFreeText(field)) {
+      // The browser takes the typing back; JupyterLab would take back a cell.
+      if (this.isIn(event)) event.stopPropagation();
+      return;
+    }
+    if (undo.tree !== this || !this.root.isConnected) return;
     event.preventDefault();
-    event.stopPropagation();
-    if (!this.lost) this.send({ type: key === "y" || event.shiftKey ? "redo" : "undo" });
+    event.stopImmediatePropagation();
+    if (field.dataset?.dirty) this.restore(field); // typed and not sent: the typing alone is taken back
+    else if (!this.lost) this.send({ type: letter(event) === "y" || event.shiftKey ? "redo" : "undo" });
+  }
+
+  // Show in a number field what its proposition has, whatever was typed or the browser put there.
+  restore(input) {
+    input.value = this.tree.nodes[input.closest(".wb-row").dataset.id].value;
+    delete input.dataset.dirty;
   }
 
   onInputKey(event, id, input) {
     if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     if (event.key === "Escape") {
-      input.value = this.tree.nodes[id].value;
-      delete input.dataset.dirty;
+      this.restore(input);
       this.rows.get(id).row.focus();
     } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       const now = Number(input.value);

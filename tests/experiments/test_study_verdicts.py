@@ -1,0 +1,78 @@
+"""What a study says of its arms: a verdict where Holm's p and the mixed model allow one, "too few to tell" where there is too little."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.experiments.audit import audit_study
+from workbench.experiments.plan import plan_study
+from workbench.experiments.report import write_study
+from workbench.experiments.runner import StudyRunner
+from workbench.experiments.study import StudyError, study_of
+from workbench.science.scoring.scores import index_of
+from workbench.store import Store
+
+HEAD = "event_id,question_key,source,question_type,outcome,crowd"
+
+
+def study(folder: Path, columns: dict[str, np.ndarray], outcome: np.ndarray) -> dict[str, Any]:
+    """Results of a study whose arms are the crowd and these columns of its file."""
+    lines = [",".join([HEAD, *columns])]
+    for row, answer in enumerate(outcome):
+        values = [f"{column[row]:.4f}" for column in columns.values()]
+        lines.append(",".join([f"e{row},e{row},x,market,{answer:g},0.5", *values]))
+    (folder / "e.csv").write_text("\n".join(lines) + "\n")
+    arms = ["market", *({"arm": "column", "name": name, "column": name} for name in columns)]
+    document = {"name": "s", "exam": {"events": "e.csv"}, "arms": arms, "reference": "market"}
+    store = Store(folder / "home")
+    try:
+        plan = plan_study(store, study_of(document, folder))
+        state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
+        results = write_study(store, plan, state, folder / "out")
+        # the exam that it was begun with is the one it goes on with
+        assert plan_study(store, study_of(document, folder), state=state).exam.digest == plan.exam.digest
+        changed = (folder / "e.csv").read_text().replace("e0,e0,x,market,1", "e0,e0,x,market,0")
+        (folder / "e.csv").write_text(changed)
+        with pytest.raises(StudyError, match="exam of study s has changed since it was begun"):
+            plan_study(store, study_of(document, folder), state=state)
+    finally:
+        store.close()
+    return results
+
+
+def test_five_questions_are_too_few_on_every_screen(tmp_path: Path) -> None:
+    outcome = np.array([1.0, 0, 1, 0, 1])
+    results = study(tmp_path, {"sure": 0.1 + 0.8 * outcome}, outcome)
+    (row,) = results["differences"]
+    assert (row["verdict"], row["low"], row["high"], row["clusters"]) == ("too few to tell", None, None, 5)
+    assert row["p"] == row["p_holm"] == 2.0**-4
+    arm = results["arms"]["sure"]
+    assert arm["brier_index_low"] is None and arm["brier_high"] is None and arm["clusters"] == 5
+    lines = "\n".join(results["summary"])
+    assert "sure against market: too few to tell" in lines and "better" not in lines
+    assert "an interval needs 6 clusters, these are 5" in lines
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "too few to tell: 5 clusters of 6" in page and "5 clusters: too few" in page
+    assert "too few to tell" in (tmp_path / "out" / "report.ipynb").read_text()
+
+
+def test_a_verdict_is_after_holm_and_intervals_lie_about_their_score(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    outcome = np.tile([1.0, 0.0], 12)
+    # right by a little on 18 of 24: by itself significant, among ten arms not
+    right = np.where(np.arange(24) % 4 < 3, 0.05, -0.05) * (2 * outcome - 1)
+    columns = {f"c{k}": 0.5 + right + rng.normal(0, 0.002, 24) for k in range(9)}
+    columns["sure"] = 0.1 + 0.8 * outcome
+    results = study(tmp_path, columns, outcome)
+    rows = {row["arm"]: row for row in results["differences"]}
+    assert rows["sure"]["verdict"] == "better" and rows["sure"]["reason"] == ""
+    assert rows["c1"]["p"] <= 0.05 < rows["c1"]["p_holm"] < 0.5 and rows["c1"]["mixed_low"] > 0
+    assert rows["c1"]["verdict"] == "no difference shown"
+    assert 0 < rows["c1"]["low"] < rows["c1"]["difference"] < rows["c1"]["high"]
+    for arm in results["arms"].values():
+        assert arm["brier_low"] <= arm["brier"] <= arm["brier_high"]
+        assert arm["brier_index_low"] == pytest.approx(index_of(arm["brier_high"]))
+        assert arm["brier_index_high"] == pytest.approx(index_of(arm["brier_low"]))
