@@ -293,6 +293,23 @@ def test_what_later_runs_knew_changes_nothing_of_what_a_cutoff_learns(tmp_path: 
     store.close(), other.close()
 
 
+def test_leaves_of_few_claims_teach_nothing_however_many_they_are() -> None:
+    """80 leaves, 95 or 5 %, that are right in three of five: of four runs they are four questions, of 80 runs 80."""
+    leaf = ResolvedLeaf(run_id="r", node="P1", trials=(0.95,), dead=0, parts=(), outcome=1.0, day="2018-12-31", cost_usd=None)  # fmt: skip
+    for runs, learned in ((4, 0), (80, 80)):
+        leaves = [
+            replace(
+                leaf,
+                run_id=f"r{n % runs}",
+                node=f"P{n}",
+                trials=(0.95 if n % 2 else 0.05,),
+                outcome=float((n % 2 == 1) == (n % 5 < 3)),
+            )
+            for n in range(80)
+        ]
+        assert learn(with_preset("blf-paper"), leaves).aggregation.learned_from == learned
+
+
 def test_claims_that_differ_in_days_and_figures_are_one_topic() -> None:
     assert topic_of("VIX above 20 on 2019-06-30") == topic_of("The VIX closes above 25.5 on 2020-01-31")
     assert topic_of("Will Foo sell 1,200 cars by March 2026?") == topic_of(

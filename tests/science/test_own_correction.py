@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from workbench.science.comparing import own_correction
 from workbench.science.comparing.own_correction import ENOUGH, OwnCorrection, learn_correction
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 
@@ -69,6 +70,25 @@ def test_the_prior_holds_two_pseudo_questions_and_counts_a_question_once() -> No
     outcome = np.array([1.0] * 30 + [0.0] * 19)
     found = learn_correction(trial_logits(np.full((49, 1), 0.5)), np.full(49, np.nan), outcome, labels)
     assert found.base_rate == pytest.approx(2 / 22)
+
+
+def test_a_left_out_forecast_does_not_know_its_own_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turn one question's outcomes round: what the others teach it, base rate, shrinkage and calibration, stays the same."""
+    logits, prior, outcome, labels = record(np.random.default_rng(3), 24, 2.0, dates=2)
+    seen: list[np.ndarray] = []
+    monkeypatch.setattr(
+        own_correction, "log_losses", lambda p, o, clip: seen.append(np.asarray(p)) or np.zeros(len(p))
+    )
+    for question in range(3):
+        own = slice(2 * question, 2 * question + 2)
+        turned = outcome.copy()
+        turned[own] = 1 - turned[own]
+        seen.clear()
+        for each in (outcome, turned):
+            learn_correction(logits, prior, each, labels)
+        (_, corrected, _, again) = seen
+        assert np.allclose(corrected[own], again[own], atol=1e-8)
+        assert not np.allclose(corrected, again, atol=1e-4)  # the other questions did learn from it
 
 
 def test_no_question_is_scored_by_a_prior_or_a_fit_that_saw_it() -> None:

@@ -92,23 +92,31 @@ def test_a_shrunk_forecast_lies_between_itself_and_its_prior(
     assert record.calibrated(p) == pytest.approx(p)
 
 
+def test_trials_that_disagree_pull_a_forecast_to_the_crowd() -> None:
+    record = OwnRecord(forecasts=30, questions=30, until="", floor=0.2, slope=1.0)
+    assert record.shrunk(0.9, (0.9, 0.9), 0.5) == pytest.approx(0.9)
+    assert 0.5 < record.shrunk(0.9, (0.99, 0.4), 0.5) < record.shrunk(0.9, (0.93, 0.86), 0.5) < 0.9
+
+
 def question(number: int, **fields: object) -> Question:
     return Question(
         id=f"q{number}", title=f"Will it happen, number {number}?", crowd={f"q{number}": 0.5}, **fields
     )  # type: ignore[arg-type]
 
 
-def past_night(store: Store, ids: Sequence[str], p: Sequence[float]) -> None:
-    """A night of 2026-01-01 over these questions, two equal trials each, as its stream would hold it."""
+def past_night(
+    store: Store, ids: Sequence[str], p: Sequence[float], *, name: str = "q.1", cutoff: str = "2026-01-01"
+) -> None:
+    """A night over these questions, two equal trials each, as its stream would hold it."""
     facts = night_facts(
-        set_name="q", cutoff=Cutoff.parse("2026-01-01"), rules=RULES, questions=ids, left_out=(), contexts={},
+        set_name="q", cutoff=Cutoff.parse(cutoff), rules=RULES, questions=ids, left_out=(), contexts={},
         gathered=True, crowd={each: 0.5 for each in ids}, own_record=None,
     )  # fmt: skip
-    plan = step_plan(store, "q.1", facts, "quick", budget_usd=None, concurrency=1)
+    plan = step_plan(store, name, facts, "quick", budget_usd=None, concurrency=1)
     store.append(
-        "night:q.1", ev.StudyOpened(study=json.loads(json.dumps(plan.spec.to_json())), manifest=facts)
+        f"night:{name}", ev.StudyOpened(study=json.loads(json.dumps(plan.spec.to_json())), manifest=facts)
     )
-    forecast(store, "q.1", ids, p)
+    forecast(store, name, ids, p)
 
 
 def forecast(store: Store, night: str, ids: Sequence[str], p: Sequence[float]) -> None:
@@ -151,6 +159,13 @@ def test_what_was_decided_before_a_night_began_teaches_nothing(store: Store) -> 
     assert own_record(store, MARCH) == before
     record_outcomes(store, "q", {f"q{n}": 1.0 for n in range(40, 80)}, day="2026-01-01", source="file")
     assert own_record(store, MARCH).forecasts == 80
+
+
+def test_a_later_night_does_not_stand_in_front_of_an_earlier_one(store: Store) -> None:
+    """Two worlds: a night that knew more than this one may is asked the same events; what may teach stays what it was."""
+    before = list(resolved_forecasts(store, MARCH))
+    past_night(store, [f"q{n}" for n in range(40)], [0.5] * 40, name="q.2", cutoff="2026-06-01")
+    assert list(resolved_forecasts(store, MARCH)) == before
 
 
 def test_dates_of_a_question_are_left_out_together() -> None:

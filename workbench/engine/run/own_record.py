@@ -38,12 +38,10 @@ def counts_for(known: Cutoff, day: str, cutoff: Cutoff | None = None) -> bool:
     day : str
         On which the outcome was decided, as YYYY-MM-DD: after what the forecast knew, or it may have read it.
     cutoff : Cutoff, optional
-        Of what would learn from it: no forecast that knew more, no outcome that it cannot see.
+        Of what would learn from it: only from outcomes that it can see, and so from no forecast that knew more than it does.
     """
     last_known = known.last_moment_day if known.live else known.last_visible_day
-    if not day > last_known.isoformat():
-        return False
-    return cutoff is None or (known.instant <= cutoff.instant and day <= cutoff.last_visible_day.isoformat())
+    return last_known.isoformat() < day and (cutoff is None or day <= cutoff.last_visible_day.isoformat())
 
 
 def topic_of(statement: str) -> str:
