@@ -54,6 +54,8 @@ HELD = {
     "No cluster is spoken to without": "engine/test_workers.py::test_without_certificates_no_cluster_is_spoken_to engine/test_workers.py::test_a_scheduler_answers_nobody_without_a_certificate engine/test_workers.py::test_a_scheduler_without_tls_is_refused engine/test_worker_parts.py::test_a_job_arrives_whole engine/test_worker_parts.py::test_no_error_carries_what_is_not_plain",
     "What the web says to a model stays": "search/test_desk.py::test_the_filter_reads_no_dates_of_engines_and_quotes_strangers",
     "It stands between marks": "search/test_texts.py::test_a_quotation_has_one_end_and_says_the_same_each_time search/test_texts.py::test_what_a_reader_does_not_see_is_not_read_and_what_follows_is search/test_addresses.py::test_no_machine_of_ones_own_is_a_page",
+    "What a page hides by its own style": "search/test_hidden_text.py::test_the_corpus_is_read_as_a_reader_sees_it search/test_hidden_text.py::test_ways_that_the_corpus_does_not_hold search/test_hidden_text.py::test_joiners_stay_where_letters_and_pictures_need_them_and_carry_nothing_elsewhere",
+    "A page for which that takes too much work": "search/test_hidden_text.py::test_a_hostile_page_is_refused_or_read_in_bounded_work",
     "What it does to the opinion": "search/test_desk.py::test_a_reply_that_is_no_verdict_is_asked_for_again_and_then_drops_everything search/test_texts.py::test_a_verdict_keeps_only_what_is_named_once_and_clearly",
     "Tested with a real second user": "browser/test_serve_door.py::test_a_second_user_of_the_machine_is_let_in_nowhere browser/test_serve_command.py::test_the_token_is_on_no_command_line",
     "Cookies know no ports": "browser/test_serve_door.py::test_two_servers_do_not_take_each_others_cookies",
@@ -63,6 +65,8 @@ HELD = {
 SAID = (
     "They can see that the server runs",
     "Do not browse servers",
+    "Not looked at (not tested)",
+    "A text hidden in one of these ways",
 )
 
 

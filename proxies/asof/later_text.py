@@ -6,69 +6,36 @@ goes. Everything here is by rule and can only take away.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 from proxies.asof.clock import Cutoff
+from proxies.asof.edit_marks import later_edits
+from proxies.asof.mentions import Mention, mentions
 
 LATER_PAGE = "the page speaks of a later day as past, or its address is dated later"
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("january jan januar janvier enero gennaio janeiro januari", "february feb februar février fevrier febrero febbraio fevereiro februari",
-         "march mar märz maerz mars marzo março marco maart", "april apr avril abril aprile", "may mai mayo maggio maio mei",
-         "june jun juni juin junio giugno junho", "july jul juli juillet julio luglio julho", "august aug août aout agosto augustus",
-         "september sep sept septembre septiembre settembre setembro", "october oct oktober okt octobre octubre ottobre outubro",
-         "november nov novembre noviembre novembro", "december dec dezember dez décembre decembre diciembre dicembre dezembro"), start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-_YEAR = r"(?:19|20)\d{2}"
-_DATES = re.compile(
-    rf"(?<![\d.,])(?P<y_a>{_YEAR})(?P<sep>[-/.])(?P<m_a>\d{{1,2}})(?P=sep)(?P<d_a>\d{{1,2}})(?!\d)"
-    rf"|(?<!\d)(?P<y_b>{_YEAR})(?P<m_b>\d{{2}})(?P<d_b>\d{{2}})(?!\d)"
-    rf"|\b(?P<n_c>{_NAME})\.?\s+(?P<d_c>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y_c>{_YEAR})\b"
-    rf"|\b(?P<d_d>\d{{1,2}})(?:st|nd|rd|th|\.|er|º)?\s+(?:of\s+|de\s+)?(?P<n_d>{_NAME})\.?,?\s+(?:de\s+|del\s+)?(?P<y_d>{_YEAR})\b"
-    rf"|\b(?P<y_e>{_YEAR})\s+(?P<n_e>{_NAME})\b(?:\s+(?P<d_e>\d{{1,2}})\b)?"
-    rf"|\b(?P<n_f>{_NAME})\.?,?\s+(?:of\s+|de\s+)?(?P<y_f>{_YEAR})\b"
-    rf"|\b(?P<n_g>{_NAME})\.?\s?[-'’](?P<z_g>\d{{2}})\b(?![-/])"
-    rf"|\b(?P<a_h>\d{{1,2}})[/.](?P<b_h>\d{{1,2}})[/.](?P<y_h>{_YEAR})\b"
-    rf"|(?<![\d.,])(?P<y_i>{_YEAR})[-/](?P<m_i>0[1-9]|1[0-2])(?![\d])"
-    rf"|\bQ(?P<q_j>[1-4])\s*(?:of\s+)?(?:FY\s?)?(?:(?P<y_j>{_YEAR})\b|['’]?(?P<z_j>\d{{2}})\b(?!\s*%))"
-    rf"|\b(?P<q_k>[1-4])Q\s*['’]?(?:(?P<y_k>{_YEAR})|(?P<z_k>\d{{2}}))\b"
-    rf"|\b(?P<y_l>{_YEAR})[\s-]?Q(?P<q_l>[1-4])\b"
-    rf"|\bH(?P<h_m>[12])\s*(?:of\s+)?['’]?(?P<y_m>{_YEAR})\b"
-    rf"|\b(?P<o_n>first|second|third|fourth|1st|2nd|3rd|4th)[\s-]quarter(?:\s+of)?(?:\s+fiscal)?\s+(?P<y_n>{_YEAR})\b"
-    rf"|\b(?P<s_o>spring|summer|autumn|fall|winter)\s+(?:of\s+)?(?P<y_o>{_YEAR})\b"
-    rf"|(?<![\d$€£#.,/=_-])\b(?P<y_p>{_YEAR})\b(?!\s*(?:%|percent|dollars|points|shares|people|units|[kK]m\b))(?![,.]?\d)",
-    re.IGNORECASE,
-)
-# every date above holds a year, written in four digits or, after a sign or a quarter, in two
+# every date of `mentions` holds a year, written in four digits or, after a sign or a quarter, in two
 _YEARS = re.compile(
-    r"(?:19|20)\d{2}|(?<=[-'’QqYy1-4])\d{2}\b|(?<=[QqYy1-4]\s)\d{2}\b|(?<=\sof\s)\d{2}\b", re.IGNORECASE
+    r"(?:19|20)\d{2}|(?<=[-'’QqYy1-4])\d{2}\b|(?<=[QqYy1-4]\s)\d{2}\b|(?<=\sof\s)\d{2}\b"
+    r"|(?<=\d[/.-]\d[/.-])\d{2}\b|(?<=\d[/.-]\d\d[/.-])\d{2}\b",
+    re.IGNORECASE,
 )
 # the rules of a list's markets are one form filled in: of 500 descriptions most sentences are the same few
 _REPEATED = 4096
 # the longest words before and after the year of a date
 _BEFORE, _AFTER = 40, 24
-_ADDRESS = re.compile(
-    rf"(?<!\d)(?P<y_a>{_YEAR})(?P<sep>[-/._])(?P<m_a>0?[1-9]|1[0-2])(?P=sep)(?P<d_a>0?[1-9]|[12]\d|3[01])(?!\d)"
-    rf"|(?<!\d)(?P<y_b>{_YEAR})(?P<m_b>0[1-9]|1[0-2])(?P<d_b>0[1-9]|[12]\d|3[01])(?!\d)"
-    rf"|(?<=/)(?P<y_i>{_YEAR})[-/](?P<m_i>0?[1-9]|1[0-2])(?=/|\Z)"
-    rf"|(?<=/)(?P<y_e>{_YEAR})[-/](?P<n_e>{_NAME})\b"
-    rf"|(?<=/)(?P<y_p>{_YEAR})(?=/)",
-    re.IGNORECASE,
-)
 _AGO = re.compile(r"\bupdated \d+ (?:minutes?|hours?|days?) ago\b", re.IGNORECASE)
-_END = re.compile(r"(?<=[.!?])[\"'”’)\]]?\s+|\n+")
+# no sentence ends after "U.S.", "p.m." or "vs.", unless a word follows that begins one
+_END = re.compile(
+    r"(?<=[.!?])(?:(?<!\b[A-Z]\.)(?<!\.[A-Za-z]\.)(?<!\bvs\.)(?<!\bNo\.)(?<!\bDr\.)(?<!\bM[rs]\.)(?<!\bSt\.)(?<!\bSen\.)(?<!\bRep\.)(?<!\bGov\.)"
+    r"|(?=[\"'”’)\]]?\s+(?:The|This|That|These|It|He|She|They|We|I|In|On|At|As|A|An|If|For|However|But|And|Otherwise|Resolves|Update|Edit)\b))"
+    r"[\"'”’)\]]?\s+|(?<=[。！？])\s*|\n+"
+)
 _CLAUSE = re.compile(r"[;:]\s|,\s+(?!\d)|\s+[–—-]\s+|\s(?:but|while|after|although|because)\s", re.IGNORECASE)
 _AHEAD = re.compile(
     r"\b(?:will|shall|would|may not|might|could|should|won['’]t|next|upcoming|ahead|due|until|till|by|before|through to|no later than|deadline|"
@@ -86,13 +53,20 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class _Mention:
-    start: int
-    end: int
-    # the earliest day that it may mean
-    day: date
+#: No sentence with one of these looks back on its date for certain.
+MAY_BE_AHEAD = re.compile(
+    r"\b(?:will|would|shall|may|might|can|could|should|must|if|whether|unless|until|till|before|ahead|due|next|upcoming|expect\w*|schedul\w*|"
+    r"plan(?:s|ned|ning)?|forecast\w*|predict\w*|project\w*|anticipat\w*|propos\w*|slated|set (?:to|for)|target\w*|aim\w*|to be|is to|are to|"
+    r"matur\w*|expir\w*|deadline|likely|odds|chance|postponed|delayed|moved|booked|announced|agreed|intend\w*|outlook|estimat\w*)\b",
+    re.IGNORECASE,
+)
+#: A verb in the past tense.
+LOOKS_BACK = re.compile(
+    r"\b(?!need|speed|feed|seed|exceed|proceed|indeed|hundred|united|red\b|fed\b|bed\b|led\b)[a-z]{2,}ed\b"
+    r"|\b(?:was|were|had|did|won|lost|rose|fell|beat|became|took|came|made|said|went|grew|saw|led|held|met|struck|shrank|sank|broke|began|"
+    r"drew|left|gave|kept|paid|sold|bought|stood|knew|told|thought)\b",
+    re.IGNORECASE,
+)
 
 
 def cut(row: Any, cutoff: Cutoff, fields: tuple[str, ...]) -> tuple[Any, str | None]:
@@ -144,40 +118,58 @@ def _changed(value: Any, parts: list[str], cutoff: Cutoff) -> Any:
 def dated_later(address: str, cutoff: Cutoff) -> bool:
     """Whether an address holds a date after the cutoff, as those of news sites do."""
     last = cutoff.last_moment_day
-    return any(mention.day > last for mention in _mentions(_ADDRESS, unquote(address)))
+    return any(mention.day > last for mention in mentions(unquote(address), address=True))
 
 
 def without_later(text: str, cutoff: Cutoff) -> str:
-    """A text without the sentences that speak of a later day as past. Stripped in every case, so that nothing tells of a cut."""
+    """A text without the sentences that speak of a later day as past, and without edits that bear a later day.
+
+    Stripped in every case, so that nothing tells of a cut.
+    """
     last = cutoff.last_moment_day
+    dates = dates_beside_later(text, last)
+    if not dates:
+        return text.strip()
+    edits = list(later_edits(text, last, undated=False))
+    out = []
+    for start, first, end in sentences(text, dates):
+        inside = [d for d in dates if start <= d.start < end and d.day > last]
+        if any(block.start < first and start < block.end for block in edits):
+            continue
+        if all(is_ahead(text[start:first], d.start - start, d.end - start) for d in inside):
+            out.append(text[start:end])
+    return "".join(out).strip()
+
+
+def dates_beside_later(text: str, last: date) -> list[Mention]:
+    """The dates of a text, if one of them is after a day; else none at all."""
     places = [match.span() for match in _YEARS.finditer(text)]
     # most texts name no year of later: the search for dates takes a hundred times as long as this look
     if not any(_year_at(text, *place) >= last.year for place in places):
-        return text.strip()
-    mentions = [
+        return []
+    dates = [
         replace(mention, start=start + mention.start, end=start + mention.end)
         for start, end in _around(text, places)
         for mention in _dates_in(text[start:end])
     ]
-    if not any(mention.day > last for mention in mentions):
-        return text.strip()
-    out, start = [], 0
-    # a full stop inside a date ends no sentence
-    ends = [
-        m for m in _END.finditer(text) if not any(d.start < m.end() and m.start() < d.end for d in mentions)
-    ]
-    for first, end in [*((m.start(), m.end()) for m in ends), (len(text), len(text))]:
-        inside = [d for d in mentions if start <= d.start < end and d.day > last]
-        if all(_is_ahead(text[start:first], d.start - start, d.end - start) for d in inside):
-            out.append(text[start:end])
-        start = end
-    return "".join(out).strip()
+    return dates if any(mention.day > last for mention in dates) else []
+
+
+def sentences(text: str, dates: Sequence[Mention]) -> Iterator[tuple[int, int, int]]:
+    """Yield the sentences of a text as (start, end of its words, end): ``dates`` are its dates, in which a full stop ends none."""
+    start = 0
+    for match in _END.finditer(text):
+        if not any(d.start < match.end() and match.start() < d.end for d in dates):
+            yield start, match.start(), match.end()
+            start = match.end()
+    if start < len(text):
+        yield start, len(text), len(text)
 
 
 def later_dates(text: str, cutoff: Cutoff) -> list[tuple[int, int]]:
     """Where in a text the dates after the cutoff stand, as (start, end), whatever is said of them."""
     last = cutoff.last_moment_day
-    return [(mention.start, mention.end) for mention in _mentions(_DATES, text) if mention.day > last]
+    return [(mention.start, mention.end) for mention in mentions(text) if mention.day > last]
 
 
 def _year_at(text: str, start: int, end: int) -> int:
@@ -201,53 +193,14 @@ def _around(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=_REPEATED)
-def _dates_in(words: str) -> tuple[_Mention, ...]:
-    return tuple(_mentions(_DATES, words))
+def _dates_in(words: str) -> tuple[Mention, ...]:
+    return tuple(mentions(words))
 
 
 @lru_cache(maxsize=_REPEATED)
-def _is_ahead(sentence: str, start: int, end: int) -> bool:
+def is_ahead(sentence: str, start: int, end: int) -> bool:
     """Whether a sentence speaks of the date at a place as one that is to come, in the date's own clause or one before it."""
     cuts = [m for m in _CLAUSE.finditer(sentence) if not (m.start() < end and start < m.end())]
     first = max((m.end() for m in cuts if m.end() <= start), default=0)
     last = min((m.start() for m in cuts if m.start() >= end), default=len(sentence))
     return bool(_AHEAD.search(sentence[:last])) and not _PAST.search(sentence[first:last])
-
-
-def _mentions(pattern: re.Pattern[str], text: str) -> Iterator[_Mention]:
-    for match in pattern.finditer(text):
-        day = _earliest(match)
-        if day is not None:
-            yield _Mention(match.start(), match.end(), day)
-
-
-def _earliest(match: re.Match[str]) -> date | None:
-    """The earliest day that a match may mean, or None where it is no date of the calendar."""
-    parts = {
-        name.partition("_")[0]: value for name, value in match.groupdict().items() if value and name != "sep"
-    }
-    year = int(parts["y"]) if "y" in parts else 2000 + int(parts["z"])
-    try:
-        if "q" in parts or "o" in parts:
-            return date(year, 3 * int(parts.get("q") or _ORDINALS[parts["o"].lower()]) - 2, 1)
-        if "h" in parts:
-            return date(year, 6 * int(parts["h"]) - 5, 1)
-        if "s" in parts:
-            return date(year, _SEASONS[parts["s"].lower()], 1)
-        if "a" in parts:
-            return _either(year, int(parts["a"]), int(parts["b"]))
-        month = _MONTHS[parts["n"].lower()] if "n" in parts else int(parts.get("m") or 1)
-        return date(year, month, int(parts.get("d") or 1))
-    except ValueError:
-        return None
-
-
-def _either(year: int, first: int, second: int) -> date | None:
-    """Of a day and a month in unknown order the later reading, since a later one is reason enough to look at the sentence."""
-    days = []
-    for month, day in ((first, second), (second, first)):
-        try:
-            days.append(date(year, month, day))
-        except ValueError:
-            continue
-    return max(days, default=None)

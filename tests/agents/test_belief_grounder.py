@@ -249,7 +249,7 @@ async def test_several_dates_get_a_probability_each() -> None:
 
 
 async def test_crowd_and_prior_are_shown_or_not() -> None:
-    context = ClaimContext(background="A rate.", crowd=0.37).lines()
+    context = ClaimContext(background="A rate.", crowd=0.37).as_of(Cutoff.parse("2018-06-30")).lines()
     shown = (await ran([submit(0.4)], task={"context": context}, prior=0.42, prior_words="of 100 meetings"))[
         2
     ]

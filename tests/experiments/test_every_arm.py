@@ -23,7 +23,7 @@ from workbench.store import ApiLedger, ModelLedger, Store
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
 ENGINES = ("EXA", "BRAVE", "WIKIPEDIA", "GDELT", "SEC", "WAYBACK", "SERPER", "TAVILY", "SEARXNG")
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
-CONTEXT = "1. Minutes – 3 July (2018-07-03): “no hurry”, 2 of 9 dissent."
+CONTEXT = "1. Minutes – 3 May (2018-05-03): “no hurry”, 2 of 9 dissent."
 
 #: Model calls of one forecast of each kind, by what the server was asked. A search has one more for the filter of layer 2, which
 #: reads what it found; a clairvoyant one has no cutoff to filter by.

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from proxies.asof.asof_text import as_of
 from tests.agents.scripted import CUTOFF, LEAF, ScriptedAsker, fake_session, leaf_task, no_rounds
 from tests.agents.test_red_team import argued_tree
 from tests.agents.test_synthesizers import CHILDREN, NODE
@@ -200,7 +201,7 @@ async def topics_of_questions() -> ScriptedReader:
 
 async def context_searches() -> ScriptedReader:
     ask = ScriptedReader('```json\n{"queries": ["S&P 500 outlook"]}\n```')
-    await ContextMaker(NODE_REF, CUTOFF, ask).queries(4)
+    await ContextMaker(as_of(NODE_REF.statement, CUTOFF), CUTOFF, ask).queries(4)
     return ask
 
 
@@ -209,7 +210,7 @@ async def context_ranking() -> ScriptedReader:
     page = FoundPage(
         id="S1.1", url="https://x.org/a", title="Outlook", published="2018-06-01", text="It may rise."
     )
-    await ContextMaker(NODE_REF, CUTOFF, ask).rank([page], 10)
+    await ContextMaker(as_of(NODE_REF.statement, CUTOFF), CUTOFF, ask).rank([page], 10)
     return ask
 
 

@@ -7,11 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxies.asof.asof_text import NO_TEXT, as_of
+from proxies.asof.clock import Cutoff
 from workbench.prompts import fingerprints, load, names, render
 from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
 from workbench.prompts.loader import parse
 
 FRONT = "---\nname: x\nversion: 1\ninputs: [{inputs}]\nsource: here\n---\n"
+
+LIVE = Cutoff.parse("now")
 
 
 def prompt_file(body: str, inputs: str = "") -> bytes:
@@ -21,7 +25,7 @@ def prompt_file(body: str, inputs: str = "") -> bytes:
 @pytest.mark.parametrize("name", names())
 def test_every_prompt_file_loads_and_renders(name: str) -> None:
     template = load(name)
-    rendered = render(name, **{key: f"<{key}>" for key in template.inputs})
+    rendered = render(name, **{key: as_of(f"<{key}>", LIVE) for key in template.inputs})
     assert all(f"<{key}>" in rendered.text for key in template.inputs)
     assert "{{" not in rendered.text and "}}" not in rendered.text
     assert (rendered.name, rendered.version, rendered.sha256) == (name, template.version, template.sha256)
@@ -43,10 +47,18 @@ def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
 
 def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
     texts = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
-    assert "at most 20 steps" in render("step_first", hints="", max_steps=20, **texts).text
+    assert "at most 20 steps" in render("step_first", hints=NO_TEXT, max_steps=20, **texts).text
     for value in (None, 1.5, True, ["a"]):
         with pytest.raises(WrongInputs, match="max_steps"):
-            render("step_first", hints="", max_steps=value, **texts)  # type: ignore[arg-type]
+            render("step_first", hints=NO_TEXT, max_steps=value, **texts)  # type: ignore[arg-type]
+
+
+def test_text_of_strangers_goes_in_as_of_a_cutoff_or_not_at_all() -> None:
+    texts = {"proposition": "p", "cutoff": "c", "reply_format": "f", "max_steps": 20}
+    with pytest.raises(WrongInputs, match="hints of prompt step_first may hold text of after the cutoff"):
+        render("step_first", hints="[Edited on March 1, 2024] It fell.", **texts)
+    shown = as_of("Fine. [Edited on March 1, 2024] It fell.", Cutoff.parse("2024-01-15"))
+    assert "It fell" not in render("step_first", hints=shown, **texts).text
 
 
 def test_inputs_must_be_exactly_the_declared_ones() -> None:

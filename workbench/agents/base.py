@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, joined
 from workbench.agents.errors import BadSetting
 from workbench.propositions.strict_json import STRICT
 
@@ -65,7 +66,9 @@ MAX_CONTEXT = 6000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimContext:
-    """What the analyst knows of the claim beyond its one sentence; everything is optional.
+    """What the analyst says of the claim beyond its one sentence, as it was typed or downloaded; everything is optional.
+
+    No prompt takes it: `as_of` gives what may be shown at a cutoff.
 
     Parameters
     ----------
@@ -96,19 +99,55 @@ class ClaimContext:
         if self.crowd is not None and not 0 <= self.crowd <= 1:
             raise BadSetting(f"crowd must be a probability in [0, 1], not {self.crowd}")
 
-    def lines(self, *, root: bool = True) -> str:
+    def as_of(self, cutoff: Cutoff) -> KnownContext:
+        """Return the context without what was written in it after the cutoff."""
+        return KnownContext(
+            background=as_of(self.background, cutoff),
+            criteria=as_of(self.criteria, cutoff),
+            horizon=as_of(self.horizon, cutoff),
+            crowd=self.crowd,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownContext:
+    """A claim's context as it may be shown at a cutoff; see `ClaimContext`, whose ``as_of`` makes it."""
+
+    background: AsOfText = NO_TEXT
+    criteria: AsOfText = NO_TEXT
+    horizon: AsOfText = NO_TEXT
+    crowd: float | None = None
+
+    @property
+    def cut(self) -> dict[str, tuple[Removed, ...]]:
+        """What was cut, by field."""
+        return {name: text.cut for name, text in self._texts().items() if text.cut}
+
+    @property
+    def emptied(self) -> list[str]:
+        """Fields of which nothing is left."""
+        return [name for name, text in self._texts().items() if text.emptied]
+
+    def _texts(self) -> dict[str, AsOfText]:
+        return {"background": self.background, "criteria": self.criteria, "horizon": self.horizon}
+
+    def below(self) -> KnownContext:
+        """What it says of a proposition below the claim: criteria and price of the claim say nothing there."""
+        return KnownContext(background=self.background)
+
+    def lines(self, *, root: bool = True) -> AsOfText:
         """The context as lines for a prompt; ``root``: about the claim itself, not about a proposition below it."""
-        named = [("Background, from the person who asks", self.background)]
-        if root:
-            named += [
-                ("It resolves as follows", self.criteria),
-                ("By when", self.horizon),
-                (
-                    "A market or crowd gives it, at the cutoff",
-                    "" if self.crowd is None else f"{self.crowd:g}",
-                ),
-            ]
-        return "\n".join(f"{name}: {text.strip()}" for name, text in named if text.strip())
+        known = self if root else self.below()
+        named = [
+            ("Background, from the person who asks", known.background),
+            ("It resolves as follows", known.criteria),
+            ("By when", known.horizon),
+        ]
+        shown = joined([text.framed(f"{name}: ") for name, text in named], "\n", self.background.cutoff)
+        if known.crowd is None:
+            return shown
+        price = f"A market or crowd gives it, at the cutoff: {known.crowd:g}"
+        return shown.followed_by(f"\n{price}" if shown else price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +157,7 @@ class Brief:
     ``asks_critic``: the run names a model of its own that is to read new propositions (role ``critic``).
     """
 
-    context: ClaimContext = ClaimContext()
+    context: KnownContext = KnownContext()
     overview: str = ""
     asks_critic: bool = False
 
@@ -273,8 +312,8 @@ class LeafTask:
         Documentation of the data.
     settings : AgentSettings
         Bounds that all agents share; a grounder's own settings went to its factory.
-    context : str
-        Background of the whole claim, as lines for a prompt; "" if there is none.
+    context : AsOfText
+        Background of the whole claim, as lines for a prompt; empty if there is none.
     resolves_by, reference_class : str
         What the analyzer proposed for this leaf: what settles it, which cases are comparable. A proposal, not a fact.
     gave_up : sequence of (step, retry)
@@ -290,7 +329,7 @@ class LeafTask:
     call_api: DataCaller
     data: DataGuide
     settings: AgentSettings = AgentSettings()
-    context: str = ""
+    context: AsOfText = NO_TEXT
     resolves_by: str = ""
     reference_class: str = ""
     gave_up: Sequence[tuple[int, int]] = ()

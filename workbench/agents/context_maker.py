@@ -14,13 +14,15 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.reply_forms import ReplyShape, read_reply
 from workbench.agents.reply_json import first_line
+from workbench.models.base import NodeRef
 from workbench.prompts import render
 from workbench.search.quoting import quoted
 
 if TYPE_CHECKING:
+    from proxies.asof.asof_text import AsOfText
     from proxies.asof.clock import Cutoff
     from workbench.agents.base import Asker
-    from workbench.models.base import ModelReply, ModelRequest, NodeRef
+    from workbench.models.base import ModelReply, ModelRequest
     from workbench.search.base import FoundPage
 
 #: Sources that one request about rank and summary holds, and characters of each.
@@ -54,14 +56,15 @@ class ContextMaker:
 
     Parameters
     ----------
-    node : NodeRef
+    question : AsOfText
         The question, as the model reads it.
     cutoff : Cutoff
     ask : Asker
     """
 
-    def __init__(self, node: NodeRef, cutoff: Cutoff, ask: Asker) -> None:
-        self._node = node
+    def __init__(self, question: AsOfText, cutoff: Cutoff, ask: Asker) -> None:
+        self._question = question
+        self._node = NodeRef(id="-", statement=question.text)
         self._cutoff = cutoff
         self._ask = ask
 
@@ -75,9 +78,7 @@ class ContextMaker:
                 raise MalformedReply('"queries" is empty: at least one search is needed')
             return queries[:count]
 
-        prompt = render(
-            "context_queries", question=self._node.statement, cutoff=self._cutoff.text, count=count
-        )
+        prompt = render("context_queries", question=self._question, cutoff=self._cutoff.text, count=count)
         return await self._dialogue().exchange(
             "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
         )
@@ -105,7 +106,7 @@ class ContextMaker:
         )
         prompt = render(
             "context_rank",
-            question=self._node.statement,
+            question=self._question,
             cutoff=self._cutoff.text,
             sources=shown,
             count=count,

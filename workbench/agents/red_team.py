@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from proxies.asof.asof_text import NO_TEXT, AsOfText
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.placeholders import refuse_placeholder
@@ -44,7 +45,7 @@ def argued_side(tree: Tree) -> str:
 
 
 async def counter_case(
-    tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings, context: str = ""
+    tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings, context: AsOfText = NO_TEXT
 ) -> CounterCase:
     """Ask the critic's model for the strongest case against the root's probability.
 
@@ -52,8 +53,8 @@ async def counter_case(
     ----------
     tree : Tree
         Of a finished run: the root and its leaves have probabilities.
-    context : str
-        Background of the claim, as lines; "" if there is none.
+    context : AsOfText
+        Background of the claim, as lines; empty if there is none.
 
     Raises
     ------
@@ -67,7 +68,8 @@ async def counter_case(
         return await ask(replace(request, role="critic"), stage=stage, step=step, retry=retry)
 
     side, root = argued_side(tree), tree.root
-    claim = "\n".join(part for part in (f"{root.id}: {root.statement}", context) if part)
+    own = f"{root.id}: {root.statement}"
+    claim = context.framed(f"{own}\n", otherwise=own)
     reply_format = render("red_team_reply").text
     dialogue = Dialogue(
         system=render("red_team_system", side=side).text,
@@ -90,7 +92,7 @@ async def counter_case(
         STAGE,
         prompt.text,
         partial(parse_counter_case, leaves=tree.leaves()),
-        propositions=claim,
+        propositions=claim.text,
         reply_format=reply_format,
         choice="none",
     )

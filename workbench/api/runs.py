@@ -100,6 +100,7 @@ async def resume(
     isolation: str | None = None,
     quiet: bool = False,
     workers: str | int | None = None,
+    rebuy: bool = False,
     trust_cluster: bool = False,
 ) -> Analysis:
     """Go on with a run that was stopped and return it; nothing that reached the ledger is asked again.
@@ -112,6 +113,8 @@ async def resume(
         ``namespaces``, ``landlock`` or ``none``; the best sealed level that works here unless given.
     workers, trust_cluster : optional
         As for ``analyze``; the run may have begun elsewhere.
+    rebuy : bool
+        Whether replies on record may be bought again whose requests held text of after the cutoff: such text is not sent again.
 
     Raises
     ------
@@ -147,7 +150,7 @@ async def resume(
                 listener=listener,
                 workers=place,
             ) as engine:
-                await engine.work(run_id)
+                await engine.work(run_id, rebuy=rebuy)
             await resolve_when_finished(store, run_id)
         return Analysis(view(store, run_id))
 

@@ -78,7 +78,37 @@ async def _open_run(store: "Store", claim: "tuple[str, Cutoff]", settings: "RunS
         store, settings, environ=os.environ, isolation=settings.isolation, answered=True
     ) as engine:
         await engine.check(*claim, settings)
-        return new_run(store, *claim, replace(settings, keyed=engine.keyed))
+        run_id = new_run(store, *claim, replace(settings, keyed=engine.keyed))
+    _say_cut(store, run_id)
+    return run_id
+
+
+def _say_cut(store: "Store", run_id: str) -> None:
+    from workbench.engine.run.asked_text import cut_lines
+    from workbench.engine.run.state import load_state
+
+    for line in cut_lines(load_state(store, run_id).cut):
+        say(line)
+
+
+def may_buy_again(store: "Store", runs: "Sequence[str]", *, yes: bool) -> bool:
+    """Say what going on with runs buys again because their prompts held text of after the cutoff, and ask; False where nothing is.
+
+    Leaves with exit 2 where nobody says yes: no model has been asked by then.
+    """
+    from workbench.cli.approve import at_terminal
+    from workbench.engine.run.asked_text import rebuys
+    from workbench.errors import UsageError
+
+    dues = rebuys(store, runs)
+    for due in dues:
+        say(due.line)
+    if dues and not yes:
+        if not at_terminal():
+            raise UsageError("nothing was bought: --yes goes on all the same")
+        if not typer.confirm("Go on?", err=True):
+            raise UsageError("nothing was bought")
+    return bool(dues)
 
 
 def detach_run(
@@ -88,11 +118,12 @@ def detach_run(
     isolation: str | None,
     workers: "WorkerPlace | None" = None,
     leaves: "Sequence[NodeId]" = (),
+    rebuy: bool = False,
 ) -> None:
     """Start a process that goes on with a run, print the run's id, and return when that process has taken it."""
     from workbench.engine.run.detached import resume_detached
 
-    process = resume_detached(store, run_id, isolation=isolation, workers=workers, leaves=leaves)
+    process = resume_detached(store, run_id, isolation=isolation, workers=workers, leaves=leaves, rebuy=rebuy)
     if process.exit_code:
         say(process.line or f"workbench: process {process.pid} ended at once")
         raise typer.Exit(process.exit_code if process.exit_code > 0 else STOPPED)
@@ -114,10 +145,11 @@ def drive(
     claim: "tuple[str, Cutoff] | None" = None,
     plan_only: bool = False,
     leaves: "Sequence[NodeId]" = (),
+    rebuy: bool = False,
 ) -> "tuple[str | None, BaseException | None]":
     """Work on a run, or on a new one for a claim; return its id and what ended the work early.
 
-    ``leaves`` keeps it to these leaves of the run.
+    ``leaves`` keeps it to these leaves of the run; ``rebuy`` as of ``Engine.work``.
 
     The id is None if no run was opened, the error None if the work came to its end. A bug of ours is raised: a damaged
     store or a prompt that does not fit needs its traceback.
@@ -133,6 +165,7 @@ def drive(
                 claim=claim,
                 plan_only=plan_only,
                 leaves=leaves,
+                rebuy=rebuy,
             )
         )
     except KeyboardInterrupt as stop:  # before or after the time in which Ctrl-C cancels the work
@@ -152,6 +185,7 @@ async def _work(
     claim: "tuple[str, Cutoff] | None",
     plan_only: bool,
     leaves: "Sequence[NodeId]",
+    rebuy: bool,
 ) -> "tuple[str | None, BaseException | None]":
     from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
     from workbench.engine.annotating import resolve_when_finished
@@ -192,11 +226,12 @@ async def _work(
                 await engine.check(statement, cutoff, settings)
                 run_id = new_run(store, statement, cutoff, replace(settings, keyed=engine.keyed))
                 say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
+                _say_cut(store, run_id)
                 for line in hindsight(settings, cutoff):
                     say(f"WARNING: {line}")
             assert run_id is not None, "a run to take up, or a claim to open one for"
             done_before = claim is None and load_state(store, run_id).finished
-            await engine.work(run_id, plan_only=plan_only, only=leaves)
+            await engine.work(run_id, plan_only=plan_only, only=leaves, rebuy=rebuy)
         # After the engine is closed, and never for a run that was finished before: resuming that one changes nothing.
         if not done_before:
             await resolve_when_finished(store, run_id)

@@ -22,7 +22,8 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.cli.run_options import TRUST_CLUSTER, WORKERS
+from workbench.cli.drive import may_buy_again
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
 
 if TYPE_CHECKING:
     from workbench.experiments.ledger import StudyState
@@ -48,6 +49,7 @@ def run(
     workers: Annotated[str | None, WORKERS] = None,
     trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    yes: Annotated[bool, YES] = False,
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
@@ -71,7 +73,10 @@ def run(
         if as_json:
             emit_json({"study": plan.spec.name, "forecasts": len(plan.cells()), "expected_usd": expected})
         return
-    runner = StudyRunner(store, plan, environ=os.environ, isolation=isolation, workers=place, say=say)
+    again = may_buy_again(store, _open_runs(store, plan), yes=yes)
+    runner = StudyRunner(
+        store, plan, environ=os.environ, isolation=isolation, workers=place, say=say, rebuy=again
+    )
     try:
         state = asyncio.run(_interruptible(runner))
     except (BudgetStop, ProviderError) as error:
@@ -90,6 +95,13 @@ def run(
     for line in results["summary"]:
         echo(line)
     echo(f"{folder / 'report.html'}")
+
+
+def _open_runs(store: "Store", plan: "StudyPlan") -> list[str]:
+    from workbench.experiments.ledger import SORT, load_study
+
+    name = plan.spec.name
+    return load_study(store, name).open_runs() if name in store.streams(SORT) else []
 
 
 async def _interruptible(runner: "StudyRunner") -> "StudyState":

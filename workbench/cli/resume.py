@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, RUN, command, open_store, say
-from workbench.cli.drive import detach_run, drive, finish
-from workbench.cli.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_run_options
+from workbench.cli.drive import detach_run, drive, finish, may_buy_again
+from workbench.cli.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_run_options
 
 
 @command
@@ -26,6 +26,7 @@ def resume(
             help="Only this leaf or inner node, as one that failed, and what follows above; as often as you like. Says the price.",
         ),
     ] = None,
+    yes: Annotated[bool, YES] = False,
     detach: Annotated[bool, DETACH] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
@@ -60,11 +61,18 @@ def resume(
             from workbench.engine.run.regrounding import trying_line
 
             say(trying_line(state, only))
-        if detach:
-            detach_run(store, run_id, isolation=isolation, workers=place, leaves=only)
-            return
         state.require_model()
+        again = may_buy_again(store, [run_id], yes=yes)
+        if detach:
+            detach_run(store, run_id, isolation=isolation, workers=place, leaves=only, rebuy=again)
+            return
         _, error = drive(
-            store, state.settings, isolation=isolation, workers=place, run_id=run_id, leaves=only
+            store,
+            state.settings,
+            isolation=isolation,
+            workers=place,
+            run_id=run_id,
+            leaves=only,
+            rebuy=again,
         )
     finish(store, run_id, error, plan_only=False, as_json=as_json)

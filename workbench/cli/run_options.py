@@ -13,6 +13,9 @@ from workbench.errors import UsageError
 DETACH = typer.Option(
     "--detach", help="Work in a process of its own: print the run id and return; see watch and stop."
 )
+YES = typer.Option(
+    "--yes", help="Do not ask before buying replies again whose requests held text of after the cutoff."
+)
 WORKERS = typer.Option(
     metavar="N|dask://HOST:PORT",
     help="Ground leaves in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",

@@ -1,6 +1,6 @@
 """The leak audit of a study: what could have told an arm the answer. It comes before any result is shown.
 
-Checked: cutoffs that do not lie before the resolution, a crowd noted after the cutoff, an outcome on record before the forecast,
+Checked: texts of questions that were edited after the cutoff (and cut), cutoffs that do not lie before the resolution, a crowd noted after the cutoff, an outcome on record before the forecast,
 models trained after a cutoff, and the audit of every run (its data, its dates, its records). Each finding is a line with a count;
 what was looked at is counted too. Table arms that read a column named in `HINDSIGHT_COLUMNS` are findings by their name.
 """
@@ -33,12 +33,12 @@ _NAMED = 5
 
 def audit_study(store: Store, plan: StudyPlan, state: StudyState) -> StudyState:
     """Audit what the study's forecasts rest on and put the findings on the log; results may be shown from then on."""
-    findings = [*_exam_findings(plan.exam), *_arm_findings(plan)]
+    findings = [*cut_findings(plan.exam), *_exam_findings(plan.exam), *_arm_findings(plan)]
     runs = sorted(
         {each.run for each in state.forecasts.values() if each.run}
         | {each.run for each in state.missing.values() if each.run}
     )
-    findings += _run_findings(store, runs)
+    findings += run_findings(store, runs)
     checked = len(state.forecasts) + len(state.missing)
     event = ev.StudyAudited(checked=checked, findings=tuple(findings))
     store.append(stream_of(state.name), event)
@@ -115,6 +115,21 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
     return findings
 
 
+def cut_findings(exam: StudyExam) -> list[str]:
+    """What was cut from the exam's texts, being of after the cutoffs; and which events can be asked of nobody for it."""
+    cut, findings = exam.cut(), []
+    if cut:
+        event, pieces = next(iter(cut.items()))
+        first = f"{pieces[0]['reason']}: {pieces[0]['text'][:120]!r}"
+        findings.append(
+            f"{sum(map(len, cut.values()))} pieces were cut from the texts of {len(cut)} events, the first of {event}, {first}"
+        )
+    unasked = [reason for event in exam.events.event_id.tolist() if (reason := exam.unasked(event))]
+    if unasked:
+        findings.append(f"{len(unasked)} events are asked of nobody: {unasked[0]}")
+    return findings
+
+
 def _named(arms: list[str]) -> str:
     if len(arms) == 1:
         return f"arm {arms[0]}"
@@ -122,7 +137,7 @@ def _named(arms: list[str]) -> str:
     return f"{len(arms)} arms ({', '.join(arms[:_NAMED])}{more})"
 
 
-def _run_findings(store: Store, runs: list[str]) -> list[str]:
+def run_findings(store: Store, runs: list[str]) -> list[str]:
     """Checks of runs that are not ok, a line for each check with the number of runs."""
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], str] = {}

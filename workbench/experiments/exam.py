@@ -1,17 +1,20 @@
 """The exam of a study: events with their statements and cutoffs, whatever they come from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from proxies.asof.asof_text import NO_TEXT, AsOfText, as_of, emptied_line
+from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
 from workbench.experiments.joint import JointQuestion, joint_questions
 from workbench.experiments.study import StudySpec
+from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.model import Question, events_of
 from workbench.science.arrays import IntArray
 from workbench.science.simulator.exams import SimulatedExam, exam_from_settings
@@ -27,19 +30,24 @@ class StudyExam:
     ----------
     events : Events
         All resolved yes or no.
-    statements, cutoffs, contexts : mapping of event id to str
-        The question as one sentence, the day before which a forecast knows, and background that every arm is given.
+    statements, contexts : mapping of event id to AsOfText
+        The question as one sentence, and background that every arm is given, both as of the event's cutoff.
+    cutoffs : mapping of event id to str
+        The day before which a forecast knows.
     left_out : tuple of str
         Events without an outcome that the study leaves out.
+    written : mapping of event id to (str, str)
+        Statement and background before anything was cut, for the digest alone: a study that was begun goes on.
     simulated : SimulatedExam or None
     joint : mapping of event id to JointQuestion
         Of events that one question asks together.
     """
 
     events: Events
-    statements: Mapping[str, str]
+    statements: Mapping[str, AsOfText]
     cutoffs: Mapping[str, str]
-    contexts: Mapping[str, str]
+    contexts: Mapping[str, AsOfText]
+    written: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     simulated: SimulatedExam | None = None
     joint: Mapping[str, JointQuestion] = field(default_factory=dict)
@@ -53,21 +61,36 @@ class StudyExam:
         rows = [
             [
                 event,
-                self.statements.get(event),
+                self.written.get(event, (None, ""))[0],
                 self.cutoffs.get(event),
-                self.contexts.get(event),
+                self.written.get(event, (None, ""))[1],
                 float(outcome),
             ]
             for event, outcome in zip(self.events.event_id.tolist(), self.events.outcome, strict=True)
         ]
         return sha256_of(canonical_json(rows))
 
+    def unasked(self, event: str) -> str:
+        """Why an event is asked of nobody, "" if it can be: all of its text, or of its background, is of after its cutoff."""
+        for what, texts in (("the statement", self.statements), ("the background", self.contexts)):
+            if event in texts and texts[event].emptied:
+                return emptied_line(f"{what} of {event}", texts[event].cutoff)
+        return self.joint[event].fault if event in self.joint else ""
+
+    def cut(self) -> dict[str, list[dict[str, str]]]:
+        """What was cut from the texts of each event, for the record."""
+        pieces = {
+            event: [*self.statements.get(event, NO_TEXT).cut, *self.contexts.get(event, NO_TEXT).cut]
+            for event in self.events.event_id.tolist()
+        }
+        return {event: [asdict(piece) for piece in own] for event, own in pieces.items() if own}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
     events: Events
     statements: dict[str, str]
-    criteria: dict[str, str]
+    questions: dict[str, Question]
     simulated: SimulatedExam | None = None
     joint: Mapping[str, JointQuestion] = field(default_factory=dict)
 
@@ -115,28 +138,57 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
         refused = len(unresolved) > 0 and spec.unresolved == "refuse"
         return None, problems if refused else [*problems, "exam: no event is left to score"]
     contexts, context_problems = _contexts(store, spec, events)
-    criteria = {event: text for part in parts for event, text in part.criteria.items()}
+    statements = {event: text for part in parts for event, text in part.statements.items()}
+    questions = {event: question for part in parts for event, question in part.questions.items()}
+    events_by_id = {event.id: event for question in questions.values() for event in events_of(question)}
     present = set(events.event_id.tolist())
+    cutoffs = _cutoffs(events)
+    known = {event: Cutoff.parse(cutoffs.get(event) or "now") for event in present}
     exam = StudyExam(
         events=events,
         statements={
-            event: text for part in parts for event, text in part.statements.items() if event in present
+            event: statement_as_of(questions[event], events_by_id[event], known[event])
+            if event in events_by_id
+            else as_of(text, known[event], kind="title")
+            for event, text in statements.items()
+            if event in present
         },
-        cutoffs=_cutoffs(events),
-        contexts={event: contexts.get(event) or criteria.get(event, "") for event in present},
+        cutoffs=cutoffs,
+        contexts={
+            event: background_as_of(questions.get(event), contexts.get(event, ""), known[event])
+            for event in present
+        },
+        written={
+            event: (statements.get(event), contexts.get(event) or _criteria(questions.get(event)))
+            for event in present
+        },
         left_out=left_out,
         simulated=parts[0].simulated,
         joint={
-            event: question for part in parts for event, question in part.joint.items() if event in present
+            event: question.as_of(known[event])
+            for part in parts
+            for event, question in part.joint.items()
+            if event in present
         },
     )
     return exam, [*problems, *context_problems]
 
 
+def background_as_of(question: Question | None, context: str, cutoff: Cutoff) -> AsOfText:
+    """What arms are told beside the statement, as of a cutoff: a context, else how the question resolves."""
+    if context or question is None:
+        return as_of(context, cutoff)
+    return criteria_as_of(question, cutoff)
+
+
+def _criteria(question: Question | None) -> str:
+    return "" if question is None else question.criteria
+
+
 def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
     if "simulator" in source:
         simulated = exam_from_settings(dict(source["simulator"] or {}))
-        return _Part(events=simulated.events(), statements={}, criteria={}, simulated=simulated)
+        return _Part(events=simulated.events(), statements={}, questions={}, simulated=simulated)
     if "events" in source:
         path = spec.folder / str(source["events"])
         events = read_events(path, unresolved=True)
@@ -150,7 +202,7 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
             if "question" in events.frame.columns
             else {}
         )
-        return _Part(events=events, statements=statements, criteria={})
+        return _Part(events=events, statements=statements, questions={})
     questions = _questions(store, spec, source)
     from workbench.questions.scoring import events_table
 
@@ -159,7 +211,7 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
     return _Part(
         events=events,
         statements={event.id: event.statement for _, event in pairs},
-        criteria={event.id: question.criteria for question, event in pairs if question.criteria},
+        questions={event.id: question for question, event in pairs},
         joint=joint_questions(questions),
     )
 

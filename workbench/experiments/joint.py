@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from proxies.asof.asof_text import as_of
 from workbench.questions.model import Question, QuestionEvent, events_of
 
 if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
     from workbench.experiments.arms.base import Cell
 
 
@@ -24,11 +26,22 @@ class JointQuestion:
         What is asked.
     names : mapping of event id to str
         The exact name of each outcome, in the question's order.
+    fault : str
+        Why it cannot be asked; "" if it can.
     """
 
     id: str
     title: str
     names: Mapping[str, str]
+    fault: str = ""
+
+    def as_of(self, cutoff: Cutoff) -> JointQuestion:
+        """The question with the words that may be shown at a cutoff."""
+        names = {event: as_of(name, cutoff, kind="title").text for event, name in self.names.items()}
+        if len(set(names.values())) < len(names) or "" in names.values():
+            fault = f"question {self.id}: without what was added after the cutoff two of its outcomes are one"
+            return replace(self, fault=fault)
+        return replace(self, title=as_of(self.title, cutoff, kind="title").text, names=names)
 
     def options(self, leaf: str, prices: Mapping[str, float]) -> dict[str, Any]:
         """Settings of the grounder for a leaf that is this event; ``prices`` by event id."""

@@ -37,6 +37,10 @@ class StudyState:
         known = [cost for cost in costs if cost is not None]
         return sum(known) if len(known) == len(costs) else None
 
+    def open_runs(self) -> list[str]:
+        """Runs that were begun and whose forecasts have not ended."""
+        return sorted({run for cell, run in self.begun.items() if run and not self.ended(cell)})
+
     def ended(self, cell: Cell) -> bool:
         """Whether nothing is left to do for a cell."""
         return cell in self.forecasts or cell in self.missing

@@ -91,6 +91,7 @@ class StudyPlan:
             "exam": self.exam.digest,
             "events": len(self.exam),
             "left_out": list(self.exam.left_out),
+            "cut": self.exam.cut(),
             "seeds": list(self.spec.seeds),
             "arms": {
                 name: arm.base.to_json() if isinstance(arm, EngineArm) else {"kind": type(arm).__name__}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from proxies.asof.asof_text import NO_TEXT
 from workbench.errors import UsageError
 from workbench.experiments.caution import caution_rows, distance_matrix
 from workbench.experiments.costs import cost_rows
@@ -330,7 +331,7 @@ def _extremes(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, li
         event = str(exam.events.event_id[row])
         return {
             "event": event,
-            "statement": exam.statements.get(event, "")[:200],
+            "statement": exam.statements.get(event, NO_TEXT).text[:200],
             "outcome": float(exam.events.outcome[row]),
             "mean_brier": float(mean[row]),
         }

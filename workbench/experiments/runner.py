@@ -15,6 +15,7 @@ from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.engine.evidence.verification import stored_evidence
+from workbench.engine.run.asked_text import RebuyNeeded
 from workbench.engine.run.asking import spending
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.engine import Engine
@@ -51,6 +52,8 @@ class StudyRunner:
         Instead of the one each arm names; for tests.
     sort : str
         Of the stream that the forecasts stand in: a study's, or that of a tournament night.
+    rebuy : bool
+        As of `Engine.work`, for runs that are in work.
     spent_usd : float
         Counts against the budget beside the forecasts: what a night's contexts cost.
     """
@@ -67,6 +70,7 @@ class StudyRunner:
         model: Model | None = None,
         sort: str = SORT,
         spent_usd: float = 0.0,
+        rebuy: bool = False,
     ) -> None:
         self._store = store
         self._sort = sort
@@ -78,6 +82,7 @@ class StudyRunner:
         self._model = model
         self._stream = f"{sort}:{plan.spec.name}"
         self._spent_beside = spent_usd
+        self._rebuy = rebuy
         self._reserved = 0.0
 
     def state(self) -> StudyState:
@@ -188,17 +193,21 @@ class StudyRunner:
         try:
             exam = self._plan.exam
             if not run_id:
+                if reason := exam.unasked(cell.event):
+                    self._record_missing_run(cells, reason)
+                    return
+                statement = exam.statements[cell.event].text
                 settings: RunSettings = arm.settings(exam, cell)
                 if share is not None:
                     settings = _with_budget(settings, share)
                 cutoff = Cutoff.parse("now" if arm.clairvoyant else exam.cutoffs[cell.event])
                 try:
-                    await engine.check(exam.statements[cell.event], cutoff, settings)
+                    await engine.check(statement, cutoff, settings)
                 except UsageError as error:
                     self._record_missing_run(cells, " ".join(str(error).split()))
                     return
                 with self._store.transaction():
-                    run_id = new_run(self._store, exam.statements[cell.event], cutoff, settings)
+                    run_id = new_run(self._store, statement, cutoff, settings)
                     self._store.append(
                         self._stream,
                         ev.ForecastBegun(
@@ -217,9 +226,9 @@ class StudyRunner:
 
     async def _work(self, engine: Engine, cells: Sequence[Cell], run_id: str) -> None:
         try:
-            await engine.work(run_id)
+            await engine.work(run_id, rebuy=self._rebuy)
         except UsageError as error:
-            if isinstance(error, RunInWork):
+            if isinstance(error, RunInWork | RebuyNeeded):
                 raise
             self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
             return

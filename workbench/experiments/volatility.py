@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from proxies.asof.asof_text import NO_TEXT
 from proxies.asof.clock import Cutoff
 from workbench.engine.blocking import run_blocking
 from workbench.errors import UsageError
@@ -39,7 +40,10 @@ async def _volatilities(exam: StudyExam) -> np.ndarray:
     claims = {}
     for row, event in enumerate(exam.events.event_id.tolist()):
         try:
-            claims[row] = (read_claim(exam.statements.get(event, "")), Cutoff.parse(exam.cutoffs[event]))
+            claims[row] = (
+                read_claim(exam.statements.get(event, NO_TEXT).text),
+                Cutoff.parse(exam.cutoffs[event]),
+            )
         except (UsageError, KeyError):
             continue  # a question in free words, or one without a day: the report says nothing of it
     if not claims:

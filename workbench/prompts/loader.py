@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from proxies.asof.asof_text import AsOfText
 from proxies.hashing import sha256_of
 from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
 from workbench.templates import text_environment
@@ -68,15 +69,19 @@ class Prompt:
     sha256: str
 
 
-def render(name: str, **inputs: str | int) -> Prompt:
+#: Inputs that hold text of people who may have gone on writing it: filled by an `AsOfText` and by nothing else.
+FOREIGN = frozenset({"background", "claim", "context", "event", "hints", "question"})
+
+
+def render(name: str, **inputs: str | int | AsOfText) -> Prompt:
     """Return the prompt of this name with its holes filled; agents build every message with it.
 
     Parameters
     ----------
     name : str
         File name without ``.md``.
-    **inputs : str or int
-        Exactly the inputs that the file declares.
+    **inputs : str, int or AsOfText
+        Exactly the inputs that the file declares; those in `FOREIGN` take an ``AsOfText`` alone.
 
     Raises
     ------
@@ -97,9 +102,15 @@ def render(name: str, **inputs: str | int) -> Prompt:
         raise WrongInputs(f"prompt {name} has no input {', '.join(unknown)}")
     for key, value in inputs.items():
         # A bool is an int in Python, and would put "True" into a prompt.
-        if isinstance(value, bool) or not isinstance(value, (str, int)):
+        if isinstance(value, bool) or not isinstance(value, (str, int, AsOfText)):
             raise WrongInputs(f"input {key} of prompt {name} is {type(value).__name__}; give text or an int")
-    text = _compiled(name).render(inputs)
+        if key in FOREIGN and not isinstance(value, AsOfText):
+            raise WrongInputs(
+                f"input {key} of prompt {name} may hold text of after the cutoff: give an AsOfText"
+            )
+    text = _compiled(name).render(
+        {key: value.text if isinstance(value, AsOfText) else value for key, value in inputs.items()}
+    )
     return Prompt(text=text, name=name, version=template.version, sha256=template.sha256)
 
 

@@ -90,6 +90,8 @@ class Question:
     question_type : str
         ``market`` or ``dataset``, the two halves of a score; any other word stands for itself.
     background, criteria, resolution_source : str
+    criteria_parts : tuple of str
+        The texts that ``criteria`` was joined from, where its source has several (fine print, rules of each market).
     asked_on : str
         Knowledge cutoff of a forecast, ISO date; "" if it is open.
     closes_on : str
@@ -131,6 +133,7 @@ class Question:
     question_type: str = "dataset"
     background: str = ""
     criteria: str = ""
+    criteria_parts: tuple[str, ...] = ()
     resolution_source: str = ""
     asked_on: str = ""
     closes_on: str = ""
@@ -158,6 +161,8 @@ class Question:
         # Space around a text carries nothing, and a file of columns would lose it.
         for name in ("id", "title", "background", "criteria"):
             object.__setattr__(self, name, getattr(self, name).strip()[:_LONGEST])
+        parts = tuple(part.strip()[:_LONGEST] for part in self.criteria_parts)
+        object.__setattr__(self, "criteria_parts", parts)
         object.__setattr__(self, "options", tuple(option.strip() for option in self.options))
         if not self.id or any(letter in self.id for letter in "\r\n\t"):
             raise QuestionError(f"a question needs an id on one line, not {self.id!r:.60}")
@@ -272,7 +277,7 @@ def events_of(question: Question) -> list[QuestionEvent]:
                 QuestionEvent(
                     id=own,
                     question=question.id,
-                    statement=_statement(question, part, horizon),
+                    statement=statement_of(question, part, horizon),
                     part=part,
                     horizon=horizon or (question.horizons[0] if question.horizons else question.closes_on),
                     outcome=question.outcomes.get(own),
@@ -291,7 +296,8 @@ def crowd_of(question: Question, event: str) -> float | None:
     return None if quote is None else quote.implied
 
 
-def _statement(question: Question, part: str, horizon: str) -> str:
+def statement_of(question: Question, part: str, horizon: str) -> str:
+    """One event of a question as a sentence; ``horizon`` where the question has several."""
     by = f" (by {horizon})" if horizon else ""
     match question.kind:
         case "binary":

@@ -203,10 +203,12 @@ class LeafWeb:
             and (lead := blocked_lead(copy, own, self._blocking))
         ):
             raise self._refusal(page, own, "blocking", lead)
+        refused = copy.refused if copy is not None else ""
         if copy is None or not copy.text:
             copy = await self._stored_text(page, own, step=step, retry=retry)
         if copy is None:
-            refusal = self._refusal(page, own, "copy", "no dated copy")
+            reason = f"what it hides cannot be told: {refused}" if refused else "no dated copy"
+            refusal = self._refusal(page, own, "copy", reason)
             raise failure or refusal
         text = await self._shortened(copy.text, step=step, retry=retry)
         hit = Hit(url=own, title=copy.title, published=copy.published, text=copy.text, engines=(copy.source,))

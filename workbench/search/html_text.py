@@ -1,7 +1,8 @@
-"""HTML and wikitext as plain text: what a reader would have seen, in bounded time and length, and nothing that is hidden.
+"""HTML and wikitext as plain text: what a reader would have seen, in bounded work and length, without what a page hides.
 
-Scripts, comments, descriptions of pictures and elements that are not shown are left out: late facts and instructions to models
-hide there. What stays is text and never becomes markup, a link or an instruction of ours again.
+Scripts, comments, descriptions of pictures and what the page's own style hides are left out: late facts and instructions to models
+hide there. What stays is text and never becomes markup, a link or an instruction of ours again. What is not looked at stands
+in SECURITY.md, 14.
 """
 
 from __future__ import annotations
@@ -12,73 +13,44 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 
+from workbench.search.page_tree import Element, PageTooLarge, PageTree, page_tree
+from workbench.search.visibility import PageStyle, Style
+
 #: Characters of a page that are read, and of its text that are given back.
 MOST_HTML, MOST_TEXT = 600_000, 200_000
 _BLOCKS = {
     "p", "div", "br", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "main", "blockquote", "pre",
-    "dt", "dd", "dl", "td", "th", "figure", "figcaption", "header", "hr",
+    "dt", "dd", "dl", "td", "th", "figure", "figcaption", "header", "hr", "summary", "details", "center", "address", "hgroup",
 }  # fmt: skip
 # never shown; what stands around an article (navigation, footers, forms) says nothing about it
 _GONE = {
-    "noscript", "template", "svg", "math", "object", "select", "button", "form", "nav", "footer", "aside", "video", "audio", "canvas", "dialog",
-    "head", "datalist",
+    "noscript", "template", "svg", "annotation", "annotation-xml", "object", "select", "button", "nav", "footer", "aside", "video", "audio", "canvas",
+    "head", "datalist", "script", "style", "title", "textarea", "iframe", "noembed", "noframes", "option", "optgroup", "rp", "progress", "meter",
+    "applet", "frameset",
 }  # fmt: skip
-# no markup inside
-_RAW = {"script", "style", "title", "textarea", "iframe", "xmp", "noembed", "noframes"}
-_VOID = {
-    "br",
-    "hr",
-    "img",
-    "input",
-    "meta",
-    "link",
-    "area",
-    "base",
-    "col",
-    "embed",
-    "source",
-    "track",
-    "wbr",
-    "param",
-}
-_TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]{0,30})")
-_HIDDEN = re.compile(r"(?<![\w-])hidden(?![\w-])|aria-hidden\s*=\s*[\"']?true", re.IGNORECASE)
-_LONGEST_TAG = 2000
-# an end tag is looked for among this many open elements
-_DEEPEST = 100
-_HIDING = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?(?![\d.])|font-size\s*:\s*0|color\s*:\s*transparent"
-    r"|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{3,}|clip(?:-path)?\s*:\s*(?:rect\(\s*0|inset\(\s*(?:50|100)%)"
-    r"|(?:max-)?(?:height|width)\s*:\s*[01]px|transform\s*:\s*scale\(\s*0\s*\)",
-    re.IGNORECASE,
-)
+# a form that holds one of these is the frame of the whole page
+_OF_AN_ARTICLE = {"h1", "article", "main"}
 # no reader sees these; texts for models are hidden in them
 _UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
-_REFRESH = re.compile(
-    r"<meta[^>]{0,300}http-equiv\s*=\s*[\"']?refresh[^>]{0,600}?url\s*=\s*[\"']?([^\"'>\s]{1,1000})",
-    re.IGNORECASE,
-)
-_CANONICAL = re.compile(
-    r"<link[^>]{0,300}rel\s*=\s*[\"']?canonical[\"']?[^>]{0,300}?href\s*=\s*[\"']?([^\"'>\s]{1,1000})",
-    re.IGNORECASE,
-)
-_CANONICAL_BACK = re.compile(
-    r"<link[^>]{0,300}?href\s*=\s*[\"']?([^\"'>\s]{1,1000})[\"']?[^>]{0,300}rel\s*=\s*[\"']?canonical",
-    re.IGNORECASE,
-)
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
-_HEAD = 100_000
+# joiners and the sign for the coloured form of a picture: letters of some scripts and pictures are written with one of them
+_JOINERS = re.compile("[\u200c\u200d\ufe0f]+")
+_REFRESH = re.compile(r"url\s*=\s*[\"']?([^\"'>\s]{1,1000})", re.IGNORECASE)
+_RAW_MARKUP = ("noscript", "noframes", "noembed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadableText:
-    """What is readable of a page: its title, its text, and the addresses to which it says that it leads or belongs."""
+    """What is readable of a page: its title, its text, and the addresses to which it says that it leads or belongs.
+
+    ``refused`` says why there is no text though there is a page: what it hides cannot be told within the bounds of work.
+    """
 
     title: str
     text: str
     leads_to: tuple[str, ...] = ()
+    refused: str = ""
 
 
 def readable(html: str) -> ReadableText:
@@ -86,19 +58,19 @@ def readable(html: str) -> ReadableText:
 
     Examples
     --------
-    >>> readable("<title>A</title><p>Seen.<p hidden>Not seen.</p><!-- nor this --><img alt='nor that'>").text
+    >>> readable("<title>A</title><style>.x {display: none}</style><p>Seen.<p class=x>Not seen.<!-- nor this --><img alt='nor that'>").text
     'Seen.'
     """
-    html = html[:MOST_HTML]
-    head = html[:_HEAD]
-    title = _TITLE.search(head)
-    leads = [
-        match[1] for pattern in (_REFRESH, _CANONICAL, _CANONICAL_BACK) for match in pattern.finditer(head)
-    ]
+    try:
+        tree = page_tree(html[:MOST_HTML])
+        text = _lines("".join(_shown(tree)))[:MOST_TEXT]
+    except PageTooLarge as refusal:
+        return ReadableText(title="", text="", refused=str(refusal))
+    title = next((item for item in tree.elements if item.tag == "title" and item.parent and item.parent.tag != "svg"), None)  # fmt: skip
     return ReadableText(
-        title=plain(title[1])[:300] if title else "",
-        text=_lines(unescape("".join(_shown(html))))[:MOST_TEXT],
-        leads_to=tuple(dict.fromkeys(unescape(url) for url in leads)),
+        title=" ".join(seen(_own_text(title)).split())[:300] if title else "",
+        text=text,
+        leads_to=tuple(dict.fromkeys(_leads(tree))),
     )
 
 
@@ -108,81 +80,103 @@ def plain(text: str) -> str:
 
 
 def seen(text: str) -> str:
-    """Return a text without characters that no reader sees."""
+    """Return a text without characters that no reader sees; a joiner that shapes letters or pictures beside it stays."""
     clean = _UNSEEN.sub("", text)
     if clean.isascii() and clean.isprintable():
         return clean
-    return "".join(
+    clean = "".join(
         char
         for char in clean
         if char in "\n\t " or unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn")
     )
+    return _JOINERS.sub(_joined, clean)
 
 
-def _shown(html: str) -> Iterator[str]:
-    """The text of the elements that are shown, in one pass over the page; hostile markup costs no more than honest markup.
-
-    Where the markup leaves it open whether a text is shown, it is not taken.
-    """
-    lower = html.lower()
-    hidden: list[str] = []  # open elements from the first hidden one on
-    place = 0
-    while place < len(html):
-        start = html.find("<", place)
-        if start < 0:
-            start = len(html)
-        if not hidden:
-            yield html[place:start]
-        if start == len(html):
-            return
-        if html.startswith("<!--", start):
-            end = html.find("-->", start + 4)
-            if end < 0:
-                return
-            place = end + 3
-            continue
-        match = _TAG.match(lower, start)
-        if match is None:  # a sign "less than", a declaration
-            skipped = html.startswith(("<!", "<?"), start)
-            end = html.find(">", start) if skipped else start
-            if end < 0:
-                return
-            if not skipped and not hidden:
-                yield "<"
-            place = end + 1
-            continue
-        end = _end_of_tag(html, match.end())
-        if end < 0:
-            return
-        tag, opens, attributes = match[2], not match[1], html[match.end() : end]
-        place = end + 1
-        if tag in _BLOCKS and not hidden:
-            yield "\n"
-        if tag in _RAW and opens:
-            place = lower.find("</" + tag, place)
-            if place < 0:
-                return
-        elif opens and tag not in _VOID:
-            if tag == "body" and hidden[:1] == ["head"]:
-                hidden.clear()  # the end tag of a head may be left out
-            if hidden and hidden[-1] == "p" and tag in _BLOCKS:
-                hidden.pop()  # a paragraph ends where the next block begins
-            if hidden or tag in _GONE or _HIDDEN.search(attributes) or _HIDING.search(attributes):
-                hidden.append(tag)
-        elif not opens and tag in hidden[-_DEEPEST:]:
-            while hidden.pop() != tag:
-                pass
+def _joined(match: re.Match[str]) -> str:
+    """The joiners that are in their place: one between letters or signs of a script that is written with them, or of a picture."""
+    joiners, text = match[0], match.string
+    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+    if joiners in ("\ufe0f", "\ufe0f\u200d") and _is_picture(before):
+        return joiners if joiners == "\ufe0f" or _is_picture(after) else "\ufe0f"
+    if joiners == "\u200d" and _is_picture(before) and _is_picture(after):
+        return joiners
+    return joiners if joiners in ("\u200c", "\u200d") and _is_joining(before) and (_is_joining(after) or not after.strip()) else ""  # fmt: skip
 
 
-def _end_of_tag(html: str, start: int) -> int:
-    """The place of the sign that ends a tag, those inside quotes left out as far as quotes are sound; -1 where there is none."""
-    end = html.find(">", start)
-    attributes = html[start : min(end, start + _LONGEST_TAG)]
-    for quote in ('"', "'"):
-        if end >= 0 and attributes.count(quote) % 2 and "=" + quote in attributes:
-            close = html.find(quote, end, end + _LONGEST_TAG)
-            return html.find(">", close) if close >= 0 else end
-    return end
+def _is_picture(char: str) -> bool:
+    return char != "" and (
+        unicodedata.category(char) in ("So", "Sk") or char in "#*0123456789\u203c\u2049\u2194"
+    )
+
+
+def _is_joining(char: str) -> bool:
+    """Whether a sign is of a script between Arabic and Mongolian, in which a joiner changes how letters are written."""
+    return "\u0600" <= char <= "\u18af" and unicodedata.category(char)[0] in "LM"
+
+
+def _shown(tree: PageTree) -> Iterator[str]:
+    """The texts that are shown, in order, with a line's end before and behind every block."""
+    styles = PageStyle(tree)
+    # elements that are open, each with its style and what is still to be looked at in it; not by recursion, as a page nests at will
+    waiting = [(tree.root, style := styles.of(tree.root, Style()), iter(_read_children(tree.root, style)))]
+    while waiting:
+        element, style, children = waiting[-1]
+        child = next(children, None)
+        if child is None:
+            waiting.pop()
+            if element.tag in _BLOCKS:
+                yield "\n"
+        elif isinstance(child, str):
+            if style.shown:
+                yield child
+        else:
+            inner = styles.of(child, style)
+            if child.tag in _BLOCKS:
+                yield "\n"
+            waiting.append((child, inner, iter(_read_children(child, inner))))
+
+
+def _read_children(element: Element, style: Style) -> list[Element | str]:
+    """What is read of an element: nothing of one that is hidden or says nothing of the page's matter."""
+    if style.hidden or element.tag in _GONE or element.slotted is False:
+        return []
+    if element.attributes.get("aria-hidden", "").strip().lower() == "true":
+        return []
+    if element.tag == "form" and not _holds(element, _OF_AN_ARTICLE):
+        return []
+    if element.tag == "details" and "open" not in element.attributes:
+        summary = next((item for item in element.children if isinstance(item, Element) and item.tag == "summary"), None)  # fmt: skip
+        return [summary] if summary is not None else []
+    return element.children
+
+
+def _holds(element: Element, tags: set[str]) -> bool:
+    waiting = [element]
+    while waiting:
+        item = waiting.pop()
+        if tags & item.tags.keys():
+            return True
+        waiting += [child for child in item.children if isinstance(child, Element)]
+    return False
+
+
+def _own_text(element: Element) -> str:
+    return "".join(child for child in element.children if isinstance(child, str))
+
+
+def _leads(tree: PageTree) -> Iterator[str]:
+    """The addresses that a page sends its reader to, or says to be its own, those for readers without scripts as well."""
+    raw = []
+    for element in tree.elements:
+        attributes = element.attributes
+        if element.tag == "meta" and attributes.get("http-equiv", "").strip().lower() == "refresh":
+            yield from _REFRESH.findall(attributes.get("content", "")[:2000])[:1]
+        elif element.tag == "link" and "canonical" in attributes.get("rel", "").lower().split():
+            yield attributes.get("href", "").strip()[:1000]
+        elif element.tag in _RAW_MARKUP:
+            raw.append(_own_text(element))
+    if raw and ("canonical" in (markup := "".join(raw).lower()) or "refresh" in markup):
+        yield from _leads(page_tree("".join(raw)))
 
 
 def _lines(text: str) -> str:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from proxies.asof.asof_text import as_of
 from proxies.hashing import content_hash
 from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
@@ -176,7 +177,11 @@ def filter_request(texts: Sequence[str], *, node: NodeRef, cutoff: Cutoff) -> Mo
     """Return the request for a batch. Dates that engines gave are left out: the texts alone are to be judged."""
     shown = "\n\n".join(quoted(text, f"result {number}") for number, text in enumerate(texts, 1))
     text = render(
-        "leak_filter", question=node.statement, cutoff=cutoff.text, results=shown, count=len(texts)
+        "leak_filter",
+        question=as_of(node.statement, cutoff, kind="title"),
+        cutoff=cutoff.text,
+        results=shown,
+        count=len(texts),
     ).text
     return ModelRequest(
         messages=(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import end_of_day, parse_day, parse_instant
-from proxies.asof.later_text import dated_later, later_dates, without_later
+from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, dated_later, later_dates, without_later
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -34,19 +34,6 @@ _BYLINE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-# no sentence with one of these looks back on its date for certain
-_MAY_BE_AHEAD = re.compile(
-    r"\b(?:will|would|shall|may|might|can|could|should|must|if|whether|unless|until|till|before|ahead|due|next|upcoming|expect\w*|schedul\w*|"
-    r"plan(?:s|ned|ning)?|forecast\w*|predict\w*|project\w*|anticipat\w*|propos\w*|slated|set (?:to|for)|target\w*|aim\w*|to be|is to|are to|"
-    r"matur\w*|expir\w*|deadline|likely|odds|chance|postponed|delayed|moved|booked|announced|agreed|intend\w*|outlook|estimat\w*)\b",
-    re.IGNORECASE,
-)
-_LOOKS_BACK = re.compile(
-    r"\b(?!need|speed|feed|seed|exceed|proceed|indeed|hundred|united|red\b|fed\b|bed\b|led\b)[a-z]{2,}ed\b"
-    r"|\b(?:was|were|had|did|won|lost|rose|fell|beat|became|took|came|made|said|went|grew|saw|led|held|met|struck|shrank|sank|broke|began|"
-    r"drew|left|gave|kept|paid|sold|bought|stood|knew|told|thought)\b",
-    re.IGNORECASE,
-)
 # an archive's or a program's stamp: 20240703120000, 1720000000
 _DIGITS = re.compile(r"(?<!\d)(?:20\d{12}|1[5-9]\d{8})(?!\d)")
 
@@ -82,10 +69,10 @@ def _dated_back(text: str, cutoff: Cutoff) -> bool:
     """Whether a comment or a post bears a later day, or a sentence tells in the past tense of one."""
     for start, _ in later_dates(text, cutoff):
         byline = _BYLINE.search(text[max(0, start - 100) : start])
-        if byline and not _MAY_BE_AHEAD.search(byline[0]):
+        if byline and not MAY_BE_AHEAD.search(byline[0]):
             return True
     return any(
-        _LOOKS_BACK.search(sentence) and not _MAY_BE_AHEAD.search(sentence)
+        LOOKS_BACK.search(sentence) and not MAY_BE_AHEAD.search(sentence)
         for sentence in _SENTENCE.split(text)
         if later_dates(sentence, cutoff)
     )

@@ -23,7 +23,10 @@ LEAST_TEXT = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatedCopy:
-    """A page's text with the instant at which it stood so; ``source`` is "revision" or "archive"."""
+    """A page's text with the instant at which it stood so; ``source`` is "revision" or "archive".
+
+    ``refused`` says why there is no text: what the page hides cannot be told within the bounds of work.
+    """
 
     title: str
     published: str
@@ -31,6 +34,7 @@ class DatedCopy:
     source: str
     answers: tuple[str, ...]
     leads_to: tuple[str, ...] = ()
+    refused: str = ""
 
 
 async def dated_copy(url: str, calls: StepCalls) -> DatedCopy | None:
@@ -69,6 +73,7 @@ async def _archived(url: str, calls: StepCalls) -> DatedCopy | None:
     captures = await calls("wayback/captures", {"url": url.partition("#")[0]})
     answers = [captures.meta["content_hash"]]
     tried: set[Any] = set()
+    refused: DatedCopy | None = None
     for row in reversed(_rows(captures.data)):
         # copies with one digest are the same page
         if len(tried) == COPIES or row.get("digest") in tried or not isinstance(row.get("timestamp"), str):
@@ -81,16 +86,20 @@ async def _archived(url: str, calls: StepCalls) -> DatedCopy | None:
         for page in _rows(copy.data):
             html = page.get("html")
             seen = await asyncio.to_thread(readable, html) if isinstance(html, str) else None
-            if seen is not None and (len(seen.text) >= LEAST_TEXT or seen.leads_to):
-                return DatedCopy(
+            if seen is not None and (len(seen.text) >= LEAST_TEXT or seen.leads_to or seen.refused):
+                read = DatedCopy(
                     title=seen.title,
                     published=str(page.get("captured") or ""),
                     text=seen.text,
                     source="archive",
                     answers=tuple(answers),
                     leads_to=seen.leads_to,
+                    refused=seen.refused,
                 )
-    return None
+                if not seen.refused:
+                    return read
+                refused = refused or read
+    return refused
 
 
 def blocked_lead(copy: DatedCopy, url: str, blocking: Blocking) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from proxies.asof.asof_text import as_of
 from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.prompts import render
@@ -28,7 +29,10 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
         The model failed for good.
     """
     shown = render(
-        "page_summary", question=node.statement, cutoff=cutoff.text, page=quoted(text, "page")
+        "page_summary",
+        question=as_of(node.statement, cutoff, kind="title"),
+        cutoff=cutoff.text,
+        page=quoted(text, "page"),
     ).text
     request = ModelRequest(
         messages=(

@@ -38,6 +38,7 @@ from workbench.store.run_events import (
     ApprovalSubject,
     CallAsked,
     CallUnbilled,
+    CutText,
     LookUpRecord,
     NodeFailed,
     NodeRefitted,
@@ -56,6 +57,7 @@ from workbench.store.run_events import (
     RunWaiting,
     ScenarioRecorded,
     StopReason,
+    TextCut,
     TreeEdited,
     TreeExpanded,
     TreePlanned,
@@ -83,6 +85,7 @@ __all__ = [
     "CallUnbilled",
     "CommentAdded",
     "ContextGathered",
+    "CutText",
     "Event",
     "EvidenceRecord",
     "ForecastBegun",
@@ -132,6 +135,7 @@ __all__ = [
     "StreamEvent",
     "StudyAudited",
     "StudyOpened",
+    "TextCut",
     "TreeEdited",
     "TreeExpanded",
     "TreePlanned",
@@ -174,6 +178,7 @@ Event = Annotated[
     | RunWaiting
     | RunContinued
     | RunChanged
+    | TextCut
     | CallAsked
     | CallUnbilled
     | LeafWaiting

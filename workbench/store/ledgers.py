@@ -160,6 +160,11 @@ class ModelLedger:
             for row in rows
         ]
 
+    def nodes(self, run_id: str) -> list[str]:
+        """Return the nodes at which a run asked a model anything."""
+        rows = self._store.query("SELECT DISTINCT node FROM model_calls WHERE run_id = ?", (run_id,))
+        return [str(row["node"]) for row in rows]
+
     def dialogue(self, place: Address) -> list[tuple[Address, list[dict[str, Any]], ModelReply]]:
         """Return all replies of one attempt in the order they came, each with its address and the messages it answers.
 
@@ -185,6 +190,25 @@ class ModelLedger:
             )
             for row in rows
         ]
+
+    def prompts(self, run_id: str) -> Iterator[tuple[str, str, str, str]]:
+        """Yield node, stage, hash and content of every message that a run's models were sent, but for their own; each once a place.
+
+        Raises ``StoreCorrupt`` for an altered body.
+        """
+        rows = self._store.query(
+            "SELECT node, stage, request FROM model_calls WHERE run_id = ? ORDER BY id", (run_id,)
+        )
+        seen: set[tuple[str, str, str]] = set()
+        for row in rows:
+            for digest in orjson.loads(self._store.body(row["request"]))["messages"]:
+                place = (str(row["node"]), str(row["stage"]), str(digest))
+                if place in seen:
+                    continue
+                seen.add(place)
+                message = orjson.loads(self._store.body(digest))
+                if message["role"] != "assistant":
+                    yield *place, str(message["content"])
 
     def exchanges(self, run_id: str, stage: str) -> list[tuple[str, int, str, ModelReply]]:
         """Return node, trial, the last message and the reply of every request of a stage, oldest first; audits read them."""

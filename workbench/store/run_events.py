@@ -7,14 +7,33 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 from workbench.store.event_base import EventBase, Hash, Probability, PublicKey, Signature
 
 
+class CutText(BaseModel):
+    """A piece of what people wrote of the claim that was cut, being of after the cutoff; ``field`` says from what."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    field: str
+    text: str
+    reason: str
+
+
 class RunStarted(EventBase):
-    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run."""
+    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` what it was not opened with."""
 
     kind: Literal["run.started"] = "run.started"
     statement: str
     cutoff: str
     cutoff_instant: str
     settings: dict[str, Any]
+    cut: tuple[CutText, ...] = ()
+
+
+class TextCut(EventBase):
+    """What people wrote of the claim was cut to its cutoff after the run was opened: ``context`` has the texts from here on."""
+
+    kind: Literal["text.cut"] = "text.cut"
+    cut: tuple[CutText, ...]
+    context: dict[str, str]
 
 
 class RunResumed(EventBase):

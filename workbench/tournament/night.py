@@ -16,11 +16,12 @@ from workbench.errors import UsageError
 from workbench.experiments.arms.base import ArmContext, Cell
 from workbench.experiments.arms.registry import make_arm
 from workbench.experiments.arms.runs import EngineArm
-from workbench.experiments.exam import StudyExam
+from workbench.experiments.exam import StudyExam, background_as_of
 from workbench.experiments.joint import joint_questions
 from workbench.experiments.ledger import StudyState, fold
 from workbench.experiments.plan import StudyPlan
 from workbench.experiments.study import ArmSpec, StudySpec
+from workbench.questions.as_of import statement_as_of
 from workbench.questions.book import QuestionSet, load_set
 from workbench.questions.model import Question, QuestionEvent, events_of
 from workbench.questions.scoring import events_table
@@ -215,7 +216,7 @@ class NightPlan(StudyPlan):
 
     def manifest(self) -> dict[str, Any]:
         """What the night is about and how it is done."""
-        return dict(self.facts)
+        return {**self.facts, "cut": self.exam.cut()}
 
 
 def arms_of(rules: NightRules) -> dict[str, EngineArm]:
@@ -318,15 +319,19 @@ def _exam(
     table = events_table(entries)
     present = {event.id for event in events}
     rows = np.flatnonzero([event in present for event in table.event_id.tolist()])
-    backgrounds = {
-        event.id: texts.get(event.question) or questions.questions[event.question].criteria
-        for event in events
-    }
+    instant = Cutoff.parse(cutoff)
     return StudyExam(
         events=table.take(rows),
-        statements={event.id: event.statement for event in events},
+        statements={
+            event.id: statement_as_of(questions.questions[event.question], event, instant) for event in events
+        },
         cutoffs={event.id: cutoff for event in events},
         # what a run's background may hold; a context is cut to it when it is made
-        contexts={event: text[:MAX_CONTEXT] for event, text in backgrounds.items()},
-        joint=joint_questions(entries),
+        contexts={
+            event.id: background_as_of(
+                questions.questions[event.question], texts.get(event.question, ""), instant
+            ).first(MAX_CONTEXT)
+            for event in events
+        },
+        joint={event: question.as_of(instant) for event, question in joint_questions(entries).items()},
     )

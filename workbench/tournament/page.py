@@ -106,6 +106,7 @@ def night_page(results: NightResults) -> str:
         night=results.night,
         rows=rows,
         findings=results.findings,
+        leaks=results.leaks,
         record=results.record,
         cost=results.night.cost_usd,
         made=sum(row.p is not None for row in rows),

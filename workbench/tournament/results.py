@@ -18,6 +18,7 @@ from workbench.science.pooling.pool import pool
 from workbench.store import Store
 from workbench.synthesis.coherence.findings import Finding
 from workbench.tournament.coherence import coherent, set_findings
+from workbench.tournament.leaks import night_leaks
 from workbench.tournament.night import QUICK, TREE, Night, load_night, nights_of, open_events
 from workbench.tournament.own_record import OwnRecord, raw_forecast, read_record
 from workbench.tournament.triage import closer_look_gain, days_left
@@ -86,12 +87,13 @@ class ForecastRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightResults:
-    """The rows of a night, the most to gain first, the findings over them, and the own record; None where it is not used."""
+    """The rows of a night, the most to gain first, the findings over them, the leak audit, and the own record; None where it is not used."""
 
     night: Night
     record: OwnRecord | None
     rows: tuple[ForecastRow, ...]
     findings: tuple[Finding, ...]
+    leaks: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``tournament show``."""
@@ -107,6 +109,7 @@ class NightResults:
             "forecasts": [row.to_json() for row in self.rows],
             "promoted": {node: event.by for node, event in night.promoted.items()},
             "findings": [finding.to_json() for finding in self.findings],
+            "leaks": list(self.leaks),
             "left_out": [{"id": entry, "reason": reason} for entry, reason in night.left_out],
         }
 
@@ -124,7 +127,11 @@ def night_results(store: Store, night: Night) -> NightResults:
     rows = [replace(row, coherent=mended.get(row.event)) for row in bare]
     rows.sort(key=lambda row: (-(row.gain or 0.0), row.event))
     return NightResults(
-        night=night, record=record, rows=tuple(rows), findings=tuple(set_findings(entries, p))
+        night=night,
+        record=record,
+        rows=tuple(rows),
+        findings=tuple(set_findings(entries, p)),
+        leaks=tuple(night_leaks(store, night)),
     )
 
 

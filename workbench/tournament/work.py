@@ -64,6 +64,8 @@ class Sitting:
         Called with lines of progress.
     model : Model, optional
         Instead of the one that the night names; for tests.
+    rebuy : bool
+        As of `Engine.work`, for runs that are in work.
     """
 
     environ: Mapping[str, str]
@@ -71,6 +73,7 @@ class Sitting:
     workers: "WorkerPlace | None" = None
     say: Callable[[str], None] = lambda line: None
     model: "Model | None" = None
+    rebuy: bool = False
 
 
 @contextmanager
@@ -323,6 +326,7 @@ async def _work(
             model=sitting.model,
             sort=SORT,
             spent_usd=night.contexts_usd or 0.0,
+            rebuy=sitting.rebuy,
         )
         await runner.work()
     return load_night(store, night.name)

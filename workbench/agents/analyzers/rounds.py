@@ -100,7 +100,7 @@ class RoundsAnalyzer:
             tree=outline(tree),
             max_leaves=settings.max_leaves,
             cutoff=cutoff.text,
-            context=_paragraph(brief.context.lines()),
+            context=brief.context.lines().framed(after="\n\n"),
             reply_format=line,
         )
         for number in range(settings.max_analyzer_rounds):
@@ -219,10 +219,6 @@ def _criticism(faults: list[str]) -> str:
         + ". ".join(faults[:_MOST_FAULTS])
         + ". Send the whole block again with these mended, or unchanged where you stand by it"
     )
-
-
-def _paragraph(text: str) -> str:
-    return f"{text}\n\n" if text else ""
 
 
 def outline(tree: Tree) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from proxies.asof.asof_text import as_of
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.replies import parse_faults
@@ -62,7 +63,12 @@ async def second_findings(
     try:
         faults = await dialogue.exchange(
             "critic",
-            render("critic", claim=claim, propositions=propositions, cutoff=cutoff.text).text,
+            render(
+                "critic",
+                claim=as_of(claim, cutoff, kind="title"),
+                propositions=propositions,
+                cutoff=cutoff.text,
+            ).text,
             parse_faults,
             propositions=f"{claim}\n\n{propositions}",
             reply_format='One ```json object {"faults": [{"id", "fault"}]}, the list empty where nothing is wrong.',

@@ -36,7 +36,7 @@ from workbench.propositions.strict_json import STRICT
 MAX_DATES = 8
 # A batch is one round of look-ups and the answer, zero-shot the answer alone.
 _STEPS = {"batch": 2, "zero-shot": 1}
-#: How the context of a claim says what a crowd gives it (``ClaimContext.lines``).
+#: How the context of a claim says what a crowd gives it (``KnownContext.lines``).
 _CROWD = "A market or crowd gives it"
 
 
@@ -174,8 +174,7 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
         """The task as the prompt shows it: without the crowd's price where that is switched off."""
         if self.own.crowd:
             return task
-        lines = [line for line in task.context.splitlines() if not line.startswith(_CROWD)]
-        return replace(task, context="\n".join(lines))
+        return replace(task, context=task.context.without_lines(_CROWD))
 
     def _hints(self) -> str:
         lines = []

@@ -156,7 +156,7 @@ def first_prompt(
         proposition=proposition or f"{task.node.id}: {task.node.statement}",
         cutoff=task.cutoff.text,
         max_steps=limits.steps,
-        hints=hints_of(task) + hints,
+        hints=hints_of(task).followed_by(hints),
         reply_format=reply_format(end),
     ).text
 

@@ -31,6 +31,7 @@ from workbench.prompts import render
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
+    from proxies.asof.asof_text import AsOfText
     from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult
 
@@ -414,16 +415,17 @@ class _Proof:
         return {name: value for name, value in figures.items() if cells[name] is None}
 
 
-def hints_of(task: LeafTask) -> str:
-    """What the analyst and the analyzer said of the leaf, as lines before the first step; "" if nothing."""
+def hints_of(task: LeafTask) -> AsOfText:
+    """What the analyst and the analyzer said of the leaf, as lines before the first step; empty if nothing."""
     proposed = [
         f"Whoever took the claim apart proposed to settle this by: {task.resolves_by}"
         if task.resolves_by
         else "",
         f"Comparable cases, as proposed: {task.reference_class}" if task.reference_class else "",
     ]
-    lines = [line for line in (task.context, *proposed) if line]
-    return "\n".join(lines) + "\n\n" if lines else ""
+    lines = "\n".join(line for line in proposed if line)
+    hints = task.context.followed_by(f"\n{lines}" if task.context.text and lines else lines)
+    return hints.followed_by("\n\n") if hints.text else hints
 
 
 def last_day_of(cutoff: Cutoff) -> str:

@@ -17,7 +17,8 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.cli.run_options import TRUST_CLUSTER, WORKERS
+from workbench.cli.drive import may_buy_again
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
 from workbench.cli.tournament.sitting import StoppedByHand, sitting, work
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def forecast(
     workers: Annotated[str | None, WORKERS] = None,
     trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    yes: Annotated[bool, YES] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."""
@@ -75,7 +77,7 @@ def forecast(
         )
     if not named:
         named = {load_night(store, night).set_name: [] for night in nights_of(store)}
-    wanted = _Wanted(schedule if due else None, budget_usd, datetime.now(UTC))
+    wanted = _Wanted(schedule if due else None, budget_usd, datetime.now(UTC), yes)
     done: list[dict[str, Any]] = []
     failures: list[tuple[str, str, int]] = []
     for set_name, questions in named.items():
@@ -109,6 +111,7 @@ class _Wanted:
     schedule: "HalvingSchedule | None"
     budget_usd: float | None
     now: datetime
+    yes: bool
 
     def of(
         self, store: "Store", set_name: str, questions: list[str]
@@ -142,8 +145,9 @@ def _forecast_set(
         nonlocal chosen, since
         begun = steps.unfinished_night(store, set_name)
         if begun is not None:
+            again = may_buy_again(store, begun.study.open_runs(), yes=wanted.yes)
             begun = steps.with_budget(store, begun, wanted.budget_usd, None)
-            night = await steps.finish_night(store, begun, surroundings)
+            night = await steps.finish_night(store, begun, replace(surroundings, rebuy=again))
             write_night(store, night)
             nights.append(night.name)
         # Only now, with the set held: what another process forecast a moment ago is not due any more.

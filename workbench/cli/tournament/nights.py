@@ -1,12 +1,14 @@
 """``tournament run``, ``triage``, ``promote`` and ``show``: a night end to end, and each of its steps alone."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
-from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, takes_run_options
+from workbench.cli.drive import may_buy_again
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES, takes_run_options
 from workbench.cli.tournament.sitting import rules_of, sitting, work
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ def run(
     workers: Annotated[str | None, WORKERS] = None,
     trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    yes: Annotated[bool, YES] = False,
     as_json: Json = False,
 ) -> None:
     """Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
@@ -106,6 +109,8 @@ def run(
                 return
         else:
             say(f"night {begun.name} goes on as it was begun; --new begins another")
+            rebuy = may_buy_again(store, begun.study.open_runs(), yes=yes)
+            surroundings = replace(surroundings, rebuy=rebuy)
 
         async def doing() -> "Night":
             night = begun
@@ -215,6 +220,8 @@ def _show_results(results: "NightResults") -> None:
     )  # fmt: skip
     if results.record is not None:
         echo(results.record.line())
+    for leak in results.leaks:
+        echo(f"leak audit: {leak}")
     for finding in results.findings:
         echo(f"{finding.kind:10} {finding.message}")
     if not results.findings:

@@ -6,6 +6,7 @@ A check is ``ok``, ``warn`` (a person should look) or ``bad`` (the run does not 
 from dataclasses import asdict
 from typing import Any
 
+from workbench.engine.evidence import asked_text_audit as asked_text
 from workbench.engine.evidence import data_checks as data
 from workbench.engine.evidence import proof_checks as proofs
 from workbench.engine.evidence.data_read import DATA_READ
@@ -45,6 +46,8 @@ QUESTIONS = (
     Question("looked up by the synthesizer", proofs.looked_up),
     Question("coherence", proofs.coherence, {"no_tree": says("one proposition contradicts nothing")}),
     Question("web results", data.web_results),
+    Question("cut texts", asked_text.cut_texts),
+    Question("prompts", asked_text.prompts, {"live": says("the run is live: nothing is later than now")}),
     Question("isolation", proofs.isolation, {"no_kernel": proofs.without_kernel}),
     Question(
         "hindsight",

@@ -52,8 +52,11 @@ def resume_detached(
     isolation: str | None = None,
     workers: WorkerPlace | None = None,
     leaves: Sequence[NodeId] = (),
+    rebuy: bool = False,
 ) -> Detached:
     """Start a process that goes on with a run, or with these leaves of it, and return when it has taken the run or ended.
+
+    ``rebuy`` as of ``Engine.work``.
 
     It is its own session, so neither a closed terminal nor Ctrl-C here reaches it. What it would print is in ``run.log``.
     """
@@ -66,6 +69,8 @@ def resume_detached(
         words += workers.words()
     for leaf in leaves:
         words += ["--leaf", leaf]
+    if rebuy:
+        words.append("--yes")
     log = folder / "run.log"
     # Whoever starts it is a person at a terminal or a page, and answers what it asks through the log (`approve`).
     environ = {**os.environ, "WORKBENCH_HOME": str(store.home), **ANSWERED_ELSEWHERE}

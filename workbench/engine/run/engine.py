@@ -19,6 +19,7 @@ from sandbox.errors import AnotherWriter, IsolationUnavailable, SandboxError
 from workbench.agents.base import Brief
 from workbench.engine.evidence.report import write_report
 from workbench.engine.run.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
+from workbench.engine.run.asked_text import adopt_cut
 from workbench.engine.run.asking import require_price, run_gateway
 from workbench.engine.run.catalogue_guide import CatalogueGuide
 from workbench.engine.run.grounding import LeafGrounding
@@ -108,10 +109,13 @@ class Engine:
         for name in model_names(self._model):
             require_price(settings, name)
 
-    async def work(self, run_id: str, *, plan_only: bool = False, only: Collection[NodeId] = ()) -> RunState:
+    async def work(
+        self, run_id: str, *, plan_only: bool = False, only: Collection[NodeId] = (), rebuy: bool = False
+    ) -> RunState:
         """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
 
-        ``only`` keeps the sitting to these nodes and what follows above them: the others stay as they are.
+        ``only`` keeps the sitting to these nodes and what follows above them: the others stay as they are. ``rebuy`` allows to ask
+        again for replies on record whose requests held text of after the cutoff.
 
         Raises
         ------
@@ -132,13 +136,16 @@ class Engine:
         """
         with own_run(self._store.folder(run_id)), _objects_at_rest():
             sweep(self._store.folder(run_id))  # a kill in the middle of a write leaves half a file
-            return await self._sitting(run_id, plan_only=plan_only, only=only)
+            return await self._sitting(run_id, plan_only=plan_only, only=only, rebuy=rebuy)
 
-    async def _sitting(self, run_id: str, *, plan_only: bool, only: Collection[NodeId]) -> RunState:
+    async def _sitting(
+        self, run_id: str, *, plan_only: bool, only: Collection[NodeId], rebuy: bool
+    ) -> RunState:
         # Read only now: whoever owned the run before has written its last event.
         async with Recorder(self._store, run_id, self._listener) as recorder:
             if recorder.state.finished:
                 return recorder.state
+            adopt_cut(recorder, allowed=rebuy)
             return await self._advance(recorder, plan_only, only)
 
     async def _advance(self, recorder: Recorder, plan_only: bool, only: Collection[NodeId]) -> RunState:
@@ -171,7 +178,7 @@ class Engine:
             network=self._broker.settings.network,
         )
         brief = Brief(
-            context=state.settings.context,
+            context=state.settings.context.as_of(state.parsed_cutoff()),
             overview=guide.overview,
             asks_critic="critic" in state.settings.models,
         )

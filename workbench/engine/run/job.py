@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from proxies.asof.asof_text import AsOfText
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
 from sandbox import Limits
@@ -40,7 +41,6 @@ class GroundJob:
     settings: RunSettings
     keyed: tuple[str, ...]
     network: bool = True
-    context: str = ""
     resolves_by: str = ""
     reference_class: str = ""
     limits: Limits
@@ -74,7 +74,6 @@ class GroundJob:
             settings=state.settings,
             keyed=keyed,
             network=network,
-            context=state.settings.context.lines(root=node == "P0"),
             resolves_by=leaf.resolves_by,
             reference_class=leaf.reference_class,
             limits=limits,
@@ -92,6 +91,10 @@ class GroundJob:
     def ref(self) -> NodeRef:
         """The leaf, as prompts name it."""
         return NodeRef(id=self.node, statement=self.statement)
+
+    def context(self) -> AsOfText:
+        """Return what may be shown of the claim's background with this leaf."""
+        return self.settings.context.as_of(self.parsed_cutoff()).lines(root=self.node == "P0")
 
     def parsed_cutoff(self) -> Cutoff:
         """Return the knowledge cutoff; ``now`` is the instant at which the run was opened."""

@@ -78,7 +78,7 @@ class NodeLookUps:
             call_api=DataCalls(data, job, self.slots).from_grounder,
             data=self.guide,
             settings=job.bounds,
-            context=job.context,
+            context=job.context(),
             resolves_by=_resolution(state, node),
             verdicts=self.verdicts,
         )

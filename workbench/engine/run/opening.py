@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
 from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
+from workbench.engine.run.asked_text import cut_claim
 from workbench.engine.run.ownership import own_run
 from workbench.engine.run.settings import CHANGEABLE_BOUNDS, RunSettings
 from workbench.engine.run.state import load_state
@@ -93,11 +94,13 @@ def rules_without_model() -> tuple[str, ...]:
 def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings) -> str:
     """Open a run in the log and return its id; no model and no source is asked yet.
 
-    Raises ``UsageError`` for an empty or overlong statement.
+    What was written after the cutoff is cut from statement and context first, and is on the run's log.
+
+    Raises ``UsageError`` for an empty or overlong statement, and where nothing is left of a text.
     """
     from workbench.engine.run.own_record import with_record  # loads numpy, which a screen need not wait for
 
-    text = check_statement(statement)
+    text, settings, cut = cut_claim(check_statement(statement), cutoff, settings)
     # The time makes ids sort by age and easy to name by their beginning, the token keeps two of one second apart.
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     store.append(
@@ -107,6 +110,7 @@ def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings)
             cutoff=cutoff.text,
             cutoff_instant=cutoff.instant.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             settings=with_record(store, cutoff, settings).with_packages().to_json(),
+            cut=cut,
         ),
     )
     return run_id

@@ -118,9 +118,8 @@ class Planning:
         )
         more = {}
         if getattr(self._analyzer, "takes_brief", False):
-            # of a proposition further down, criteria and price of the claim say nothing
-            below = replace(self._brief.context, criteria="", horizon="", crowd=None)
-            more["brief"] = self._brief if node == "P0" else replace(self._brief, context=below)
+            brief = self._brief
+            more["brief"] = brief if node == "P0" else replace(brief, context=brief.context.below())
         return await self._analyzer.analyze(
             local, cutoff=state.parsed_cutoff(), ask=ask, on_round=on_round, **more
         )

@@ -7,7 +7,7 @@ function, so that no two of them can disagree.
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
@@ -68,6 +68,7 @@ class RunState:
     stopped: ev.RunStopped | None = None
     finished: bool = False
     models: tuple[str, ...] = ()
+    cut: tuple[ev.CutText, ...] = ()
     scenarios: ScenarioBook = field(default_factory=ScenarioBook)
     annotations: Annotations = field(default_factory=Annotations)
     imported: Imported | None = None
@@ -283,7 +284,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
         seq=first.seq,
         changed_seq=first.seq,
     )
-    state.models = (state.settings.model,)
+    state.models, state.cut = (state.settings.model,), first.event.cut
     for stored in stream:
         apply(store, state, stored)
     if gone := state.settings.sources_not_installed():
@@ -372,6 +373,10 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             if "api_base" in event.changes:
                 state.server_seq = stored.seq
             state.models = tuple(dict.fromkeys((*state.models, state.settings.model)))
+        case ev.TextCut():
+            texts: dict[str, Any] = dict(event.context)
+            state.settings = replace(state.settings, context=replace(state.settings.context, **texts))
+            state.cut += event.cut
         case ev.RunStopped():
             state.stopped, state.provider_waiting = event, None
             state.undecided.clear()

@@ -131,7 +131,9 @@ class EngineArm:
         """The arm's settings with the context of this event, and the seed of its random rule."""
         from dataclasses import replace
 
-        background = exam.contexts.get(cell.event, "") if self.read_context else ""
+        background = (
+            exam.contexts[cell.event].text if self.read_context and cell.event in exam.contexts else ""
+        )
         crowd = _column(exam, "crowd") if self.crowd else {}
         own: dict[str, Any] = {}
         if self.joint:

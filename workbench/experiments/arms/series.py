@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import numpy as np
 
+from proxies.asof.asof_text import NO_TEXT
 from proxies.asof.clock import Cutoff
 from workbench.engine.blocking import run_blocking
 from workbench.errors import UsageError
@@ -43,7 +44,7 @@ class SeriesArm(Free):
             for row, event in enumerate(exam.events.event_id.tolist()):
                 try:
                     p[row] = await self._forecast(
-                        exam.statements.get(event, ""), exam.cutoffs.get(event, ""), broker
+                        exam.statements.get(event, NO_TEXT).text, exam.cutoffs.get(event, ""), broker
                     )
                 except UsageError as error:
                     reasons[row] = " ".join(str(error).split())

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from proxies.asof.asof_text import as_of, emptied_line
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer
@@ -24,6 +25,7 @@ from workbench.experiments.contexts.snapshot import market_snapshot
 from workbench.experiments.contexts.values import MOST_SOURCES, Context, ContextSource
 from workbench.models.base import NodeRef
 from workbench.models.errors import ModelError
+from workbench.questions.as_of import criteria_as_of, question_as_of
 from workbench.questions.model import Question
 from workbench.search.base import FoundPage
 from workbench.search.desk import open_web
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from workbench.agents.base import Asker
 
 _LIVE_FOR = timedelta(hours=1)
+_CRITERIA = 1500  # characters of the criteria that a searcher reads
 _SUMMARY = 420  # characters of a snippet that stands as a summary where no model writes one
 #: Input and output tokens of one context's calls: searches, two filter batches for each of them, the ranking.
 _QUERY_TOKENS, _FILTER_TOKENS, _RANK_TOKENS = (600, 150), (4_500, 250), (9_000, 900)
@@ -235,7 +238,12 @@ class ContextGatherer:
             The model failed for good, or gave nothing that can be read.
         """
         question, cutoff = wish
-        statement = _statement(question)
+        shown = question_as_of(question, cutoff, criteria_length=_CRITERIA)
+        if (criteria := criteria_as_of(question, cutoff)).emptied or not shown:
+            raise UsageError(
+                emptied_line("its resolution criteria" if criteria.emptied else "its text", cutoff)
+            )
+        statement = shown.text
         call_api = self._caller(question, cutoff)
         web = open_web(
             call_api=call_api,
@@ -247,13 +255,11 @@ class ContextGatherer:
         )
         if not web.engines:
             raise UsageError("no search engine works here: `workbench doctor` says which keys are set")
-        maker = (
-            ContextMaker(NodeRef(id="-", statement=statement), cutoff, self._ask)
-            if self._ask is not None
-            else None
-        )
+        maker = ContextMaker(shown, cutoff, self._ask) if self._ask is not None else None
         queries = (
-            await maker.queries(self._options.queries) if maker else _own_queries(question, self._options)
+            await maker.queries(self._options.queries)
+            if maker
+            else _own_queries(question, cutoff, self._options)
         )
         pages: dict[str, FoundPage] = {}
         failed: dict[str, str] = {}
@@ -345,21 +351,9 @@ class _ContextCalls:
         return answer
 
 
-def _statement(question: Question) -> str:
-    """The question as a searcher reads it: title, options or levels, and how it resolves."""
-    parts = [question.title]
-    if question.options:
-        parts.append(f"Options: {'; '.join(question.options)}")
-    if question.levels:
-        levels = ", ".join(f"{level:g}" for level in question.levels)
-        parts.append(f"Levels: {question.side} {levels} {question.unit}".strip())
-    if question.criteria:
-        parts.append(f"It resolves as follows: {question.criteria[:1500]}")
-    return "\n".join(parts)
-
-
-def _own_queries(question: Question, options: GatherOptions) -> list[str]:
+def _own_queries(question: Question, cutoff: Cutoff, options: GatherOptions) -> list[str]:
     """Searches without a model: the title, and the title's words with what tells the options apart."""
-    words = " ".join(question.title.rstrip("?").split())[:200]
-    queries = [words, f"{words} forecast", *(f"{words} {option}" for option in question.options)]
+    words = " ".join(as_of(question.title, cutoff, kind="title").text.rstrip("?").split())[:200]
+    options_shown = (as_of(option, cutoff, kind="title").text for option in question.options)
+    queries = [words, f"{words} forecast", *(f"{words} {option}" for option in options_shown)]
     return list(dict.fromkeys(queries))[: options.queries]

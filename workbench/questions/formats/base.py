@@ -115,6 +115,16 @@ def text_of(value: Any) -> str:
     return "" if value in (None, "N/A") else str(value).strip()
 
 
+def criteria_of(*texts: str, gap: str = " ") -> dict[str, Any]:
+    """The criteria of a question out of several texts of its source, as arguments of `Question`; each can be cut alone.
+
+    >>> criteria_of("Yes if it rains.", "", "Snow counts.")
+    {'criteria': 'Yes if it rains. Snow counts.', 'criteria_parts': ('Yes if it rains.', 'Snow counts.')}
+    """
+    parts = tuple(text for text in texts if text)
+    return {"criteria": gap.join(parts), "criteria_parts": parts if len(parts) > 1 else ()}
+
+
 def field(entry: Mapping[str, Any], *names: str) -> Any:
     """The first of several fields that an entry has, None for none."""
     return next((entry[name] for name in names if entry.get(name) not in (None, "")), None)

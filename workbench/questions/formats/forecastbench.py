@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.questions.formats.base import Reading, Resolution, collect, day_of, number_of, text_of
+from workbench.questions.formats.base import (
+    Reading,
+    Resolution,
+    collect,
+    criteria_of,
+    day_of,
+    number_of,
+    text_of,
+)
 from workbench.questions.model import Question, QuestionError, event_id
 
 MARKETS = ("infer", "manifold", "metaculus", "polymarket")
@@ -52,14 +60,8 @@ def _question(entry: Mapping[str, Any], due: str) -> Question | str:
         url=text_of(entry.get("url")),
         question_type="market" if market else "dataset",
         background=text_of(entry.get("background")),
-        criteria=" ".join(
-            filter(
-                None,
-                (
-                    text_of(entry.get("resolution_criteria")),
-                    text_of(entry.get("market_info_resolution_criteria")),
-                ),
-            )
+        **criteria_of(
+            text_of(entry.get("resolution_criteria")), text_of(entry.get("market_info_resolution_criteria"))
         ),
         asked_on=due,
         closes_on=day_of(entry.get("market_info_close_datetime")) if market else "",

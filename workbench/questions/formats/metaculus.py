@@ -6,7 +6,16 @@ from datetime import date, timedelta
 from typing import Any
 
 from workbench.questions.answers import outcomes_of
-from workbench.questions.formats.base import LeftOut, Reading, collect, day_of, field, number_of, text_of
+from workbench.questions.formats.base import (
+    LeftOut,
+    Reading,
+    collect,
+    criteria_of,
+    day_of,
+    field,
+    number_of,
+    text_of,
+)
 from workbench.questions.model import Link, Question, QuestionError, event_id
 
 _LEVELS = 9  # deciles of a numeric range become its events
@@ -115,9 +124,7 @@ def _question(post: Mapping[str, Any], entry: Mapping[str, Any], links: tuple[Li
         question_type="market",
         category=text_of(projects[0].get("name")) if projects else "",
         background=text_of(field(entry, "description") or post.get("description")),
-        criteria=" ".join(
-            filter(None, (text_of(entry.get("resolution_criteria")), text_of(entry.get("fine_print"))))
-        ),
+        **criteria_of(text_of(entry.get("resolution_criteria")), text_of(entry.get("fine_print"))),
         asked_on=day_of(entry.get("open_time")),
         closes_on=day_of(field(entry, "scheduled_close_time", "actual_close_time")),
         resolved_on=day_of(entry.get("actual_resolve_time")) if resolution else "",

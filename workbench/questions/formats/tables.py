@@ -13,7 +13,7 @@ from workbench.questions.formats.base import Reading, Resolution, collect, day_o
 from workbench.questions.model import Question, QuestionError, event_id, events_of
 from workbench.spreadsheet import guard_formula, unguard_formula
 
-_LISTS = ("horizons", "options", "levels", "days")
+_LISTS = ("horizons", "options", "levels", "days", "criteria_parts")
 _MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "extra")
 _NUMBERS = ("low", "high", "volume")
 _FIELDS = tuple(item.name for item in fields(Question))

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.questions.formats.base import Reading, collect, day_of, field, number_of, text_of
+from workbench.questions.formats.base import Reading, collect, criteria_of, day_of, field, number_of, text_of
 from workbench.questions.model import Question, Quote, event_id
 
 
@@ -58,7 +58,7 @@ def _kalshi(event: Mapping[str, Any]) -> Question | str:
         quotes=[_kalshi_quote(market) for market in markets],
         source="kalshi",
         category=text_of(event.get("category")),
-        criteria="\n".join(dict.fromkeys(filter(None, rules))),
+        **criteria_of(*dict.fromkeys(rules), gap="\n"),
         closes_on=max(
             (day_of(field(m, "close_time", "latest_expiration_time")) for m in markets), default=""
         ),

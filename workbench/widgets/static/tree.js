@@ -827,12 +827,7 @@ class TreeView {
   onUndoKey(event) {
     if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(letter(event))) return;
     const field = event.composedPath()[0];
-    if (isFreeText(field)) {
-      // The browser takes the typing back; JupyterLab would take back a cell.
-      if (this.isIn(event)) event.stopPropagation();
-      return;
-    }
-    if (undo.tree !== this || !this.root.isConnected) return;
+    if (undo.tree !== this || !this.root.isConnected || isFreeText(field)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     if (field.dataset?.dirty) this.restore(field); // typed and not sent: the typing alone is taken back

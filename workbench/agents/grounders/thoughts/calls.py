@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from proxies.asof.asof_text import AsOfText, as_of
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting
@@ -57,12 +58,14 @@ class ThoughtCalls:
         self.outcomes: Mapping[str, float] = {}
         self.outcome = ""
         self.count = 0
-        self.background = f"{task.context.strip()}\n\n" if task.context.strip() else ""
+        self.background = task.context.framed(after="\n\n")
         self._proposition = f"{task.node.id}: {task.node.statement}"
 
     async def propose(self, path: Sequence[str], count: int) -> list[str]:
         """Return ``count`` thoughts that go on from a path: one call, and where thoughts search one more for what to search for."""
-        background = self.background + ("" if self._box is None else await self._look_up(self._box, path))
+        background = self.background
+        if self._box is not None:
+            background = background.followed_by(await self._look_up(self._box, path))
         reply_format = render("thoughts_reply").text
         prompt = render(
             "thought_propose",
@@ -132,7 +135,7 @@ class ThoughtCalls:
     async def conclude(self, path: Sequence[str], *, prompt: str = "thought_conclude") -> Conclusion:
         """Return the probability after a path: one call."""
         reply_format = render("conclusion_reply").text
-        inputs: dict[str, str] = {
+        inputs: dict[str, str | AsOfText] = {
             "proposition": self._proposition,
             "cutoff": self.task.cutoff.text,
             "background": self.background,
@@ -149,10 +152,10 @@ class ThoughtCalls:
         prompt = render(
             "zero_shot_brief",
             proposition=self._proposition,
-            event=event.event or self.task.node.statement,
+            event=as_of(event.event or self.task.node.statement, self.task.cutoff, kind="title"),
             cutoff=self.task.cutoff.text,
             outcomes=event.listing(),
-            background=self.task.context.strip() or "(no source is given)",
+            background=self.task.context.framed(otherwise="(no source is given)"),
             prices=event.price_lines(),
             reply_format=reply_format,
         )

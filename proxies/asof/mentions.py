@@ -1,0 +1,185 @@
+"""Dates as people write them, found in running text, each as the earliest day that it may mean."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("january jan januar janvier enero gennaio janeiro januari stycznia января январь січня ocak tammikuuta január ianuarie ledna يناير ιανουαρίου",
+         "february feb februar février fevrier febrero febbraio fevereiro februari lutego февраля февраль лютого şubat helmikuuta február februarie února"
+         " فبراير φεβρουαρίου",
+         "march mar märz maerz mars marzo março marco maart marca марта март березня mart maaliskuuta március martie března maret مارس μαρτίου",
+         "april apr avril abril aprile kwietnia апреля апрель квітня nisan huhtikuuta április aprilie dubna أبريل ابريل απριλίου",
+         "may mai mayo maggio maio mei maja maj мая май травня mayıs toukokuuta május května مايو μαΐου",
+         "june jun juni juin junio giugno junho czerwca июня июнь червня haziran kesäkuuta június iunie června يونيو ιουνίου",
+         "july jul juli juillet julio luglio julho lipca июля июль липня temmuz heinäkuuta július iulie července يوليو ιουλίου",
+         "august aug août aout agosto augustus augusti sierpnia августа август серпня ağustos elokuuta augusztus srpna agustus أغسطس αυγούστου",
+         "september sep sept septembre septiembre settembre setembro września сентября сентябрь вересня eylül syyskuuta szeptember septembrie září"
+         " سبتمبر σεπτεμβρίου",
+         "october oct oktober okt octobre octubre ottobre outubro października октября октябрь жовтня ekim lokakuuta október octombrie října أكتوبر"
+         " οκτωβρίου",
+         "november nov novembre noviembre novembro listopada ноября ноябрь kasım marraskuuta noiembrie listopadu نوفمبر νοεμβρίου",
+         "december dec dezember dez décembre decembre diciembre dicembre dezembro grudnia декабря декабрь грудня aralık joulukuuta decembrie prosince"
+         " desember ديسمبر δεκεμβρίου"), start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+# by first letters, which is three times as fast as one long alternation
+_NAME = "|".join(
+    f"{first}(?:{'|'.join(sorted((name[1:] for name in _MONTHS if name[0] == first), key=len, reverse=True))})"
+    for first in sorted({name[0] for name in _MONTHS})
+)
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+_YEAR = r"(?:19|20)\d{2}"
+_DATES = re.compile(
+    rf"(?<![\d.,])(?P<y_a>{_YEAR})(?P<sep>[-/.])(?P<m_a>\d{{1,2}})(?P=sep)(?P<d_a>\d{{1,2}})(?!\d)"
+    rf"|(?<!\d)(?P<y_b>{_YEAR})(?P<m_b>\d{{2}})(?P<d_b>\d{{2}})(?!\d)"
+    rf"|\b(?P<n_c>{_NAME})(?:\.?\s+(?P<d_c>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y_c>{_YEAR})\b|\.?,?\s+(?:of\s+|de\s+)?(?P<y_f>{_YEAR})\b"
+    rf"|\.?\s?[-'’](?P<z_g>\d{{2}})\b(?![-/])|\.?\s(?P<d_t>\d{{1,2}})(?:st|nd|rd|th)?,?\s['’](?P<z_t>\d{{2}})\b)"
+    rf"|\b(?P<d_d>\d{{1,2}})(?:st|nd|rd|th|\.|er|º)?\s+(?:of\s+|de\s+)?(?P<n_d>{_NAME})\.?,?\s+(?:de\s+|del\s+)?(?P<y_d>{_YEAR})\b"
+    rf"|\b(?P<y_e>{_YEAR})\s+(?P<n_e>{_NAME})\b(?:\s+(?P<d_e>\d{{1,2}})\b)?"
+    rf"|\b(?P<a_h>\d{{1,2}})[/.](?P<b_h>\d{{1,2}})[/.](?P<y_h>{_YEAR})\b"
+    rf"|(?<![\d.,])(?P<y_i>{_YEAR})[-/](?P<m_i>0[1-9]|1[0-2])(?![\d])"
+    rf"|\bQ(?P<q_j>[1-4])\s*(?:of\s+)?(?:FY\s?)?(?:(?P<y_j>{_YEAR})\b|['’]?(?P<z_j>\d{{2}})\b(?!\s*%))"
+    rf"|\b(?P<q_k>[1-4])Q\s*['’]?(?:(?P<y_k>{_YEAR})|(?P<z_k>\d{{2}}))\b"
+    rf"|\b(?P<y_l>{_YEAR})[\s-]?Q(?P<q_l>[1-4])\b"
+    rf"|\bH(?P<h_m>[12])\s*(?:of\s+)?['’]?(?P<y_m>{_YEAR})\b"
+    rf"|\b(?P<o_n>first|second|third|fourth|1st|2nd|3rd|4th)[\s-]quarter(?:\s+of)?(?:\s+fiscal)?\s+(?P<y_n>{_YEAR})\b"
+    rf"|\b(?P<s_o>spring|summer|autumn|fall|winter)\s+(?:of\s+)?(?P<y_o>{_YEAR})\b"
+    rf"|(?P<y_q>{_YEAR})\s?[年년]\s?(?:(?P<m_q>\d{{1,2}})\s?[月월](?:\s?(?P<d_q>\d{{1,2}})\s?[日일])?)?"
+    rf"|\b(?P<d_r>\d{{1,2}})[-/](?P<n_r>{_NAME})[-/](?P<y_r>{_YEAR})\b"
+    rf"|\b(?P<d_s>\d{{1,2}})[\s-](?P<n_s>{_NAME})\.?[\s-]['’]?(?P<z_s>\d{{2}})\b(?![:.]\d)"
+    rf"|(?<![\w./-])(?P<a_u>\d{{1,2}})(?P<sep_u>[/-])(?P<b_u>\d{{1,2}})(?P=sep_u)(?P<z_u>\d{{2}})(?![\w/-]|\.\d)"
+    rf"|(?<![\w./-])(?P<a_w>\d{{2}})\.(?P<b_w>\d{{2}})\.(?P<z_w>\d{{2}})(?![\w/-]|\.\d)"
+    rf"|(?<![\w.])(?P<y_v>{_YEAR})\.\s(?P<m_v>\d{{1,2}})\.\s(?P<d_v>\d{{1,2}})(?!\d)"
+    rf"|\b(?P<d_y>\d{{1,2}})/(?P<m_y>\d{{1,2}})\snăm\s(?P<y_y>{_YEAR})|\b(?P<d_x>\d{{1,2}})\stháng\s(?P<m_x>\d{{1,2}})(?:\snăm\s|/|,\s)(?P<y_x>{_YEAR})"
+    rf"|(?<![\d$€£#.,/=_-])\b(?P<y_p>{_YEAR})\b(?!\s*(?:%|percent|dollars|points|shares|people|units|[kK]m\b))(?![,.]?\d)",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    rf"(?<!\d)(?P<y_a>{_YEAR})(?P<sep>[-/._])(?P<m_a>0?[1-9]|1[0-2])(?P=sep)(?P<d_a>0?[1-9]|[12]\d|3[01])(?!\d)"
+    rf"|(?<!\d)(?P<y_b>{_YEAR})(?P<m_b>0[1-9]|1[0-2])(?P<d_b>0[1-9]|[12]\d|3[01])(?!\d)"
+    rf"|(?<=/)(?P<y_i>{_YEAR})[-/](?P<m_i>0?[1-9]|1[0-2])(?=/|\Z)"
+    rf"|(?<=/)(?P<y_e>{_YEAR})[-/](?P<n_e>{_NAME})\b"
+    rf"|(?<=/)(?P<y_p>{_YEAR})(?=/)",
+    re.IGNORECASE,
+)
+
+
+# a day of a month that names no year
+_WITHOUT_YEAR = re.compile(
+    rf"\b(?P<n_a>{_NAME})\.?\s+(?P<d_a>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*[:.]\d)"
+    rf"|\b(?P<d_b>\d{{1,2}})(?:st|nd|rd|th|\.|er|º)?\s+(?:of\s+|de\s+)?(?P<n_b>{_NAME})\b"
+    rf"|(?<![\w./-])(?P<a_c>\d{{1,2}})/(?P<b_c>\d{{1,2}})(?![\w/-]|\.\d)"
+    rf"|(?<!\d)(?P<m_d>\d{{1,2}})\s?[月월]\s?(?P<d_d>\d{{1,2}})\s?[日일]"
+    rf"|(?<![\w.])(?P<d_e>\d{{1,2}})\.(?P<m_e>0[1-9]|1[0-2])\.(?![\w])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Where a date stands in a text, the earliest day that it may mean, and whether its year is written."""
+
+    start: int
+    end: int
+    day: date
+    has_year: bool = True
+
+
+def mentions(
+    text: str, *, address: bool = False, without_year: Callable[[int, int], date] | None = None
+) -> Iterator[Mention]:
+    """Yield the dates of a text in order.
+
+    Parameters
+    ----------
+    address : bool
+        The text is the address of a page.
+    without_year : callable, optional
+        What a day and a month without a year mean; without it such dates are passed over.
+    """
+    dates = [
+        Mention(match.start(), match.end(), day)
+        for match in (_ADDRESS if address else _DATES).finditer(text)
+        if (day := _earliest(match)) is not None
+    ]
+    if without_year is not None:
+        for match in _WITHOUT_YEAR.finditer(text):
+            days = [without_year(*each) for each in _day_and_month(match)]
+            if days and not any(each.start < match.end() and match.start() < each.end for each in dates):
+                dates.append(Mention(match.start(), match.end(), max(days), has_year=False))
+        dates.sort(key=lambda each: each.start)
+    yield from dates
+
+
+def day_without_year(day: int, month: int, last: date, opened: date | None) -> date:
+    """The day that a date without a year means, read against the last day that may be known and the text's first day.
+
+    It is before the cutoff only where the text was new less than a year before it, and the day came in between. Else it may as
+    well be the day after the cutoff: that one is returned.
+    """
+    if opened is not None and last < opened + timedelta(days=365):
+        first = _on_or_after(day, month, opened)
+        if first <= last:
+            return first
+    return _on_or_after(day, month, last + timedelta(days=1))
+
+
+def _on_or_after(day: int, month: int, begin: date) -> date:
+    for year in range(begin.year, begin.year + 9):
+        try:
+            day_of_year = date(year, month, day)
+        except ValueError:  # a 29th of February
+            continue
+        if day_of_year >= begin:
+            return day_of_year
+    return begin
+
+
+def _day_and_month(match: re.Match[str]) -> list[tuple[int, int]]:
+    parts = {name[0]: value for name, value in match.groupdict().items() if value}
+    if "a" in parts:
+        pairs = [(int(parts["a"]), int(parts["b"])), (int(parts["b"]), int(parts["a"]))]
+    else:
+        month = _MONTHS[parts["n"].lower()] if "n" in parts else int(parts["m"])
+        pairs = [(int(parts["d"]), month)]
+    return [(day, month) for day, month in pairs if 1 <= month <= 12 and 1 <= day <= 31]
+
+
+def _earliest(match: re.Match[str]) -> date | None:
+    """The earliest day that a match may mean, or None where it is no date of the calendar."""
+    parts = {
+        name.partition("_")[0]: value
+        for name, value in match.groupdict().items()
+        if value and not name.startswith("sep")
+    }
+    year = int(parts["y"]) if "y" in parts else 2000 + int(parts["z"])
+    try:
+        if "q" in parts or "o" in parts:
+            return date(year, 3 * int(parts.get("q") or _ORDINALS[parts["o"].lower()]) - 2, 1)
+        if "h" in parts:
+            return date(year, 6 * int(parts["h"]) - 5, 1)
+        if "s" in parts:
+            return date(year, _SEASONS[parts["s"].lower()], 1)
+        if "a" in parts:
+            return _either(year, int(parts["a"]), int(parts["b"]))
+        month = _MONTHS[parts["n"].lower()] if "n" in parts else int(parts.get("m") or 1)
+        return date(year, month, int(parts.get("d") or 1))
+    except ValueError:
+        return None
+
+
+def _either(year: int, first: int, second: int) -> date | None:
+    """Of a day and a month in unknown order the later reading, since a later one is reason enough to look at the sentence."""
+    days = []
+    for month, day in ((first, second), (second, first)):
+        try:
+            days.append(date(year, month, day))
+        except ValueError:
+            continue
+    return max(days, default=None)

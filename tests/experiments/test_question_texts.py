@@ -1,0 +1,309 @@
+"""The law of two worlds at the model's own wire: what was written into a question after the cutoff never reaches a model.
+
+Two downloads of the same questions, equal but for edits of later in every text field that a format knows; a logging server must get
+the same bytes from both.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxies.asof import asof_text
+from proxies.asof.clock import Cutoff
+from tests.command_line import run_cli
+from tests.fakes.openai_server import OpenAIServer, Policy
+from workbench.experiments.joint import joint_questions
+from workbench.questions.as_of import criteria_as_of, question_as_of, statement_as_of
+from workbench.questions.formats.registry import FORMATS, read_file
+from workbench.questions.model import events_of
+
+CUTOFF = "2024-01-15"
+CRITERIA = "Resolves Yes if the cabinet resigns by December 31, 2024."
+TITLE = "Will the cabinet fall in 2024?"
+EDITS = (
+    " [Edited on March 1, 2024] The cabinet resigned on February 27, 2024; this counts.",
+    "\nUpdate 12 Mar: the cabinet resigned.",
+    "\n\n更新 2024年3月12日：内阁辞职。",
+    " The cabinet resigned on February 27, 2024.",
+    " EDIT: this market resolved Yes.",
+)
+#: Into what is asked nothing but a remark can be written.
+TITLE_EDIT = " [Edited 2024-03-01: it fell]"
+
+
+def metaculus(note: str, remark: str, answer: str) -> Any:
+    question = {
+        "id": 71, "type": "multiple_choice", "title": TITLE + remark, "options": ["Yes" + remark, "No"], "open_time": "2024-01-02T00:00:00Z",
+        "scheduled_close_time": "2024-12-31T00:00:00Z", "description": CRITERIA + note, "resolution_criteria": CRITERIA + note,
+        "fine_print": "A vote of no confidence counts." + note,
+    }  # fmt: skip
+    binary = {**question, "id": 72, "type": "binary", "resolution": answer}
+    alone = {**question, "id": 73, "type": "binary", "fine_print": note.strip(), "resolution": answer}
+    group = {"questions": [alone]}
+    posts = [
+        {"id": 8, "title": TITLE + remark, "question": binary},
+        {"id": 9, "title": TITLE, "group_of_questions": group},
+    ]
+    return posts if answer else [{"id": 7, "title": TITLE + remark, "question": question}, *posts]
+
+
+def forecastbench(note: str, remark: str, answer: str) -> Any:
+    return {
+        "forecast_due_date": "2024-01-15",
+        "questions": [
+            {
+                "id": name, "source": source, "question": TITLE + remark, "background": CRITERIA + note, "url": "https://example.org/x",
+                "resolution_criteria": CRITERIA + note, "market_info_resolution_criteria": "A vote counts." + note,
+                "market_info_close_datetime": "2024-12-31T00:00:00+00:00", "freeze_datetime_value": "0.3", "resolution_dates": dates,
+            }
+            for name, source, dates in (("1", "manifold", "N/A"), ("2", "fred", ["2024-06-30", "2024-12-31"]))
+        ],
+    }  # fmt: skip
+
+
+def prophet(note: str, remark: str, answer: str) -> Any:
+    task = {
+        "task_id": "t1", "title": TITLE + remark, "outcomes": ["Yes" + remark, "No"], "predict_by": "2024-01-15", "context": CRITERIA + note,
+        "metadata": {"category": "politics"},
+    }  # fmt: skip
+    return json.dumps(task) + "\n"
+
+
+def own(note: str, remark: str, answer: str) -> Any:
+    entry = {
+        "id": "o1", "title": TITLE + remark, "background": CRITERIA + note, "criteria": CRITERIA + note, "asked_on": "2024-01-15",
+        "closes_on": "2024-12-31",
+    }  # fmt: skip
+    level = {**entry, "id": "o2", "kind": "threshold", "levels": [3.0], "unit": "cabinets" + remark}
+    outcomes = {"o1": 1.0} if answer else {}
+    return {
+        "format": "analyst-workbench/questions/1",
+        "questions": [{**entry, "outcomes": outcomes}, *([] if answer else [level])],
+    }
+
+
+def claims(note: str, remark: str, answer: str) -> Any:
+    label = {"gold_label": True} if answer else {}
+    published = {"published_date": {"year": 2024, "month": 1}}
+    return [
+        {"claim_id": "c1", "claim_text": "The alloy melted at 800 K" + remark, "metadata": published, **label}
+    ]
+
+
+def kalshi(note: str, remark: str, answer: str) -> Any:
+    def market(name: str) -> dict[str, Any]:
+        return {
+            "ticker": name, "yes_sub_title": name + remark, "open_time": "2023-12-01T00:00:00Z", "close_time": "2024-12-31T15:00:00Z",
+            "status": "active", "rules_primary": f"If {name} falls by December 31, 2024, Yes." + note, "last_price": 40,
+        }  # fmt: skip
+
+    event = {
+        "event_ticker": "CAB",
+        "series_ticker": "CAB",
+        "title": TITLE + remark,
+        "sub_title": "",
+        "category": "Politics",
+    }
+    return {"events": [{**event, "markets": [market("Ann"), market("Bo")], "mutually_exclusive": True}]}
+
+
+def polymarket(note: str, remark: str, answer: str) -> Any:
+    def market(number: int) -> dict[str, Any]:
+        return {
+            "id": str(number), "question": TITLE + remark, "groupItemTitle": f"Option {number}" + remark, "outcomes": '["Yes","No"]', "closed": False,
+            "endDate": "2024-12-31T00:00:00Z",
+        }  # fmt: skip
+
+    event = {
+        "id": "1",
+        "slug": "cabinet",
+        "title": TITLE + remark,
+        "description": CRITERIA + note,
+        "endDate": "2024-12-31T00:00:00Z",
+    }
+    return [{**event, "markets": [market(1), market(2)]}]
+
+
+def table(note: str, remark: str, answer: str) -> Any:
+    columns = {
+        "id": "s1",
+        "title": TITLE + remark,
+        "background": CRITERIA + note,
+        "criteria": CRITERIA + note,
+        "asked_on": "2024-01-15",
+    }
+    return _csv(
+        {**columns, "closes_on": "2024-12-31", "kind": "binary", **({"answer": "yes"} if answer else {})}
+    )
+
+
+def events(note: str, remark: str, answer: str) -> Any:
+    columns = {
+        "event_id": "e1",
+        "question_key": "e1",
+        "source": "x",
+        "question_type": "market",
+        "forecast_due_date": "2024-01-15",
+    }
+    return _csv(
+        {
+            **columns,
+            "resolution_date": "2024-12-31",
+            "outcome": "1" if answer else "",
+            "question": TITLE + remark,
+        }
+    )
+
+
+def _csv(columns: Mapping[str, str]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerows([list(columns), list(columns.values())])
+    return out.getvalue()
+
+
+MAKERS = {
+    "metaculus": metaculus, "forecastbench": forecastbench, "prophet": prophet, "json": own, "matter-of-fact": claims, "kalshi": kalshi,
+    "polymarket": polymarket, "csv": table, "events": events, "aibq2": metaculus,
+}  # fmt: skip
+
+
+def write(folder: Path, form: str, note: str, remark: str, answer: str = "") -> Path:
+    text = MAKERS[form](note, remark, answer)
+    path = folder / f"{form}.txt"
+    path.write_text(text if isinstance(text, str) else json.dumps(text))
+    return path
+
+
+def shown(path: Path, form: str) -> list[str]:
+    """All that models may be told of a file's questions."""
+    cutoff, lines = Cutoff.parse(CUTOFF), []
+    questions = read_file(path, form)[0].questions
+    for question in questions:
+        lines.append(question_as_of(question, cutoff, criteria_length=1500).text)
+        lines.append(criteria_as_of(question, cutoff).text)
+        lines += [statement_as_of(question, event, cutoff).text for event in events_of(question)]
+    for joint in joint_questions(questions).values():
+        known = joint.as_of(cutoff)
+        lines += [known.title, *known.names.values(), known.fault]
+    return lines
+
+
+def sent(server: OpenAIServer) -> list[str]:
+    """What the models were sent, in an order of its own."""
+    return sorted(asked.everything for asked in server.asked)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_text_of_every_format_is_the_same_in_both_worlds(form: str, tmp_path: Path) -> None:
+    plain = shown(write(tmp_path, form, "", ""), form)
+    assert any("cabinet" in line or "alloy" in line or "falls" in line for line in plain)
+    for note in EDITS:
+        assert shown(write(tmp_path, form, note, TITLE_EDIT), form) == plain, note
+
+
+def night(folder: Path, notes: Sequence[str], remark: str) -> tuple[list[str], str]:
+    folder.mkdir()
+    for number, form in enumerate(("kalshi", "polymarket", "prophet")):
+        path = write(folder, form, notes[number % len(notes)], remark)
+        done = run_cli(folder, "questions", "import", str(path), "--as", "s")
+        assert done.returncode == 0, done.stderr
+    with OpenAIServer(Policy()) as server:
+        model = (
+            "--model",
+            "openai/x",
+            "--api-base",
+            server.url,
+            "--quick",
+            "zero-shot",
+            "--trials",
+            "1",
+            "--promote",
+            "0",
+        )
+        words = (
+            "tournament",
+            "run",
+            "s",
+            "--cutoff",
+            CUTOFF,
+            "--contexts",
+            "none",
+            "--until",
+            "quick",
+            *model,
+        )
+        done = run_cli(folder, *words, OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        return sent(server), done.stdout
+
+
+def test_a_night_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Path) -> None:
+    plain, quiet = night(tmp_path / "plain", [""], "")
+    assert len(plain) == 6 and "leak audit" not in quiet
+    assert sum(CRITERIA in text for text in plain) == 2  # what resolves the question is told
+    edited, said = night(tmp_path / "edited", EDITS, TITLE_EDIT)
+    assert edited == plain
+    assert "leak audit:" in said and "pieces were cut" in said
+
+
+def test_without_the_cut_the_worlds_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = shown(write(tmp_path, "metaculus", "", ""), "metaculus")
+    monkeypatch.setattr(asof_text._Reader, "spans", lambda self: [])
+    assert shown(write(tmp_path, "metaculus", EDITS[0], TITLE_EDIT), "metaculus") != plain
+
+
+def study(folder: Path, note: str, remark: str, form: str) -> tuple[list[str], str]:
+    folder.mkdir(parents=True)
+    with OpenAIServer(Policy()) as server:
+        model = {"model": "openai/x", "api_base": server.url}
+        arms = ["random", {"arm": "zero-shot", **model}, {"arm": "prophet", **model}]
+        exam = {"questions": write(folder, form, note, remark, "yes").name}
+        document = {"name": "s", "exam": exam, "reference": "random", "cutoffs": "per-question", "arms": arms}
+        (folder / "s.yaml").write_text(json.dumps(document))
+        done = run_cli(folder, "experiment", "run", "s.yaml", OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        report = (folder / "home" / "studies" / "s" / "report.html").read_text()
+        return sent(server), report
+
+
+def test_a_study_sends_the_same_bytes_and_its_audit_says_what_was_cut(tmp_path: Path) -> None:
+    plain, _ = study(tmp_path / "a", "", "", "metaculus")
+    edited, report = study(tmp_path / "b", EDITS[0], TITLE_EDIT, "metaculus")
+    assert plain and plain == edited
+    assert "pieces were cut from the texts" in report
+
+
+def test_a_text_that_is_cut_to_nothing_stops_its_question(tmp_path: Path) -> None:
+    entry = {
+        "id": "o1",
+        "title": TITLE,
+        "criteria": "EDIT: the cabinet resigned.",
+        "asked_on": CUTOFF,
+        "outcomes": {"o1": 1.0},
+    }
+    other = {**entry, "id": "o2", "criteria": CRITERIA, "outcomes": {"o2": 0.0}}
+    (tmp_path / "q.json").write_text(
+        json.dumps({"format": "analyst-workbench/questions/1", "questions": [entry, other]})
+    )
+    with OpenAIServer(Policy()) as server:
+        arms = ["random", {"arm": "zero-shot", "model": "openai/x", "api_base": server.url}]
+        document = {
+            "name": "s",
+            "exam": {"questions": "q.json"},
+            "reference": "random",
+            "cutoffs": "per-question",
+            "arms": arms,
+        }
+        (tmp_path / "s.yaml").write_text(json.dumps(document))
+        done = run_cli(tmp_path, "experiment", "run", "s.yaml", "--json", OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        assert len(sent(server)) == 1
+    assert (
+        "1 events are asked of nobody: the background of o1"
+        in (tmp_path / "home" / "studies" / "s" / "report.html").read_text()
+    )

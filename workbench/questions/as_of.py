@@ -1,0 +1,41 @@
+"""What of a question's own texts may be shown at a cutoff: its sources go on editing them until it has come out, and after."""
+
+from dataclasses import replace
+
+from proxies.asof.asof_text import AsOfText, as_of, joined
+from proxies.asof.clock import Cutoff
+from workbench.questions.model import Question, QuestionEvent, statement_of
+
+
+def criteria_as_of(question: Question, cutoff: Cutoff) -> AsOfText:
+    """How the question resolves, without what was written after the cutoff; each text of its source is cut alone."""
+    if len(question.criteria_parts) < 2:
+        return as_of(question.criteria, cutoff, opened=question.asked_on)
+    parts = [as_of(part, cutoff, opened=question.asked_on) for part in question.criteria_parts]
+    lines = "\n".join(dict.fromkeys(question.criteria_parts)) == question.criteria
+    return joined(parts, "\n" if lines else " ", cutoff)
+
+
+def statement_as_of(question: Question, event: QuestionEvent, cutoff: Cutoff) -> AsOfText:
+    """An event as one sentence, without what was added to its title, option or unit after the cutoff."""
+    title, part, unit = (
+        as_of(text, cutoff, kind="title") for text in (question.title, event.part, question.unit)
+    )
+    horizon = event.horizon if len(question.horizons) > 1 else ""
+    shown = statement_of(replace(question, title=title.text or "?", unit=unit.text), part.text, horizon)
+    whole = title.followed_by(shown.removeprefix(title.text)) if title else title
+    return joined([whole, part.first(0), unit.first(0)], "", cutoff)
+
+
+def question_as_of(question: Question, cutoff: Cutoff, *, criteria_length: int) -> AsOfText:
+    """The question as a searcher reads it: title, options or levels, and how it resolves."""
+    parts = [as_of(question.title, cutoff, kind="title")]
+    if question.options:
+        options = [as_of(option, cutoff, kind="title") for option in question.options]
+        parts.append(joined(options, "; ", cutoff).framed("Options: "))
+    if question.levels:
+        levels = ", ".join(f"{level:g}" for level in question.levels)
+        parts.append(as_of(f"Levels: {question.side} {levels} {question.unit}".strip(), cutoff, kind="title"))
+    criteria = criteria_as_of(question, cutoff).first(criteria_length)
+    parts.append(criteria.framed("It resolves as follows: "))
+    return joined(parts, "\n", cutoff)
