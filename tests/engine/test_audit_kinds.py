@@ -46,6 +46,8 @@ SOUND: dict[str, dict[str, str | None]] = {
     "looked up by the synthesizer": {"": None},
     "coherence": {"": "ok"},
     "web results": {"": None},
+    "cut texts": {"": None},
+    "prompts": {"": "ok"},
     "isolation": {"": "ok"},
     "hindsight": {"": "ok", "clairvoyant": "warn"},
     "second reading": {"": None},
@@ -138,9 +140,10 @@ def test_the_table_has_every_check() -> None:
     assert list(SOUND) == [question.name for question in QUESTIONS]
     assert all(set(question.where) <= set(FLAGS) for question in QUESTIONS)
     planted = {check for _, check, _, _ in FAULTS}
-    # Found in other files: what a synthesizer looked up, the filter of web results, a second model's reading. The others judge nothing.
+    # Found in other files: what a synthesizer looked up, the filter of web results, texts of after the cutoff (`test_asked_text`),
+    # a second model's reading. The others judge nothing.
     assert set(SOUND) - planted == {
-        "looked up by the synthesizer", "web results", "second reading", "origin", "cost",
+        "looked up by the synthesizer", "web results", "cut texts", "prompts", "second reading", "origin", "cost",
     }  # fmt: skip
 
 
