@@ -125,6 +125,26 @@ async def test_where_nothing_was_believed_nothing_is_submitted(
     ran.store.close()
 
 
+async def test_a_belief_does_not_stand_in_where_the_loop_could_have_gone_on(
+    tmp_path: Path, server: OpenAIServer
+) -> None:
+    """A model that falls silent before its limit has failed; what it believed so far is no answer."""
+    server.policy = Silent(restless=True, p={LEAF: 0.62})
+    ran = await at_its_limit(tmp_path, "belief", server)
+    trial = ran.state.trial(LEAF, 1)
+    assert trial.belief is None and "calls no tool" in str(trial.failure)
+    assert choices(server) == []  # the turn that must end was not reached
+    ran.store.close()
+
+
+class Silent(Policy):
+    """It looks something up once, and says nothing usable from then on."""
+
+    def answer(self, asked: Asked) -> dict[str, Any]:
+        looked = any(message["role"] == "tool" for message in asked.body["messages"])
+        return {"role": "assistant", "content": "Well."} if looked else super().answer(asked)
+
+
 class Broken(Policy):
     """Its calls of ``submit`` have arguments that are no JSON."""
 

@@ -120,6 +120,22 @@ def test_the_note_is_ours_and_a_report_in_an_older_package_is_neither_opened_nor
     assert "EVIL" not in (place / "home" / "runs" / RUN / "report.html").read_text()
 
 
+def test_a_name_in_capitals_is_a_packages_too(honest: bytes, place: Path) -> None:
+    (place / "X.ZIP").write_bytes(honest)
+    assert "NOT TAKEN IN" in run_cli(place, "show", "X.ZIP").stdout
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_where_no_browser_starts_it_is_said(
+    place: Path, monkeypatch: pytest.MonkeyPatch, starts: bool
+) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda address: starts)
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    done = run_cli(place, "show", VICTIM, "--open")
+    assert ("no browser could be started" in done.stderr) is not starts
+    assert "the note: " in done.stderr
+
+
 def test_the_note_of_a_run_of_this_home_is_opened_too(place: Path, opened: list[Path]) -> None:
     done = run_cli(place, "show", VICTIM, "--open", "--json")
     (page,) = opened
