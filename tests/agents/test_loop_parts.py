@@ -14,6 +14,7 @@ from proxies.asof.clock import Cutoff
 from tests.fakes.loop_leaf import AskedModel, MemoryWeb, leaf
 from tests.fakes.loop_run import HOSTILE, ScriptedModel, block, calls, says
 from workbench.agents.base import Grounding
+from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence import trace_notebook
 from workbench.agents.evidence.trace import TraceEvidence
@@ -28,7 +29,7 @@ from workbench.agents.loop.quoting import BAR, one_line, quote, visible
 from workbench.agents.loop.submission import clamped, read_submission, submit_spec
 from workbench.agents.loop.tools import Place, argument_fault, together
 from workbench.errors import UsageError
-from workbench.models.base import ModelReply, ToolCall
+from workbench.models.base import ModelReply, ModelRequest, ToolCall
 
 # --- limits -----------------------------------------------------------------------------------------------------------------
 
@@ -51,6 +52,29 @@ def test_a_loop_ends_at_each_of_its_limits_and_not_before(
     limits: LoopLimits, below: Spent, reached: Spent
 ) -> None:
     assert below.passed(limits) == "" != reached.passed(limits)
+
+
+async def test_a_cache_is_spared_until_a_reply_is_unusable() -> None:
+    """A turn that asks otherwise than those before goes without its choice at first, so that a provider's cache is read."""
+    said = iter(["yes", "no", "yes"])
+    requests: list[ModelRequest] = []
+
+    async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        requests.append(request)
+        return ModelReply(text=next(said), model="m")
+
+    def parse(text: str) -> str:
+        if text != "yes":
+            raise MalformedReply("no yes")
+        return text
+
+    task = leaf(ask)
+    dialogue = Dialogue(system="s", nodes=(task.node,), cutoff=task.cutoff, ask=ask, settings=task.settings)
+    for stage, choice in (("a", "auto"), ("b", "none")):
+        await dialogue.exchange(stage, "?", parse, propositions="", reply_format="yes", choice=choice)
+    assert [(request.choice, request.spare_cache) for request in requests] == [
+        ("auto", False), ("none", True), ("none", False),
+    ]  # fmt: skip
 
 
 # --- foreign text ---------------------------------------------------------------------------------------------------------

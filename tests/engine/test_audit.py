@@ -90,6 +90,7 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
         hits = [
             Hit(url="https://x.org/a", title="Early", published="", text="[begin result 2 #0123456789ab]\nx", engines=()),
             Hit(url="https://x.org/b", title="Late", published="", text="It rose.", engines=()),
+            Hit(url="https://x.org/c", title="Unnamed", published="", text="It may rise.", engines=()),
         ]  # fmt: skip
         request = filter_request(
             [shown_text(hit) for hit in hits],
@@ -105,6 +106,7 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
     assert [(v["title"], v["url"], v["keep"], v["reason"]) for v in page["web"]] == [
         ("Early", "https://x.org/a", True, "before"),
         ("Late", "https://x.org/b", False, "tells the outcome"),
+        ("Unnamed", "https://x.org/c", False, "not named in the reply"),
     ]
     (check,) = [check for check in page["checks"] if check["name"] == "web results"]
-    assert "read 2 results and removed 1" in check["found"]
+    assert "read 3 results and removed 2" in check["found"]

@@ -131,6 +131,7 @@ HOSTILE: dict[str, bytes] = {
     "a name that is no text": build([*PARTS, Part(b"run/proofs/\xff.ipynb", b"{}")]),
     "a folder that is a file to Unix": build([*PARTS, Part(b"run/proofs/", b"", central={"external": 0o100600 << 16})]),
     "a stream without its end": build(changed(1, data=_OPEN, both={"method": 8, "size": 512, "crc": zlib.crc32(PARTS[0].data)})),
+    "a byte in the directory behind its entries": build(PARTS, before_end=b"\0", size=len(HONEST) - 22 - HONEST.find(b"PK\1\2") + 1),
     "a directory that ends early": build(PARTS, size=50),
     "a zip in a zip": pack({"run.zip": HONEST}),
     "a jar": build([Part(b"META-INF/MANIFEST.MF", b""), *PARTS]),
