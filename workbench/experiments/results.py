@@ -218,7 +218,7 @@ def summary_lines(
     best = max(ranked, key=lambda arm: ranked[arm]["brier_index"])
     top = arms[best]
     ends = (
-        f"an interval needs {MIN_CLUSTERS} clusters, these are {top['clusters']}"
+        f"(an interval needs {MIN_CLUSTERS} clusters, these are {top['clusters']})"
         if top["brier_index_low"] is None
         else f"[{top['brier_index_low']:.1f}, {top['brier_index_high']:.1f}]"
     )
