@@ -10,6 +10,7 @@ import pytest
 from jinja2 import UndefinedError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from proxies.asof.asof_text import NO_TEXT
 from workbench.engine import RunSettings, load_run
 from workbench.engine.evidence.report import write_report
 from workbench.engine.run.state import load_state
@@ -126,7 +127,9 @@ def test_a_proof_shows_outputs_verbatim(tmp_path: Path) -> None:
 
 
 def test_a_prompt_shows_a_statement_verbatim() -> None:
-    prompt = render("step_first", proposition=HOSTILE, cutoff="c", reply_format="f", max_steps=3, hints="")
+    prompt = render(
+        "step_first", proposition=HOSTILE, cutoff="c", reply_format="f", max_steps=3, hints=NO_TEXT
+    )
     assert HOSTILE in prompt.text
 
 

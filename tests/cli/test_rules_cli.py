@@ -88,4 +88,4 @@ def test_the_offline_analyst_takes_the_rules_that_need_no_model(tmp_path: Path) 
             tmp_path, "analyze", STATEMENT, "--cutoff", "2018-06-30", "--rule", rule, "--plan-only", "--json"
         )
         assert done.returncode == code, done.stderr
-    assert "--rule linear, vanilla, average, random" in done.stderr
+    assert "its rule one of linear, vanilla, average, random" in done.stderr

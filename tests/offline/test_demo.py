@@ -213,7 +213,7 @@ async def test_what_it_cannot_do_is_one_sentence(statement: str, cutoff: str, wo
 
 
 async def test_other_rules_are_refused_by_name() -> None:
-    with pytest.raises(ClaimRefused, match="--rule linear, vanilla"):
+    with pytest.raises(ClaimRefused, match="its rule one of linear, vanilla"):
         await analyst().complete(_request(DEMO, "2018-06-30", stage="logic"))
 
 
