@@ -15,7 +15,6 @@ import orjson
 
 from proxies.ledger import Address, LedgerRow
 from workbench.agents.errors import MalformedReply
-from workbench.agents.evidence.notebook import NotebookEvidence
 from workbench.agents.grounders.quoted import printed_by, quoted_spans, sources
 from workbench.agents.replies import parse_conclusion
 from workbench.engine.evidence.vintages import Vintage, vintages_of
@@ -386,7 +385,7 @@ def _findings(metadata: object) -> tuple[str, ...]:
 def _figures(store: Store, state: RunState, node: NodeId, trial: int) -> dict[str, float]:
     """What a conclusion accounts with, read from its recorded reply; other evidence than a notebook's rests on no cells."""
     proof = state.trial(node, trial)
-    if proof.evidence is None or proof.evidence.kind != NotebookEvidence.kind:
+    if proof.evidence is None or proof.evidence.kind != "notebook":
         return {}
     place = Address(
         run=state.run_id, node=node, trial=trial, attempt=proof.concluded, stage="conclude", step=0, retry=0
