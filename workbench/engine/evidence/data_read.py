@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from proxies.catalogue.docs import READING
 from workbench.engine.run.state import RunState
 from workbench.engine.run.trial_state import TrialState
 from workbench.propositions import NodeId
@@ -91,6 +90,9 @@ def _rows(
 
 
 def _answers(store: Store, run_id: str) -> dict[tuple[NodeId, int, int], list[bool]]:
+    # The catalogue takes 60 ms to import, and every command imports the views, which import this.
+    from proxies.catalogue.docs import READING
+
     calls: dict[tuple[NodeId, int, int], list[bool]] = {}
     for node, trial, attempt, path, answer, size in ApiLedger(store).answers(run_id):
         if path not in READING:

@@ -16,7 +16,6 @@ import orjson
 from proxies.ledger import Address, LedgerRow
 from workbench.agents.errors import MalformedReply
 from workbench.agents.grounders.quoted import printed_by, quoted_spans, sources
-from workbench.agents.replies import parse_conclusion
 from workbench.engine.evidence.vintages import Vintage, vintages_of
 from workbench.engine.run.files import manifest_id
 from workbench.engine.run.proof_names import notebook_name
@@ -387,6 +386,9 @@ def _figures(store: Store, state: RunState, node: NodeId, trial: int) -> dict[st
     proof = state.trial(node, trial)
     if proof.evidence is None or proof.evidence.kind != "notebook":
         return {}
+    # Reading replies takes 30 ms to import, which commands that show no evidence are spared.
+    from workbench.agents.replies import parse_conclusion
+
     place = Address(
         run=state.run_id, node=node, trial=trial, attempt=proof.concluded, stage="conclude", step=0, retry=0
     )
