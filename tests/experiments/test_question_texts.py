@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from proxies.asof import asof_text
+from proxies.asof import later_parts
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy
@@ -253,7 +253,7 @@ def test_a_night_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Path) 
 
 def test_without_the_cut_the_worlds_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = shown(write(tmp_path, "metaculus", "", ""), "metaculus")
-    monkeypatch.setattr(asof_text._Reader, "spans", lambda self: [])
+    monkeypatch.setattr(later_parts._Reader, "spans", lambda self: [])
     assert shown(write(tmp_path, "metaculus", EDITS[0], TITLE_EDIT), "metaculus") != plain
 
 
