@@ -221,6 +221,10 @@ class AnalyzeCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+app = typer.Typer(add_completion=False)
+app.command(cls=AnalyzeCommand)(analyze)
+
+
 def _agent_options(
     pairs: Sequence[str], semantics: str | None, normalise: str | None
 ) -> dict[str, dict[str, Any]]:
