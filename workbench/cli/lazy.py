@@ -26,7 +26,7 @@ def lazy_group(table: Table) -> type[TyperGroup]:
 class _LazyGroup(TyperGroup):
     """Lists its commands by their lines alone; whatever asks for a command has it imported."""
 
-    commands: "_Commands"  # type: ignore[assignment]
+    commands: "_Commands"
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         with self._listed():
