@@ -76,7 +76,7 @@ def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[
     """
     state = state or load_state(store, run_id)
     records = Records(store, state)
-    checks = _made(records).checks
+    checks = _check_anew(records).checks
     readable = not _damaged(checks)
     return {
         "run_id": state.run_id,
@@ -94,21 +94,21 @@ def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[
 
 def audit_checks(store: Store, state: RunState) -> list[Check]:
     """Return the checks, that of the stored bodies first, and alone where it fails: the others read what it is about."""
-    return _made(Records(store, state)).checks
+    return _check_anew(Records(store, state)).checks
 
 
 def last_checks(store: Store, state: RunState) -> KeptChecks:
     """Return the checks as they were last made in this home of these very records; they are made where they were not."""
-    return kept_checks(store, state.run_id, checks_key(store, state)) or _made(Records(store, state))
+    return kept_checks(store, state.run_id, checks_key(store, state)) or _check_anew(Records(store, state))
 
 
-def _made(records: Records) -> KeptChecks:
+def _check_anew(records: Records) -> KeptChecks:
     """Make the checks and keep what they found for the next page."""
     store, state = records.store, records.state
     key = checks_key(store, state)  # before a check looks: a row that comes meanwhile then makes another key
-    made = KeptChecks(checks=_answers(records), checked_utc=utc_now())
-    keep_checks(store, state.run_id, key, made)
-    return made
+    result = KeptChecks(checks=_answers(records), checked_utc=utc_now())
+    keep_checks(store, state.run_id, key, result)
+    return result
 
 
 def _answers(records: Records) -> list[Check]:

@@ -73,12 +73,12 @@ def _version() -> str:
 def kept_checks(store: Store, run_id: str, key: str) -> KeptChecks | None:
     """Return what was kept under this very key, or None."""
     try:
-        kept = orjson.loads((store.folder(run_id) / _FILE).read_bytes())
+        document = orjson.loads((store.folder(run_id) / _FILE).read_bytes())
     except (OSError, ValueError):  # none yet, or half of one: the checks are made
         return None
-    if not isinstance(kept, dict) or kept.get("key") != key:
+    if not isinstance(document, dict) or document.get("key") != key:
         return None
-    rows, checked = kept.get("checks"), kept.get("checked_utc")
+    rows, checked = document.get("checks"), document.get("checked_utc")
     if not isinstance(rows, list) or not all(map(_is_check, rows)) or not isinstance(checked, str):
         return None
     return KeptChecks(checks=[Check(**row) for row in rows], checked_utc=checked)
@@ -93,14 +93,14 @@ def _is_check(row: Any) -> bool:
     )
 
 
-def keep_checks(store: Store, run_id: str, key: str, made: KeptChecks) -> None:
+def keep_checks(store: Store, run_id: str, key: str, result: KeptChecks) -> None:
     """Write what the checks found beside the run; the newest counts, whoever else writes."""
     if not store.folder(run_id).is_dir():
         return  # the run was removed meanwhile, or has no file: no folder is made for this
-    rows = [asdict(check) for check in made.checks]
+    rows = [asdict(check) for check in result.checks]
     try:
         write_atomically(
-            store.folder(run_id) / _FILE, {"key": key, "checked_utc": made.checked_utc, "checks": rows}
+            store.folder(run_id) / _FILE, {"key": key, "checked_utc": result.checked_utc, "checks": rows}
         )
     except OSError:
         return  # a disk that is full or only read: every page makes the checks for itself, as without this file

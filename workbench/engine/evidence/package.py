@@ -353,11 +353,11 @@ def import_package(
                 signature=package.signature,
             ),
         )
-        taken = load_state(own, run_id)
-        if taken.finished and not package.findings:
-            write_report(own, taken)  # the note audits the run, and the checks are kept for its page
+        state = load_state(own, run_id)
+        if state.finished and not package.findings:
+            write_report(own, state)  # the note audits the run, and the checks are kept for its page
         else:
-            audit_checks(own, taken)
+            audit_checks(own, state)
         _move_in(own, store, run_id)
         if tell is not None and package.left_out is not None:
             tell(package.left_out)
