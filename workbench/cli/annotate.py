@@ -52,8 +52,9 @@ def resolve(
     """
     from workbench.engine.annotating import record_outcome, resolve_from_series
     from workbench.engine.run.state import load_state
-    from workbench.engine.wording import outcome_line, percent
+    from workbench.engine.wording import outcome_line
     from workbench.errors import UsageError
+    from workbench.formatting import percent
 
     if due:
         from workbench.cli.tournament.resolving import resolve_due

@@ -46,7 +46,7 @@ def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -
 
 
 def _print(document: dict[str, Any]) -> None:
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     echo(
         f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"

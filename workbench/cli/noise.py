@@ -23,7 +23,7 @@ def noise(
     from workbench.cli.table import show_table
     from workbench.engine import documents
     from workbench.engine.run.state import load_state
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))

@@ -77,7 +77,7 @@ def _pair(option: str, text: str, form: str) -> tuple[str, str]:
 
 def _show_tables(table: dict[str, Any]) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     names = [row["name"] for row in table["scenarios"]]
     lines = [("base", percent(table["base"]["root"]), "")]

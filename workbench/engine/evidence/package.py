@@ -35,8 +35,9 @@ from workbench.engine.run.settings import with_preset
 from workbench.engine.run.state import IMPORTED_TREE, RunState, load_state
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.whatif.sensitivity import leaf_trials
-from workbench.engine.wording import equation_with_values, percent, rule_remarks
+from workbench.engine.wording import equation_with_values, rule_remarks
 from workbench.errors import UsageError, WorkbenchError
+from workbench.formatting import percent
 from workbench.propositions import Tree
 from workbench.propositions.rule import Normaliser
 from workbench.store import Store, StoreCorrupt
