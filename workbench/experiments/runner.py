@@ -26,10 +26,10 @@ from workbench.engine.run.state import RunState, load_state
 from workbench.engine.view import view
 from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
-from workbench.experiments.arms.base import Cell
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.ledger import SORT, StudyState, fold
 from workbench.experiments.plan import StudyPlan
+from workbench.experiments.study import Cell
 from workbench.models.base import Model
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
