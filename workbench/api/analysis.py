@@ -12,7 +12,7 @@ from workbench.api.proof import Proof
 from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
 from workbench.engine import documents
 from workbench.engine.blocking import run_blocking
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.view import RunView, view
 from workbench.errors import UsageError
 from workbench.store import Store

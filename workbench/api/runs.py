@@ -12,8 +12,8 @@ from workbench.api.analysis import Analysis
 from workbench.api.home import names_of, open_home
 from workbench.engine import documents
 from workbench.engine.blocking import refuse_running_loop, run_blocking
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import load_state
 from workbench.engine.view import view
 from workbench.engine.workers.place import worker_place
 from workbench.errors import UsageError

@@ -90,7 +90,7 @@ def decide(
 
 def _decide_runs(runs: list[str], threshold: float | None, *, as_json: bool) -> None:
     from workbench.engine import documents
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.formatting import percent
 
     store = open_store()
@@ -206,7 +206,7 @@ def _show_choices(document: dict[str, Any], columns: list[str]) -> None:
 
 def _roots(entry: Any, runs: list[str], horizon: str) -> dict[str, float]:
     """Roots of runs as forecasts of a question's events; of two exclusive options one run will do."""
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.whatif.edits import require_grounded
     from workbench.questions.model import QuestionError, event_id, parts_of
 

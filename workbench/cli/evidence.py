@@ -35,7 +35,7 @@ def evidence(
 
 def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -> None:
     from workbench.engine.evidence.trail import raw_answer
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
 
     answer = raw_answer(store, load_state(store, run_id), node, number, trial)
     if sys.stdout.isatty():

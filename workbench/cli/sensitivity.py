@@ -34,7 +34,7 @@ def sensitivity(
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
     from workbench.engine import documents
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.synthesis.sensitivity.assumptions import assumption_detail
 
     store = open_store()

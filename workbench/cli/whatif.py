@@ -97,7 +97,7 @@ def whatif(
 
     The edits of one call are made in the order unpin, restate, add, remove, polarity, rule, weight, pin, set.
     """
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.whatif import edits as engine
     from workbench.engine.whatif.remarks import edit_remarks
     from workbench.engine.whatif.saved import save_scenario

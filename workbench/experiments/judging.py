@@ -13,7 +13,7 @@ import numpy as np
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.judging import DIMENSIONS, judge_report
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 from workbench.experiments.ledger import StudyState, stream_of
 from workbench.models.base import Asker, NodeRef

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.experiments.study import Cell
 from workbench.questions.book import load_set

@@ -13,7 +13,8 @@ from workbench.engine.evidence.data_read import DATA_READ
 from workbench.engine.evidence.records import Check, Question, Records, Verdict, says, says_nothing
 from workbench.engine.evidence.time_and_money import time_and_money
 from workbench.engine.run.files import run_manifest
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.store import Store
 
 __all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run"]
