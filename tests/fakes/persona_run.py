@@ -26,7 +26,7 @@ from workbench.engine.run.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.models import litellm_client
 from workbench.models.litellm_client import LiteLLMModel
-from workbench.models.registry import ONE_TRY
+from workbench.models.model_options import ONE_TRY
 from workbench.store import Store
 
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
