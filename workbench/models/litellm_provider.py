@@ -91,7 +91,8 @@ def _handler(litellm: Any, model: Model | None) -> Any:
         async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
             # Opened at the first call: registering happens at every load of LiteLLM, mostly for another model.
             if self.model is None:
-                self.model = load_plugin(MODELS, PROVIDER)(OFFLINE, ModelOptions())
+                opened: Model = load_plugin(MODELS, PROVIDER)(OFFLINE, ModelOptions())
+                self.model = opened
             name = kwargs["model"]
             if name not in ("analyst", "offline/analyst"):
                 raise litellm.exceptions.NotFoundError(
