@@ -13,7 +13,7 @@ from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
 from workbench.engine.whatif.saved import SavedScenarios
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
 from workbench.widgets import TreeWidget, fields

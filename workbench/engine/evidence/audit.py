@@ -14,7 +14,8 @@ from workbench.engine.evidence.kept_checks import KeptChecks, checks_key, keep_c
 from workbench.engine.evidence.records import Check, Question, Records, Verdict, says, says_nothing
 from workbench.engine.evidence.time_and_money import time_and_money
 from workbench.engine.run.files import run_manifest
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.store import Store, utc_now
 
 __all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]

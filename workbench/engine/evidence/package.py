@@ -29,15 +29,17 @@ from workbench.engine.note.page import note_html
 from workbench.engine.note.plain import note_markdown
 from workbench.engine.note.printing import print_pdf
 from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.imported import Imported
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import IMPORTED_TREE, RunState, load_state
+from workbench.engine.run.state import IMPORTED_TREE, RunState
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.whatif.sensitivity import leaf_trials
-from workbench.engine.wording import equation_with_values, percent, rule_remarks
+from workbench.engine.wording import equation_with_values, rule_remarks
 from workbench.errors import UsageError, WorkbenchError
+from workbench.formatting import percent
 from workbench.propositions import Tree
 from workbench.propositions.rule import Normaliser
 from workbench.store import Store, StoreCorrupt
