@@ -110,7 +110,7 @@ class RunView:
             return run_band(store, self.state)
 
     def badges(self) -> "list[Badge]":
-        """Return how sure one can be of the run, by the checks of its audit; it reads ledgers and stored bodies."""
+        """Return how sure one can be of the run, by the checks of its audit as they were last made here."""
         from workbench.engine.evidence.badges import run_badges
 
         with closing(Store(self.home)) as store:
