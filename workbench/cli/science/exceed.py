@@ -39,7 +39,7 @@ def exceed(
             raise UsageError(
                 f"{option} is missing: --series, --cutoff, --on and --above are needed (`--model list` needs none)"
             )
-    from workbench.science.documents import exceed_document
+    from workbench.science.series.exceedance import exceed_document
     from workbench.science.series.history import History
     from workbench.science.tables import read_series
 
