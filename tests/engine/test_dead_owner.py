@@ -1,6 +1,7 @@
 """A run whose process was killed: its log ends in the middle, and no screen says that it is running."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from workbench.engine.overview import listed_runs
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.ownership import own_run
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import replace
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.view import load_run
 from workbench.store import Store

@@ -26,6 +26,7 @@ from workbench.cli.common import (
 )
 from workbench.cli.signals import stop_signals
 from workbench.engine.annotating import resolve_when_finished
+from workbench.engine.evidence.report import write_report
 from workbench.engine.hindsight import hindsight
 from workbench.engine.progress import print_progress
 from workbench.engine.run.approvals import check_answerable
@@ -39,6 +40,7 @@ from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.view import view
 from workbench.engine.wording import run_lines
+from workbench.engine.workers.opening import workers_at
 from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.models.listing import require_key
@@ -203,8 +205,9 @@ async def _work(
             environ=os.environ,
             isolation=isolation,
             listener=listener,
-            workers=workers,
+            workers=workers_at(workers),
             answered=can_answer(),
+            note=write_report,
             say=say,
         ) as engine:
             if claim is not None:

@@ -10,8 +10,7 @@ from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.options import AsJson, listed, numbers
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
-from workbench.science.documents import exceed_document
-from workbench.science.series.exceedance import model_names
+from workbench.science.series.exceedance import exceed_document, model_names
 from workbench.science.series.history import History
 from workbench.science.tables import read_series
 
