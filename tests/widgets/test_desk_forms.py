@@ -11,7 +11,7 @@ import ipywidgets
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.screens import RUN, demo_tree
+from tests.fakes.screens import RUN, demo_tree, is_hidden
 from workbench.engine import load_run
 from workbench.engine.run import state as run_state
 from workbench.engine.run.detached import Detached
@@ -22,7 +22,6 @@ from workbench.store import events as ev
 from workbench.synthesis import AverageRule, LinearRule, settle
 from workbench.widgets import refitting, regrounding
 from workbench.widgets.board import Dashboard
-from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 
