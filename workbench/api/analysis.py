@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any
 from workbench.api.home import names_of, resumed
 from workbench.api.proof import Proof
 from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
-from workbench.engine import documents
+from workbench.engine import annotating, documents
+from workbench.engine.annotating import add_comment, add_note, record_outcome, resolve_from_series
 from workbench.engine.blocking import run_blocking
+from workbench.engine.gateway import open_gateway
 from workbench.engine.run.fold import load_state
+from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
 from workbench.engine.view import RunView, view
+from workbench.engine.whatif.edits import EditRequest, edits_on, parse_override, what_if
+from workbench.engine.whatif.saved import change_scenario, save_scenario
+from workbench.engine.wording import run_lines
 from workbench.errors import UsageError
-from workbench.store import Store
+from workbench.outputs import write_output
+from workbench.propositions.scenario_book import Action
+from workbench.store import Store, utc_now
+from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
+from workbench.widgets.static_tree import tree_html
 
 if TYPE_CHECKING:
     from workbench.engine.whatif.edits import EditRequest
@@ -120,8 +130,6 @@ class Analysis:
         EditConflict
             The scenario has changed since ``base_seq``.
         """
-        from workbench.engine.whatif.edits import EditRequest
-
         request = EditRequest(
             values=dict(values or {}),
             adds=[added(*each) for each in add],
@@ -161,9 +169,6 @@ class Analysis:
         base_seq: int | None = None,
     ) -> "WhatIfView":
         """Return what ``what_if`` returns, of edits that were read already; ``%whatif`` calls this."""
-        from workbench.engine.whatif.edits import edits_on, parse_override, what_if
-        from workbench.store import utc_now
-
         now = utc_now()
         override = parse_override(author if request.values else "", reason, expires, now=now)
         if not full and scenario is None:
@@ -178,8 +183,6 @@ class Analysis:
             if full:
                 result = ask_again(store, state, edits)
             if scenario is not None:
-                from workbench.engine.whatif.saved import save_scenario
-
                 save_scenario(
                     store,
                     self.run_id,
@@ -204,9 +207,6 @@ class Analysis:
 
         ``root`` of each is in [0, 1] or None; ``mix`` weighs them by how likely each is held, the rest going to the base.
         """
-        from workbench.engine.whatif.saved import change_scenario
-        from workbench.propositions.scenario_book import Action
-
         changes: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
         with closing(self._home_store()) as store:
             # One transaction: if the second change is refused, the first is not kept either.
@@ -265,7 +265,6 @@ class Analysis:
 
         Raises ``UsageError`` for ``k`` below 2, a leaf, or a run that no model made.
         """
-        from workbench.engine.gateway import open_gateway
         from workbench.engine.whatif.refits import refit_nodes
 
         async def work() -> dict[str, Any]:
@@ -302,8 +301,6 @@ class Analysis:
         ``outcome`` is ``yes``, ``no`` or a share in [0, 1]; without it the claim's own series is asked. ``on`` is an ISO date,
         today unless named. Raises ``UsageError`` for a run without a probability, or where the data cannot tell.
         """
-        from workbench.engine.annotating import record_outcome, resolve_from_series
-
         with closing(self._home_store()) as store:
             if outcome is not None:
                 record_outcome(store, self.run_id, str(outcome), on=on, author=author)
@@ -313,8 +310,6 @@ class Analysis:
 
     def comment(self, node: str, text: str, *, author: str = "") -> "Analysis":
         """Pin a comment to a proposition and return the run with it; raises ``UsageError`` for an empty one."""
-        from workbench.engine.annotating import add_comment
-
         with closing(self._home_store()) as store:
             add_comment(store, self.run_id, node, text, author=author)
             return Analysis(view(store, self.run_id))
@@ -329,8 +324,6 @@ class Analysis:
         author: str = "",
     ) -> "Analysis":
         """Keep a note on the run or on one proposition, set tags or take them off, and return the run with it."""
-        from workbench.engine.annotating import add_note
-
         with closing(self._home_store()) as store:
             add_note(
                 store,
@@ -350,8 +343,6 @@ class Analysis:
 
         ``done`` holds points of ``workbench.engine.annotating.CHECKLIST``, or ``all``; to accept, every point is done.
         """
-        from workbench.engine import annotating
-
         with closing(self._home_store()) as store:
             annotating.sign_off(store, self.run_id, author=author, verdict=verdict, done=names_of(done))
             return annotating.sign_off_rows(store, load_state(store, self.run_id))
@@ -382,8 +373,6 @@ class Analysis:
         The nodes above follow by their stored rules, or with ``full`` by asking the synthesizer again. Its price is said on
         stderr first. Raises what ``resume`` raises, and ``UsageError`` for what is no leaf with a value.
         """
-        from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
-
         with closing(self._home_store()) as store:
             line = regrounding_line(load_state(store, self.run_id), node, full=full)
             if not quiet:
@@ -408,8 +397,6 @@ class Analysis:
         are no table of a Bayes net to the nearest ones that are, by ``normalise``: ``scale``, ``softmax`` or ``min-max``.
         """
         from workbench.engine.evidence.package import export_run, format_of, note_beside
-        from workbench.outputs import write_output
-        from workbench.synthesis.rules.normalise import check_normaliser
 
         file = Path(path)
         to = format_of(file, to)
@@ -494,11 +481,7 @@ class Analysis:
         return Store(self._run.home)
 
     def __repr__(self) -> str:
-        from workbench.engine.wording import run_lines
-
         return "\n".join(run_lines(self._run))
 
     def _repr_html_(self) -> str:
-        from workbench.widgets.static_tree import tree_html
-
         return tree_html(self._run.tree, self._run.without_data)

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from workbench.engine.run.fold import load_state
+from workbench.engine.run.settings import check_level
 from workbench.engine.view import RunView, view
+from workbench.engine.whatif.edits import adopt_tree_file
 from workbench.engine.workers.place import WorkerPlace
 from workbench.settings import home_from
 from workbench.store import Store
+from workbench.widgets.cell_progress import progress_listener
 
 
 def open_home() -> Store:
@@ -34,10 +37,7 @@ async def resumed(
     from workbench.engine.annotating import resolve_when_finished
     from workbench.engine.evidence.report import write_report
     from workbench.engine.run.assembly import open_engine
-    from workbench.engine.run.settings import check_level
-    from workbench.engine.whatif.edits import adopt_tree_file
     from workbench.engine.workers.opening import workers_at
-    from workbench.widgets.cell_progress import progress_listener
 
     if isolation is not None:
         check_level(isolation)

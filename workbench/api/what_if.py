@@ -5,9 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.blocking import run_blocking
+from workbench.engine.gateway import open_gateway
 from workbench.engine.whatif.edits import WhatIfResult
+from workbench.engine.wording import brought_lines
 from workbench.errors import UsageError
+from workbench.formatting import percent
+from workbench.propositions import Polarity
+from workbench.propositions.edits import AddChild
 from workbench.store import Store
+from workbench.terminal import printable
 
 if TYPE_CHECKING:
     from workbench.engine.run.state import RunState
@@ -17,9 +23,6 @@ if TYPE_CHECKING:
 
 def added(*words: str) -> "AddChild":
     """Return the edit of ``add=[(PARENT, STATEMENT)]``, with or without a polarity; raises ``UsageError``."""
-    from workbench.propositions import Polarity
-    from workbench.propositions.edits import AddChild
-
     try:
         parent, statement, polarity = (*words, None) if len(words) == 2 else words
         return AddChild(
@@ -33,8 +36,6 @@ def added(*words: str) -> "AddChild":
 
 def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
     """Return the polarities of ``polarities={NODE: "Negative"}``; raises ``UsageError`` for another word."""
-    from workbench.propositions import Polarity
-
     try:
         return {node: Polarity(word.capitalize()) for node, word in words.items()}
     except (ValueError, AttributeError):
@@ -46,7 +47,6 @@ def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
 def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:
     """Return the outcome of edits with the synthesizer asked again for the ancestors; says the price on stderr first."""
     from workbench.engine.evidence.looked_up import stored_look_ups
-    from workbench.engine.gateway import open_gateway
     from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
 
     plan, _ = plan_full(state, edits)
@@ -95,10 +95,6 @@ class WhatIfView:
         return self._result.to_json()
 
     def __repr__(self) -> str:
-        from workbench.engine.wording import brought_lines
-        from workbench.formatting import percent
-        from workbench.terminal import printable
-
         lines = [f"{item.id:8}{percent(item.before)} -> {percent(item.after)}" for item in self.changed]
         for change in self._result.asked_again or ():
             lines += [printable(line) for line in brought_lines(change)]

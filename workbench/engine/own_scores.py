@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.own_record import counts_for, topic_of
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError, WorkbenchError
+from workbench.science.comparing.score_intervals import PLAIN
+from workbench.science.documents import score_document
+from workbench.science.tables import Events, Forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,12 +98,6 @@ def own_document(
     UsageError
         No run that counts, or a column that runs do not have.
     """
-    import numpy as np
-
-    from workbench.science.comparing.score_intervals import PLAIN
-    from workbench.science.documents import score_document
-    from workbench.science.tables import Events, Forecasts
-
     if by and by not in OWN_COLUMNS:
         raise UsageError(f"--own --by is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}")
     rows, left_out = own_runs(store)

@@ -8,6 +8,7 @@ import orjson
 
 from workbench.engine.run.own_record import ResolvedLeaf, grounders_of, records_of
 from workbench.engine.run.state import RunState
+from workbench.science.comparing.paired import paired_test
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
@@ -74,8 +75,6 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
 
 def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
     """Return what `records_of` says of each grounder, with the runs behind it and an interval from flipping whole runs; None for too few."""
-    from workbench.science.comparing.paired import paired_test
-
     table: dict[str, dict[str, Any]] = {}
     for name, record in records_of(leaves).items():
         own = [leaf for leaf in leaves if any(part == name for part, _ in leaf.parts)]

@@ -15,6 +15,8 @@ from workbench.engine.run.fold import load_state
 from workbench.engine.run.own_record import counts_for
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError, WorkbenchError
+from workbench.science.comparing.score_intervals import PLAIN
+from workbench.science.comparing.trajectories import step_scores
 
 if TYPE_CHECKING:
     from workbench.science.comparing.score_intervals import Resampling
@@ -118,8 +120,6 @@ def steps_document(store: Store, resampling: Resampling | None = None) -> dict[s
     UsageError
         No own run has a trial of a loop.
     """
-    from workbench.science.comparing.score_intervals import PLAIN
-
     resampling = resampling or PLAIN
     trials, left_out = loop_trials(store)
     if not trials:
@@ -154,8 +154,6 @@ def _arm(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any]:
 
 
 def _by_step(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any] | None:
-    from workbench.science.comparing.trajectories import step_scores
-
     leaves: dict[tuple[str, str], list[LoopTrial]] = {}
     for trial in trials:
         if trial.outcome is not None:

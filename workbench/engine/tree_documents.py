@@ -11,6 +11,7 @@ from workbench.propositions.scenario_book import ScenarioBook
 from workbench.synthesis.sensitivity.assumptions import assumption_rows
 from workbench.synthesis.sensitivity.information import ground_next, value_of_information
 from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado
+from workbench.synthesis.sensitivity.uncertainty import root_uncertainty, source_correlation, trial_moments
 from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
 from workbench.synthesis.whatif.compare_scenarios import compare, mix
 from workbench.synthesis.whatif.ranges import reachable_ranges
@@ -76,12 +77,6 @@ def root_spread(
     seed: int = 0,
 ) -> dict[str, Any] | None:
     """Return the root's uncertainty from the spread of its leaves' trials; None where no leaf has two, or the root no value."""
-    from workbench.synthesis.sensitivity.uncertainty import (
-        root_uncertainty,
-        source_correlation,
-        trial_moments,
-    )
-
     moments = trial_moments(trials)
     if not moments or tree.root.p is None:
         return None

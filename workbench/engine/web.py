@@ -12,13 +12,17 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from proxies.catalogue import Availability
 from proxies.ledger import Address
+from workbench.engine.run.budget import Budget, Limits
 from workbench.errors import UsageError
 from workbench.models.base import NodeRef
+from workbench.models.roles import open_models
 from workbench.search.desk import LeafWeb, open_web
 from workbench.search.engines import usable_engines
 from workbench.search.leak_filter import Verdicts
 from workbench.search.options import WebOptions
+from workbench.settings import proxy_settings
 from workbench.store import ApiLedger, ModelLedger, Store
 
 if TYPE_CHECKING:
@@ -58,8 +62,6 @@ async def open_own_web(
         The question is empty, or no model answers to the name.
     """
     from proxies.broker import open_broker
-    from proxies.catalogue import Availability
-    from workbench.settings import proxy_settings
 
     if not question.strip():
         raise UsageError("say what is looked for: workbench search WORDS --cutoff DATE")
@@ -115,8 +117,6 @@ def own_asker(
         No model answers to the name, or a budget is set and the price is not known.
     """
     from workbench.engine.run.asking import ModelGateway
-    from workbench.engine.run.budget import Budget, Limits
-    from workbench.models.roles import open_models
 
     budget = Budget(Limits(usd=budget_usd), usd=spent_usd)
     if run != RUN:

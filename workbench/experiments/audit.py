@@ -8,6 +8,7 @@ what was looked at is counted too. Table arms that read a column named in `HINDS
 from collections import Counter
 from collections.abc import Mapping
 
+from proxies.asof.clock import Cutoff
 from workbench.engine.evidence.audit import audit_checks
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.fold import load_state
@@ -74,8 +75,6 @@ def _exam_findings(exam: StudyExam) -> list[str]:
 
 
 def _arm_findings(plan: StudyPlan) -> list[str]:
-    from proxies.asof.clock import Cutoff
-
     findings = []
     late: dict[str, list[str]] = {}
     for name, arm in plan.arms.items():

@@ -6,16 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from proxies.asof.asof_text import NO_TEXT, AsOfText, as_of, emptied_line
 from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
+from workbench.experiments.contexts.book import texts_for
+from workbench.experiments.contexts.values import read_contexts
 from workbench.experiments.joint import JointQuestion, joint_questions
 from workbench.experiments.study import StudySpec
 from workbench.questions.as_of import criteria_as_of, statement_as_of
+from workbench.questions.book import load_set
+from workbench.questions.exams import find_exam
+from workbench.questions.formats.registry import read_file
 from workbench.questions.model import Question, events_of
+from workbench.questions.scoring import events_table
 from workbench.science.arrays import IntArray
 from workbench.science.simulator.exams import SimulatedExam, exam_from_settings
 from workbench.science.tables import Events, read_events
@@ -193,8 +200,6 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
         path = spec.folder / str(source["events"])
         events = read_events(path, unresolved=True)
         if "exam" in source:
-            from workbench.questions.exams import find_exam
-
             events = events.take(find_exam(store.home / "exams", str(source["exam"])).rows(events))
         events = _where(events, source.get("where") or {})
         statements = (
@@ -204,7 +209,6 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
         )
         return _Part(events=events, statements=statements, questions={})
     questions = _questions(store, spec, source)
-    from workbench.questions.scoring import events_table
 
     events = _where(events_table(questions, path=Path(f"exam of {spec.name}")), source.get("where") or {})
     pairs = [(question, event) for question in questions for event in events_of(question)]
@@ -218,10 +222,7 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
 
 def _questions(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> list[Question]:
     if "set" in source:
-        from workbench.questions.book import load_set
-
         return list(load_set(store, str(source["set"])).questions.values())
-    from workbench.questions.formats.registry import read_file
 
     reading, _ = read_file(spec.folder / str(source["questions"]))
     return list(reading.questions)
@@ -244,8 +245,6 @@ def _sized(events: Events, spec: StudySpec) -> Events:
 
 
 def _joined(parts: list[Events]) -> Events:
-    import pandas as pd
-
     frame = pd.concat([part.frame for part in parts], ignore_index=True)
     return replace(
         parts[0],
@@ -274,8 +273,6 @@ def _contexts(store: Store, spec: StudySpec, events: Events) -> tuple[dict[str, 
     """Contexts by event: of a file, or with ``set:NAME`` those on record, each as of the event's own cutoff."""
     if spec.contexts is None:
         return {}, []
-    from workbench.experiments.contexts.book import texts_for
-    from workbench.experiments.contexts.values import read_contexts
 
     questions = dict(zip(events.event_id.tolist(), events.question.tolist(), strict=True))
     kind, colon, name = spec.contexts.partition(":")

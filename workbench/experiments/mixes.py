@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.errors import UsageError
 from workbench.experiments.study import REBALANCE_DRAWS
@@ -98,8 +99,6 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> float | None:
     >>> rank_correlation(np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.3, 0.2]))
     0.5
     """
-    import pandas as pd
-
     if len(a) != len(b):
         raise UsageError(f"there are {len(a)} values on one side and {len(b)} on the other")
     ranks = [pd.Series(values).rank().to_numpy(dtype=np.float64) for values in (a, b)]

@@ -1,5 +1,6 @@
 """From a study's file to what will be done: exam, arms, cells, price; every mistake is found here, before the first call."""
 
+import json
 import platform
 from collections import Counter
 from collections.abc import Sequence
@@ -186,8 +187,6 @@ def _budget_problems(spec: StudySpec, arms: dict[str, Any]) -> list[str]:
 
 
 def _changes(spec: StudySpec, state: StudyState) -> list[str]:
-    import json
-
     now = json.loads(json.dumps(spec.to_json()))
     before = state.study
     changed = [key for key in now if key not in CHANGEABLE and key in before and now[key] != before[key]]

@@ -4,6 +4,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+import yaml
+
+from workbench.agents.reply_json import every_text
 from workbench.errors import UsageError
 from workbench.outputs import write_output
 
@@ -13,8 +16,6 @@ _PACKAGE = "workbench.experiments.ready"
 @cache
 def ready_studies() -> dict[str, str]:
     """Name -> what the study asks, in the order of the names."""
-    import yaml
-
     names = sorted(entry.name for entry in files(_PACKAGE).iterdir() if entry.name.endswith(".yaml"))
     return {
         name.removesuffix(".yaml"): str(
@@ -40,10 +41,6 @@ HOLES = (
 
 def needs_of(name: str) -> tuple[str, ...]:
     """What has to be filled in before a study can run; empty for one that runs as it is."""
-    import yaml
-
-    from workbench.agents.reply_json import every_text
-
     words = set(every_text(yaml.safe_load(files(_PACKAGE).joinpath(f"{name}.yaml").read_text("utf-8"))))
     return tuple(hole for hole in HOLES if hole in words)
 

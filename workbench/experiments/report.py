@@ -7,9 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nbformat
 import pandas as pd
 
+from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
+from workbench.engine.run.fold import load_state
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.figures import study_figures
 from workbench.experiments.ledger import StudyState
@@ -20,6 +23,7 @@ from workbench.experiments.table import tidy_table, write_tables
 from workbench.experiments.volatility import with_volatility
 from workbench.outputs import write_output
 from workbench.store import Store
+from workbench.synthesis import LinearRule
 from workbench.templates import html_environment
 
 if TYPE_CHECKING:
@@ -34,8 +38,6 @@ def write_study(store: Store, plan: StudyPlan, state: StudyState, folder: Path) 
     UsageError
         The study was not audited: its results are locked.
     """
-    from proxies.atomic import private_folder
-
     exam = with_volatility(plan.exam)
     frame = tidy_table(plan.spec, exam, state)
     results = study_results(plan.spec, exam, state, frame)
@@ -60,9 +62,6 @@ def _json(value: Any) -> bytes:
 
 def rule_weights(store: Store, state: StudyState) -> dict[str, list[float]]:
     """Weights of the linear rules in the runs of each arm."""
-    from workbench.engine.run.fold import load_state
-    from workbench.synthesis import LinearRule
-
     weights: dict[str, list[float]] = {}
     for cell, forecast in state.forecasts.items():
         if not forecast.run:
@@ -133,8 +132,6 @@ _CELLS = (
 
 def notebook(results: Mapping[str, Any], exam: StudyExam, frame: pd.DataFrame) -> str:
     """The report as a notebook that has not run; it needs the files beside it and nothing else."""
-    import nbformat
-
     node: Any = nbformat.NotebookNode
     summary = "\n".join(f"- {line}" for line in results["summary"])
     cells = []

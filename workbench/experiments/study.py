@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
 
@@ -127,8 +129,6 @@ def read_study(path: Path) -> StudySpec:
     StudyError
         It cannot be read, or its form is wrong: every mistake of form at once.
     """
-    import yaml
-
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -13,6 +13,7 @@ import pandas as pd
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.ledger import StudyState
 from workbench.experiments.study import Cell, StudySpec
+from workbench.outputs import write_output
 from workbench.questions.formats.tables import csv_of
 from workbench.science.arrays import FloatArray
 from workbench.store.events import ForecastMade, ForecastMissing
@@ -99,8 +100,6 @@ def trials_of(frame: pd.DataFrame, exam: StudyExam) -> dict[str, FloatArray]:
 
 def write_tables(folder: Path, frame: pd.DataFrame, exam: StudyExam) -> list[Path]:
     """Write ``table.parquet`` (where pyarrow is installed), ``table.csv``, ``events.csv`` and ``forecasts.csv``; return what was written."""
-    from workbench.outputs import write_output
-
     written: list[Path] = []
     try:
         frame.to_parquet(folder / "table.parquet", index=False)

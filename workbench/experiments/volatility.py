@@ -10,9 +10,13 @@ import numpy as np
 
 from proxies.asof.asof_text import NO_TEXT
 from proxies.asof.clock import Cutoff
+from proxies.settings import ProxySettings
 from workbench.engine.blocking import run_blocking
 from workbench.errors import UsageError
 from workbench.experiments.exam import StudyExam
+from workbench.offline.history import broker_history, visible
+from workbench.questions.deciding import value_series
+from workbench.questions.grammar import read_claim
 from workbench.science.series.realised import realised_volatility
 
 #: Rows of a series that its volatility rests on: a year of trading days.
@@ -31,10 +35,6 @@ def with_volatility(exam: StudyExam) -> StudyExam:
 
 async def _volatilities(exam: StudyExam) -> np.ndarray:
     from proxies.broker import open_broker
-    from proxies.settings import ProxySettings
-    from workbench.offline.history import broker_history, visible
-    from workbench.questions.deciding import value_series
-    from workbench.questions.grammar import read_claim
 
     values = np.full(len(exam), np.nan)
     claims = {}

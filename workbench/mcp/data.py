@@ -14,6 +14,9 @@ from proxies.catalogue import Availability, api_doc, api_map, api_search
 from proxies.ledger import Address, Answer
 from workbench.engine import documents
 from workbench.models.base import NodeRef
+from workbench.search.desk import open_web
+from workbench.search.engines import usable_engines
+from workbench.search.options import WebOptions
 from workbench.settings import proxy_settings
 from workbench.store import ApiLedger, Store
 
@@ -102,10 +105,6 @@ class DataAccess:
     def _open_web(self) -> LeafWeb:
         """Return the web of this server, one for all its calls, so that ids are not given twice."""
         if self._web is None:
-            from workbench.search.desk import open_web
-            from workbench.search.engines import usable_engines
-            from workbench.search.options import WebOptions
-
             works = Availability.of(self._settings.keys, self._cutoff, network=self._settings.network)
             engines = usable_engines(self._settings.catalogue(), works)
             self._web = open_web(

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proxies.asof.clock import Cutoff
+from proxies.ledger import Address, MemoryLedger
+from proxies.settings import ProxySettings
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
@@ -24,11 +26,8 @@ def broker_history(broker: "Broker | None") -> Observe:
     opened: list[Broker] = [broker] if broker is not None else []
 
     async def observe(series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
-        from proxies.ledger import Address, MemoryLedger
-
         if not opened:
             from proxies.broker import open_broker
-            from proxies.settings import ProxySettings
 
             opened.append(open_broker(ProxySettings()))
         # planning only: what a leaf rests on is fetched again by its own cells, and recorded there

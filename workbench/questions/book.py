@@ -4,6 +4,7 @@ A set is a stream of its own (``questions:NAME``) in the same log as the runs; a
 `workbench resolve` writes for a run, with the question's event as its ``node``. The newest one counts.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -113,8 +114,6 @@ def _with_topic(question: Question, before: Question | None) -> Question:
 
 
 def _plain(question: Question) -> dict[str, Any]:
-    import json
-
     value: dict[str, Any] = json.loads(json.dumps(question.to_json()))
     return value
 

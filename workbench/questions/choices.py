@@ -16,6 +16,7 @@ from workbench.questions.linked import group_of, linked_questions, mend
 from workbench.questions.model import Question, QuestionError, event_id, parts_of
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.portfolio import Portfolio, bucket_probabilities, size_portfolio
+from workbench.science.scoring.utility import utility_scores
 
 #: Keeping the dollar: what a decision is when no bet is worth its price.
 KEEP = "keep the dollar"
@@ -308,7 +309,6 @@ def _worth(question: Question, states: States, decision: str) -> dict[str, Any] 
     """Soft and hard utility of the decision by the payoffs that became known (paper A, section 5.1); None before that."""
     if question.kind != "options" or set(question.payoffs) != set(question.options):
         return None
-    from workbench.science.scoring.utility import utility_scores
 
     values = [question.payoffs[option] for option in question.options]
     if len(set(values)) < 2:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy.optimize import LinearConstraint, minimize, nnls
 
 from workbench.questions.model import Question, QuestionError
 from workbench.science.arrays import FloatArray
@@ -187,8 +188,6 @@ def _chances(yes: FloatArray, holds: FloatArray, worlds: FloatArray) -> FloatArr
 
 def _nearest(yes: FloatArray, holds: FloatArray, stated: FloatArray) -> FloatArray:
     """Probabilities of worlds whose forecasts lie nearest to the stated ones."""
-    from scipy.optimize import LinearConstraint, minimize, nnls
-
     count = yes.shape[1]
     worlds = np.full(count, 1.0 / count)
     if not len(stated):

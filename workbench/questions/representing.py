@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2_contingency
 
 from workbench.questions.book import QuestionSet
 from workbench.questions.model import QuestionError
@@ -73,7 +74,6 @@ def _chi_squared(own: Sequence[int], corpus: Sequence[int]) -> float | None:
     table = np.array([[a, b] for a, b in zip(own, corpus, strict=True) if a + b], dtype=float)
     if len(table) < 2:
         return None
-    from scipy.stats import chi2_contingency
 
     result = chi2_contingency(table)
     return None if float(result.expected_freq.min()) < 1 else float(result.pvalue)

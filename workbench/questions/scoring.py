@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 from workbench.questions.book import QuestionSet
 from workbench.questions.formats.tables import EVENT_COLUMNS
 from workbench.questions.grammar import series_named
-from workbench.questions.model import Question, events_of
-from workbench.science.tables import Events
+from workbench.questions.model import Question, QuestionError, events_of
+from workbench.science.documents import score_document
+from workbench.science.recipe import Recipe
+from workbench.science.tables import Events, read_forecasts
 
 
 def events_table(questions: Sequence[Question], *, path: Path = Path("(questions)")) -> Events:
@@ -50,8 +53,6 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
 
 
 def _days(start: str, end: str) -> float:
-    from datetime import date
-
     return (
         float((date.fromisoformat(end) - date.fromisoformat(start)).days) if start and end else float("nan")
     )
@@ -73,11 +74,6 @@ def score_set(questions: QuestionSet, forecasts: Path, **options: Any) -> dict[s
     dict
         The document of `score`, with ``scored`` and ``unscored``: what was left out, each with its reason.
     """
-    from workbench.questions.model import QuestionError
-    from workbench.science.documents import score_document
-    from workbench.science.recipe import Recipe
-    from workbench.science.tables import read_forecasts
-
     table = events_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
     rows = np.flatnonzero(~np.isnan(table.outcome))
     if not len(rows):

@@ -5,9 +5,20 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import pandas as pd
+
 from workbench.questions.claims import Claim, amount
+from workbench.questions.deciding import appraise, check, settle, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series_leaf import RECORD, STAND_IN, SeriesLeaf
+from workbench.science.errors import ScienceError
+from workbench.science.series.exceedance import ExceedanceModel, exceedance
+from workbench.science.series.history import History
+from workbench.science.series.seasonal import Knn
+from workbench.science.series.series_class import Auto, classify
+from workbench.science.series.stochastic import BaseRate
+from workbench.science.series.trend import for_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,8 +104,6 @@ def estimate_leaf(
     ClaimRefused
         The claim is settled at the cutoff, the history is too short, or the method has no answer to its pattern.
     """
-    from workbench.science.errors import ScienceError
-
     try:
         return _estimate_leaf(leaf, statement, rows, last_visible, method)
     except ScienceError as problem:
@@ -108,8 +117,6 @@ def _estimate_leaf(
     last_visible: date,
     method: Method,
 ) -> SeriesEstimate:
-    from workbench.questions.deciding import appraise, check, settle, value_series
-
     claim = leaf.claim
     if leaf.embedded:
         by_name = {ref.id: part for ref, part in zip(leaf.refs, rows, strict=True)}
@@ -138,9 +145,6 @@ def _estimate_leaf(
 
 def _daily_prices(series: "pd.Series") -> bool:
     """Whether the leaf models of prices fit: a value every weekday, all above 0, and two years of them."""
-    import numpy as np
-    import pandas as pd
-
     if len(series) < 500 or not (series > 0).all():
         return False
     gaps = np.diff(series.index.to_numpy().astype("datetime64[D]")).astype(int)
@@ -180,14 +184,10 @@ def _of_estimate(
 
 
 def _history(series: "pd.Series") -> "History":
-    from workbench.science.series.history import History
-
     return History.of(series.index.to_numpy(), series.to_numpy())
 
 
 def _class_of(history: "History") -> str:
-    from workbench.science.series.series_class import classify
-
     return str(classify(history)) if len(history) >= 30 else ""
 
 
@@ -196,8 +196,6 @@ def _reference(claim: Claim, series: "pd.Series") -> tuple[float, date]:
 
     BLF, App. C.4: the value on the forecast date, not the one that a list of questions froze earlier.
     """
-    import pandas as pd
-
     start = claim.start
     if claim.about.monthly and start is not None:
         start = start.replace(day=1)
@@ -209,14 +207,6 @@ def _reference(claim: Claim, series: "pd.Series") -> tuple[float, date]:
 
 def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series", method: Method) -> SeriesEstimate:
     """P(value on the claim's end lies in its interval), by models of P(Y(r) > v) (BLF, App. I, eq. 1)."""
-    import numpy as np
-
-    from workbench.science.series.exceedance import ExceedanceModel, exceedance
-    from workbench.science.series.seasonal import Knn
-    from workbench.science.series.series_class import Auto
-    from workbench.science.series.stochastic import BaseRate
-    from workbench.science.series.trend import for_source
-
     if claim.pattern not in ("compare", "level", "range", "change"):
         raise ClaimRefused(
             f"a claim of the pattern {claim.pattern!r} needs a daily series of prices: ask how the series stands on one day"
@@ -268,8 +258,6 @@ def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series", method: 
 
 def _monthly(history: "History") -> bool:
     """Whether values stand for whole periods, stamped with their first day: the one that holds the end decides then."""
-    import numpy as np
-
     firsts = history.days == history.days.astype("datetime64[M]").astype("datetime64[D]")
     gaps = np.diff(history.days).astype(int)
     return bool(len(gaps) and np.median(gaps) >= 28 and firsts.all())

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.questions.deciding import value_series
 from workbench.questions.series_leaf import STAND_IN, SeriesLeaf
 
@@ -87,8 +89,6 @@ def _steps_ahead(series: pd.Series, end: date) -> int:
 
 
 def _forecast(series: pd.Series, steps: int) -> tuple[float, ...]:
-    import numpy as np
-
     values = series.to_numpy(dtype=float)
     if len(values) < steps + _FEWEST:
         return ()

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.calibrating.calibration import horizon_class
 from workbench.science.errors import TableError
 
 StrArray = NDArray[np.str_]
@@ -247,8 +248,6 @@ class Events:
 
     def factor(self, name: str) -> StrArray:
         """Labels for calibration: ``source``, ``topic`` (column topic, else subtype), ``horizon``, or any column."""
-        from workbench.science.calibrating.calibration import horizon_class
-
         if name == "topic" and "topic" not in self.frame.columns:
             return self.text("subtype")
         if name == "horizon" and "horizon" not in self.frame.columns:

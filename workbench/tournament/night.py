@@ -7,7 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import MAX_CONTEXT
@@ -221,8 +224,6 @@ class NightPlan(StudyPlan):
 
 def arms_of(rules: NightRules) -> dict[str, EngineArm]:
     """The night's two arms; raises ``UsageError`` for settings that a run refuses."""
-    from pathlib import Path
-
     return {spec.name: make_arm(spec, ArmContext(folder=Path())) for spec in _arm_specs(rules)}
 
 
@@ -311,8 +312,6 @@ def open_events(questions: QuestionSet, ids: Sequence[str]) -> list[QuestionEven
 def _exam(
     questions: QuestionSet, events: Sequence[QuestionEvent], cutoff: str, texts: Mapping[str, str]
 ) -> StudyExam:
-    import numpy as np
-
     entries: list[Question] = [
         questions.questions[name] for name in dict.fromkeys(e.question for e in events)
     ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from proxies.atomic import private_folder
 from workbench.formatting import percent
 from workbench.outputs import write_output
 from workbench.questions.formats.tables import csv_of
@@ -30,8 +31,6 @@ _GRID = (
 
 def write_night(store: Store, night: Night) -> "tuple[NightResults, Path]":
     """Write page and files of a night as far as it has come; return its results and the folder."""
-    from proxies.atomic import private_folder
-
     results = night_results(store, night)
     folder = night_folder(store, night.name)
     private_folder(folder)

@@ -1,5 +1,6 @@
 """The screens: tree, what-if, evidence. Only in here is ipywidgets imported, and only when something is shown."""
 
+from importlib import import_module
 from typing import Any
 
 __all__ = ["TreeWidget", "dashboard", "explorer", "open_dashboard", "proof_html", "tree_html"]
@@ -18,6 +19,5 @@ def __getattr__(name: str) -> Any:
     """Import a screen when it is first asked for: ``import workbench`` must stay light."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,6 +1,7 @@
 """Progress of a run in the cell that started it: one output of plain HTML, renewed while the run is at work."""
 
 import asyncio
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -48,8 +49,6 @@ def progress_listener(*, quiet: bool) -> Iterator[Listener | None]:
 
 def _cell_display() -> Callable[[dict[str, str]], None] | None:
     """Return what renews one output of the running cell; None where no notebook shows this process' output."""
-    import sys
-
     if "IPython" not in sys.modules:
         return None
     from IPython import get_ipython

@@ -5,10 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from ipywidgets import Widget
+
 from workbench.engine.view import load_run
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT
 from workbench.settings import home_from
+from workbench.widgets.board import Dashboard, dashboard
+from workbench.widgets.home import Home
+from workbench.widgets.keeping import DRAFT
 
 
 def open_dashboard(environ: Mapping[str, str]) -> Any:
@@ -17,10 +22,6 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
     The run is ``?run=...`` of the page's address (Voila passes it as ``QUERY_STRING``), else ``WORKBENCH_RUN``; its home is
     ``WORKBENCH_HOME``; an empty one asks for the list. ``&scenario=NAME`` opens a scenario, ``&node=P2`` selects a proposition. Without a run, or if the run does not exist, the page lists the runs.
     """
-    from workbench.widgets.board import dashboard
-    from workbench.widgets.home import Home
-    from workbench.widgets.keeping import DRAFT
-
     home = home_from(environ)
     address = {
         name: values[0]
@@ -45,10 +46,6 @@ def rehearse(environ: Mapping[str, str] = os.environ) -> None:
 
     A kernel that is made ahead does it: the page that the server was started for, and the newest run where that was the list.
     """
-    from ipywidgets import Widget
-
-    from workbench.widgets.board import Dashboard
-
     pages = [open_dashboard(environ)]
     if not isinstance(pages[0], Dashboard):
         pages.append(open_dashboard({**environ, "WORKBENCH_RUN": "last"}))

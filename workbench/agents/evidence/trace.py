@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from workbench.agents.evidence.trace_notebook import agent_cells
+from workbench.agents.evidence.trace_records import cell_faults, ledger_faults, rerun_cells
 from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
 from workbench.store.errors import StoreCorrupt
 
@@ -26,8 +28,6 @@ class TraceEvidence(Trace):
     def render(self, proof: ProofContext) -> Any:
         """Return a notebook with the claim, a cell per step, the data calls, and the conclusion."""
         import nbformat
-
-        from workbench.agents.evidence.trace_notebook import agent_cells
 
         node: Any = nbformat.NotebookNode
         if self.submission is not None:
@@ -56,8 +56,6 @@ class TraceEvidence(Trace):
 
     async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
         """Compare, and run the cells again where there are any; in a thread, since the notebook is rendered and read again."""
-        from workbench.agents.evidence.trace_records import rerun_cells
-
         compared = await asyncio.to_thread(self.compare, proof)
         if compared.differing or not any(call.cell for step in self.steps for call in step.calls):
             return compared
@@ -70,7 +68,6 @@ class TraceEvidence(Trace):
         """
         from sandbox.record.verify import Difference, Verification
         from workbench.agents.evidence.thought_records import thought_faults
-        from workbench.agents.evidence.trace_records import cell_faults, ledger_faults
 
         faults: list[tuple[str, str | None, str]] = []
         stated = next((step.p for step in reversed(self.steps) if step.p is not None), None)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sandbox.record.journal import read_journal
+from sandbox.record.notebook import render_notebook
 from workbench.agents.evidence.drawings import Drawing, svg_of
 
 if TYPE_CHECKING:
@@ -229,8 +231,6 @@ def _journal_cells(trace: Trace, proof: ProofContext) -> dict[str, Any]:
     """The cells that the session ran, with their outputs, by id."""
     if not any(call.cell is not None for step in trace.steps for call in step.calls):
         return {}
-    from sandbox.record.journal import read_journal
-    from sandbox.record.notebook import render_notebook
 
     return {cell["id"]: cell for cell in render_notebook(read_journal(proof.journal)).cells}
 

@@ -6,6 +6,7 @@ trace, in the request that followed it, and, for data, in the answer on the data
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
@@ -13,6 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxies.hashing import content_hash
+from sandbox.errors import JournalBroken
+from sandbox.record.journal import read_journal
+from sandbox.record.notebook import render_notebook, write_notebook
 from workbench.agents.errors import MalformedReply
 from workbench.agents.loop.agent_loop import short_form
 from workbench.agents.loop.belief_state import FIELD, read_probability
@@ -202,8 +206,6 @@ def cell_faults(trace: Trace, proof: ProofContext) -> Iterator[Fault]:
     wanted = [call for step in trace.steps for call in step.calls if call.cell is not None]
     if not wanted:
         return
-    from sandbox.errors import JournalBroken
-    from sandbox.record.journal import read_journal
 
     try:
         cells = {cell.id: cell for cell in read_journal(proof.journal)}
@@ -218,11 +220,6 @@ def cell_faults(trace: Trace, proof: ProofContext) -> Iterator[Fault]:
 
 async def rerun_cells(proof: ProofContext, replay: Replay, compared: Verification) -> Verification:
     """Run the cells of a trace again, answered from the ledger; the proof notebook was compared before."""
-    import asyncio
-
-    from sandbox.record.journal import read_journal
-    from sandbox.record.notebook import render_notebook, write_notebook
-
     with tempfile.TemporaryDirectory(prefix="trace-") as folder:
         # The proof shows more than the session's cells; those alone stand in a notebook of their own.
         own = Path(folder) / "cells.ipynb"

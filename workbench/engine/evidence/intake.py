@@ -20,8 +20,10 @@ from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal, read_lines
 from sandbox.record.passive import active_place
 from workbench.engine.evidence.archive import JOURNAL_NAME, NOTEBOOK_NAME
+from workbench.engine.evidence.audit import audit_run
 from workbench.engine.evidence.combined import combined_faults
 from workbench.engine.evidence.looked_up import look_up_nodes
+from workbench.engine.evidence.report import report_html
 from workbench.engine.evidence.verification import compare_trial
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.proof_names import MAX_NUMBER, notebook_name
@@ -325,9 +327,6 @@ def _trial_of(pattern: re.Pattern[str], path: Path, state: RunState) -> tuple[st
 
 def _draw(store: Store, state: RunState, findings: Sequence[Finding]) -> None:
     """Make every screen of the run once, for what only they read."""
-    from workbench.engine.evidence.audit import audit_run
-    from workbench.engine.evidence.report import report_html
-
     orjson.dumps(view(store, state.run_id).document())
     audit_run(store, state.run_id)
     if not findings:  # with an answer missing from the ledger there is no table of data

@@ -19,6 +19,7 @@ from workbench.agents.loop.quoting import one_line
 from workbench.agents.reply_json import every_text
 from workbench.engine.run.state import RunState
 from workbench.models.base import ModelReply
+from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
 from workbench.store import ModelLedger, Store
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -89,8 +90,6 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
 
     ``leaks RUN... --memory`` prints it. BLF found 2 of 113 questions for one model whose training ended after their forecast dates.
     """
-    from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
-
     rows = {state.run_id: scan_memory(store, state) for state in states}
     n = [sum(1 for _ in state.tree.leaves()) for state in states]
     late = [len({row.node for row in rows[state.run_id] if row.own}) for state in states]

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import shutil
 import tempfile
 import time
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import nbformat
 
+from proxies.asof.clock import Cutoff
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of_file
 from sandbox.record.passive import passive_markdown
@@ -198,8 +200,6 @@ def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
 
     ``package`` is the hash of the file it came in.
     """
-    from proxies.asof.clock import Cutoff
-
     run_id = new_run(
         store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model=IMPORTED_TREE)
     )
@@ -215,8 +215,6 @@ def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
 
 
 def _cutoff_in(text: str) -> str | None:
-    import json
-
     try:
         data = json.loads(text)
     except ValueError:

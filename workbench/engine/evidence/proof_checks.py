@@ -6,6 +6,7 @@ from typing import Any
 from workbench.engine.evidence.combined import combined_faults, rule_faults
 from workbench.engine.evidence.looked_up import look_up_faults, look_up_nodes, node_look_up
 from workbench.engine.evidence.records import Answer, Records
+from workbench.engine.evidence.second_reading import both_late, leak_table, stored_findings
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.proof_names import journal_name
 from workbench.formatting import sent_tokens
@@ -101,8 +102,6 @@ def known_outcome(records: Records) -> list[Answer]:
 
 def second_reading(records: Records) -> list[Answer]:
     """What a model of another family found in the kept texts; nothing where none was asked (``workbench leaks``)."""
-    from workbench.engine.evidence.second_reading import both_late, leak_table, stored_findings
-
     stored = stored_findings(records.store, records.state)
     if stored is None:
         return []

@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import docx
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Cm, Pt, RGBColor
+from PIL import Image, ImageDraw, ImageFont
+
 from workbench.engine.note.content import Note
 from workbench.engine.note.page import chart_axis
 from workbench.engine.note.plots import Plot
@@ -61,9 +67,6 @@ def _plain(text: str) -> str:
 
 
 def _empty(note: Note) -> "Document":
-    import docx
-    from docx.shared import Cm, Pt, RGBColor
-
     document = docx.Document()
     section = document.sections[0]
     section.page_width, section.page_height = Cm(21.0), Cm(29.7)
@@ -89,9 +92,6 @@ def _empty(note: Note) -> "Document":
 
 def _pale_grid(document: "Document") -> None:
     """Draw tables with pale lines between rows only; the template's grid is a black box around every cell."""
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
     borders = document.styles["Table Grid"].element.find(f".//{qn('w:tblBorders')}")
     for side in list(borders):
         borders.remove(side)
@@ -104,17 +104,12 @@ def _pale_grid(document: "Document") -> None:
 
 def _page_number(paragraph: "Paragraph") -> None:
     """Add Word's own counter: a field, which has no door of its own in python-docx."""
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
     field = OxmlElement("w:fldSimple")
     field.set(qn("w:instr"), "PAGE")
     paragraph._p.append(field)
 
 
 def _headline(document: "Document", note: Note) -> None:
-    from docx.shared import Pt, RGBColor
-
     document.add_heading(_plain(note.statement), 0).style = document.styles["Heading 1"]
     _soft(document, note.judged)
     for line in note.warnings:
@@ -137,8 +132,6 @@ def _headline(document: "Document", note: Note) -> None:
 
 
 def _soft(document: "Document", text: str) -> None:
-    from docx.shared import RGBColor
-
     document.add_paragraph().add_run(_plain(text)).font.color.rgb = RGBColor(*_SOFT)
 
 
@@ -146,9 +139,6 @@ def _table(
     document: "Document", head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]
 ) -> Any:
     """Add a table with its header row repeated on every page, and no row cut in two by a page's end; widths in cm."""
-    from docx.oxml import OxmlElement
-    from docx.shared import Cm, Pt
-
     table = document.add_table(rows=0, cols=len(widths))
     table.style = document.styles["Table Grid"]
     table.autofit = False
@@ -187,8 +177,6 @@ def _tree(document: "Document", note: Note) -> None:
 
 
 def _cm(value: float) -> Any:
-    from docx.shared import Cm
-
     return Cm(value)
 
 
@@ -213,8 +201,6 @@ def _tornado(note: Note) -> Plot:
 
     By Pillow: matplotlib reads a ``matplotlibrc`` of the folder that somebody stands in, which may be a stranger's.
     """
-    from PIL import Image, ImageDraw, ImageFont
-
     low, high = chart_axis(note)
     left, width, step = 150, 1300, 46
     height = step * (len(note.drivers) + 2)

@@ -13,10 +13,12 @@ import numpy as np
 import orjson
 
 from proxies.asof.clock import Cutoff
+from workbench.engine.run.aggregation import IMPUTED
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.errors import WorkbenchError
+from workbench.questions.grammar import series_named
 from workbench.science.arrays import logit
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.own_correction import learn_correction
@@ -50,8 +52,6 @@ def topic_of(statement: str) -> str:
 
     Claims on one index from week to week share their luck (`workbench.science.comparing.clusters`).
     """
-    from workbench.questions.grammar import series_named
-
     return series_named(statement) or " ".join(_FIGURES.sub("#", statement.casefold()).split())
 
 
@@ -217,8 +217,6 @@ def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
 
 def trial_logits_of(leaves: list[ResolvedLeaf], dead: str) -> TrialLogits:
     """Return the logits of leaves with unequal numbers of trials; dead ones count as 0.5 under ``impute``."""
-    from workbench.engine.run.aggregation import IMPUTED
-
     rows = [[*leaf.trials, *([IMPUTED] * leaf.dead if dead == "impute" else [])] for leaf in leaves]
     width = max(map(len, rows))
     return trial_logits([row + [float("nan")] * (width - len(row)) for row in rows])

@@ -11,7 +11,10 @@ from workbench.agents.registry import open_grounder
 from workbench.engine.run.assembly import OpenWorkers
 from workbench.engine.run.job import Workers
 from workbench.engine.run.settings import RunSettings
+from workbench.engine.workers.certificates import certificate_folder
+from workbench.engine.workers.facts import own_facts
 from workbench.engine.workers.place import WorkerPlace
+from workbench.engine.workers.pool import Requirements, open_pool
 from workbench.errors import UsageError
 
 
@@ -43,9 +46,6 @@ async def open_workers(
         raise UsageError(
             "--workers needs Dask, which is not installed: pip install 'analyst-workbench[dask]'"
         )
-    from workbench.engine.workers.certificates import certificate_folder
-    from workbench.engine.workers.facts import own_facts
-    from workbench.engine.workers.pool import Requirements, open_pool
 
     grounder = open_grounder(
         settings.grounder,

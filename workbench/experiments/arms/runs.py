@@ -5,12 +5,15 @@ brings is an arm too: ``arm: grounder`` with its name.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from workbench.agents.grounders.thoughts.outcomes import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names, open_grounder
+from workbench.engine.run.opening import Agents
 from workbench.engine.run.settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
 from workbench.experiments.arms.base import ArmContext, ArmError, Price
@@ -129,8 +132,6 @@ class EngineArm:
 
     def settings(self, exam: StudyExam, cell: Cell) -> RunSettings:
         """The arm's settings with the context of this event, and the seed of its random rule."""
-        from dataclasses import replace
-
         background = (
             exam.contexts[cell.event].text if self.read_context and cell.event in exam.contexts else ""
         )
@@ -151,8 +152,6 @@ class EngineArm:
 
 def _column(exam: StudyExam, name: str) -> dict[str, float]:
     """A column of probabilities by event, without the events that have none."""
-    import numpy as np
-
     values = zip(exam.events.event_id.tolist(), exam.events.probability(name).tolist(), strict=True)
     return {event: p for event, p in values if np.isfinite(p)}
 
@@ -219,7 +218,5 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
 
 
 def _check_agents(settings: RunSettings) -> None:
-    from workbench.engine.run.opening import Agents
-
     settings.require_installed()
     Agents(settings)

@@ -12,13 +12,20 @@ import numpy as np
 
 from proxies.asof.asof_text import NO_TEXT
 from proxies.asof.clock import Cutoff
+from proxies.settings import ProxySettings
 from workbench.engine.blocking import run_blocking
 from workbench.errors import UsageError
 from workbench.experiments.arms.base import ArmContext, ArmError, take
 from workbench.experiments.arms.tables import Free
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.study import ArmSpec
+from workbench.offline.history import broker_history, visible
+from workbench.questions.deciding import appraise, check, value_series
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
 from workbench.science.arrays import FloatArray
+from workbench.science.series.exceedance import exceedance, make_model, model_names
+from workbench.science.series.history import History
 
 HOUSE = ("house", "house-base-rate")
 
@@ -35,7 +42,6 @@ class SeriesArm(Free):
 
     async def _forecasts(self, exam: StudyExam) -> tuple[FloatArray, Mapping[int, str]]:
         from proxies.broker import open_broker
-        from proxies.settings import ProxySettings
 
         p = np.full(len(exam), np.nan)
         reasons: dict[int, str] = {}
@@ -55,10 +61,6 @@ class SeriesArm(Free):
 
     async def _forecast(self, statement: str, day: str, broker: object) -> float:
         from proxies.broker import Broker
-        from workbench.offline.history import broker_history, visible
-        from workbench.questions.deciding import appraise, check
-        from workbench.questions.errors import ClaimRefused
-        from workbench.questions.grammar import read_claim
 
         assert isinstance(broker, Broker)
         if not day:
@@ -71,9 +73,6 @@ class SeriesArm(Free):
             only_base = self.model == "house-base-rate"
             appraisal = appraise(claim, rows, cutoff.last_moment_day, only_base=only_base)
             return float(appraisal.base_rate if only_base else appraisal.p)
-        from workbench.questions.deciding import value_series
-        from workbench.science.series.exceedance import exceedance, make_model
-        from workbench.science.series.history import History
 
         if claim.pattern not in ("compare", "level") or not claim.strict:
             raise ClaimRefused(
@@ -97,8 +96,6 @@ class SeriesArm(Free):
 
 def series_arm(spec: ArmSpec, context: ArmContext) -> SeriesArm:
     """``arm: series`` with ``model``."""
-    from workbench.science.series.exceedance import model_names
-
     model = str(take(spec.settings, {"model": "house"}, arm=spec.name)["model"])
     known = (*HOUSE, *model_names())
     if model not in known:

@@ -1,19 +1,22 @@
 """Arms without a model: chance, constants, the crowd and priors, price moves, published trials pooled and shrunk, simulated grounders."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.experiments.arms.base import ArmContext, ArmError, Price, take
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.study import ArmSpec
 from workbench.science.arrays import FloatArray, logit, sigmoid
+from workbench.science.documents.forecasts import raw_forecasts
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.simulator.errors import GrounderErrors
+from workbench.science.simulator.exams import RULES
 from workbench.science.tables import read_forecasts
 
 Table = tuple[FloatArray, Mapping[int, str]]
@@ -102,8 +105,6 @@ class PublishedArm(Free):
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """One per event of the exam; forecasts of other events in the file are passed over."""
-        from workbench.science.documents.forecasts import raw_forecasts
-
         values = read_forecasts(self.path, _known(self.path, exam))
         raw = raw_forecasts(values, self.method, self.variant)
         own = {event: row for row, event in enumerate(values.events.event_id.tolist())}
@@ -116,10 +117,6 @@ class PublishedArm(Free):
 
 def _known(path: Path, exam: StudyExam) -> Any:
     """The exam's events, and those that only the file of forecasts names, so that reading it does not refuse them."""
-    from dataclasses import replace
-
-    import pandas as pd
-
     column = pd.read_csv(path, dtype=str, usecols=["event_id"])["event_id"]
     extra = np.array(sorted(set(column.tolist()) - set(exam.events.event_id.tolist())), dtype=str)
     if not len(extra):
@@ -210,8 +207,6 @@ def published_arm(spec: ArmSpec, context: ArmContext) -> PublishedArm:
 
 def simulated_arm(spec: ArmSpec, context: ArmContext) -> SimulatedArm:
     """``arm: simulated`` with bias, sd, correlation, noise, level, and ``rule``: own, linear or leaf."""
-    from workbench.science.simulator.exams import RULES
-
     values = take(
         spec.settings,
         {"bias": 0.0, "sd": 0.0, "correlation": 0.0, "noise": "normal", "level": 0.0, "rule": "own"},

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxies.asof.asof_text import as_of, emptied_line
 from proxies.asof.clock import Cutoff
+from proxies.catalogue import Availability
 from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer
 from workbench.agents.context_maker import ContextMaker, RankedSource
@@ -25,6 +26,7 @@ from workbench.experiments.contexts.snapshot import market_snapshot
 from workbench.experiments.contexts.values import MOST_SOURCES, Context, ContextSource
 from workbench.models.base import NodeRef
 from workbench.models.errors import ModelError
+from workbench.models.usage import price_of
 from workbench.questions.as_of import criteria_as_of, question_as_of
 from workbench.questions.model import Question
 from workbench.search.base import FoundPage
@@ -33,6 +35,7 @@ from workbench.search.engines import usable_engines
 from workbench.search.leak_filter import Verdicts
 from workbench.search.options import WebOptions
 from workbench.search.urls import canonical_url
+from workbench.settings import proxy_settings
 from workbench.store import ApiLedger, Store
 
 if TYPE_CHECKING:
@@ -126,7 +129,6 @@ def context_cost(count: int, options: GatherOptions) -> tuple[int, float | None]
     calls = count * (2 + 2 * options.queries)
     if options.model.startswith("offline/"):
         return calls, 0.0
-    from workbench.models.usage import price_of
 
     price = price_of(options.model, options.prices)
     if price is None:
@@ -147,7 +149,6 @@ async def open_gatherer(
         No such model or engine, a budget without a known price, or the offline analyst, which reads no text.
     """
     from proxies.broker import open_broker
-    from workbench.settings import proxy_settings
 
     if options.model is not None and options.model.startswith("offline/"):
         raise UsageError(
@@ -310,9 +311,6 @@ class ContextGatherer:
         ]
 
     def _web_options(self, question: Question, cutoff: Cutoff) -> WebOptions:
-        from proxies.catalogue import Availability
-        from workbench.settings import proxy_settings
-
         engines = self._options.engines
         if engines is None:
             settings = proxy_settings(self._environ, self._store.home)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
 
 from workbench.science.arrays import FloatArray, codes_of
 from workbench.science.errors import DomainError
@@ -94,8 +95,6 @@ def mixed_model(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> Mix
     >>> fit.mean.round(6).tolist(), round(fit.noise_variance, 4), round(fit.question_variance, 4)
     ([2.0, 3.5], 0.25, 3.0)
     """
-    from scipy.optimize import minimize_scalar
-
     y = np.asarray(score, dtype=np.float64)
     rows, names = codes_of(method)
     groups, labels = codes_of(question)

@@ -6,6 +6,18 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.tseries.holiday import (
+    AbstractHolidayCalendar,
+    GoodFriday,
+    Holiday,
+    USLaborDay,
+    USMartinLutherKingJr,
+    USMemorialDay,
+    USPresidentsDay,
+    USThanksgivingDay,
+    nearest_workday,
+    sunday_to_monday,
+)
 
 
 def trading_days(first: date, last: date) -> int:
@@ -51,19 +63,6 @@ def exchange_holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
     >>> exchange_holidays(2018, 2018)[:3].astype(str).tolist()
     ['2018-01-01', '2018-01-15', '2018-02-19']
     """
-    from pandas.tseries.holiday import (
-        AbstractHolidayCalendar,
-        GoodFriday,
-        Holiday,
-        USLaborDay,
-        USMartinLutherKingJr,
-        USMemorialDay,
-        USPresidentsDay,
-        USThanksgivingDay,
-        nearest_workday,
-        sunday_to_monday,
-    )
-
     rules = [
         Holiday("New Year", month=1, day=1, observance=sunday_to_monday),
         USMartinLutherKingJr,

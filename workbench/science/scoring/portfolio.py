@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import LinearConstraint, minimize
 
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
@@ -99,8 +100,6 @@ def size_portfolio(p: ArrayLike, pays: ArrayLike, *, risk_aversion: float, cap: 
 
 
 def _optimum(p: FloatArray, pays: FloatArray, g: float, cap: float) -> FloatArray:
-    from scipy.optimize import LinearConstraint, minimize
-
     gains = pays - 1.0
 
     def loss(stakes: FloatArray) -> float:

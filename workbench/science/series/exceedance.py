@@ -10,6 +10,11 @@ from numpy.typing import ArrayLike
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, NotMonotone, UnknownName
 from workbench.science.series.history import Days, History
+from workbench.science.series.seasonal import Knn, PriorYear
+from workbench.science.series.series_class import Auto
+from workbench.science.series.stochastic import BaseRate, MeanReverting, RandomWalk
+from workbench.science.series.trend import Hybrid, Linear, SafeLinear
+from workbench.science.series.volatility import Volatility
 
 
 class ExceedanceModel(Protocol):
@@ -135,12 +140,6 @@ def make_model(name: str) -> ExceedanceModel:
     >>> make_model("hybrid").name
     'hybrid'
     """
-    from workbench.science.series.seasonal import Knn, PriorYear
-    from workbench.science.series.series_class import Auto
-    from workbench.science.series.stochastic import BaseRate, MeanReverting, RandomWalk
-    from workbench.science.series.trend import Hybrid, Linear, SafeLinear
-    from workbench.science.series.volatility import Volatility
-
     makers: dict[str, Callable[[], ExceedanceModel]] = {
         "knn": Knn,
         "linear": Linear,

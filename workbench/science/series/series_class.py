@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from scipy.special import ndtri
 
 from workbench.science.arrays import FloatArray
 from workbench.science.series.history import Days, History
@@ -85,8 +86,6 @@ def classify(history: History, *, window: int = 500, level: float = 0.05) -> Ser
     >>> str(classify(History.of(days, noise)))
     'mean-reverting'
     """
-    from scipy.special import ndtri
-
     history.need(30, "a class")
     y = history.last(window).values
     if np.ptp(y) == 0.0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from workbench.propositions import ROOT, NodeId, Proposition, Tree
+from workbench.propositions import ROOT, Belief, NodeId, Proposition, Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,5 @@ def settle(tree: Tree) -> Tree:
 
 def with_value(node: Proposition, value: float) -> Proposition:
     """The node with a computed value; its key factor and report stay."""
-    from workbench.propositions import Belief
-
     words = node.belief if node.belief is not None else Belief(p=value)
     return replace(node, belief=replace(words, p=value, source="model"), model_belief=None, stale=False)
