@@ -92,12 +92,12 @@ def _say_cut(store: "Store", run_id: str) -> None:
 
 
 def may_buy_again(store: "Store", runs: "Sequence[str]", *, yes: bool) -> bool:
-    """Say what going on with runs buys again because their prompts held text of after the cutoff, and ask; False where nothing is.
+    """Say what going on with runs buys again because requests on record cannot be made any more, and ask; False where nothing is.
 
     Leaves with exit 2 where nobody says yes: no model has been asked by then.
     """
     from workbench.cli.approve import at_terminal
-    from workbench.engine.run.asked_text import rebuys
+    from workbench.engine.run.run_prompts import rebuys
     from workbench.errors import UsageError
 
     dues = rebuys(store, runs)

@@ -10,6 +10,7 @@ import gc
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
@@ -33,6 +34,7 @@ from workbench.engine.run.ownership import RunInWork, own_run
 from workbench.engine.run.planning import Planning
 from workbench.engine.run.recorder import Listener, Recorder
 from workbench.engine.run.regrounding import require_due
+from workbench.engine.run.run_prompts import adopt_prompts
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.run.tree_grounding import LeavesLeft, TreeGrounding
@@ -40,6 +42,8 @@ from workbench.engine.run.trial_grounding import TrialGrounding
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
 from workbench.models.roles import model_names
+from workbench.prompts import PromptSet
+from workbench.prompts.prompt_set import PREVIOUS
 from workbench.propositions import NodeId
 from workbench.resources import ResourceStop, is_resource_error, resource_line
 from workbench.store import Store, StoreFull
@@ -70,6 +74,8 @@ class Engine:
         Who grounds the leaves; this process if there are none.
     answered : bool
         Whether a person can answer what a run asks under ``--approve``; without one such a run is refused.
+    previous_prompts : Path, optional
+        Where earlier files of changed prompts are kept.
     """
 
     def __init__(
@@ -85,7 +91,9 @@ class Engine:
         timing: Timing | None = None,
         workers: Workers | None = None,
         answered: bool = False,
+        previous_prompts: Path = PREVIOUS,
     ) -> None:
+        self._previous_prompts = previous_prompts
         self._answered = answered
         self._timing = timing
         self._workers = workers
@@ -115,7 +123,8 @@ class Engine:
         """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
 
         ``only`` keeps the sitting to these nodes and what follows above them: the others stay as they are. ``rebuy`` allows to ask
-        again for replies on record whose requests held text of after the cutoff.
+        again for replies on record whose requests cannot be made any more: they held text of after the cutoff, or something that
+        they rest on has changed.
 
         Raises
         ------
@@ -146,9 +155,18 @@ class Engine:
             if recorder.state.finished:
                 return recorder.state
             adopt_cut(recorder, allowed=rebuy)
-            return await self._advance(recorder, plan_only, only)
+            prompts = adopt_prompts(recorder, self._previous_prompts, allowed=rebuy)
+            return await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)
 
-    async def _advance(self, recorder: Recorder, plan_only: bool, only: Collection[NodeId]) -> RunState:
+    async def _advance(
+        self,
+        recorder: Recorder,
+        plan_only: bool,
+        only: Collection[NodeId],
+        prompts: PromptSet,
+        *,
+        rebuy: bool,
+    ) -> RunState:
         state = recorder.state
         for node in only:
             require_due(state, node)
@@ -167,6 +185,8 @@ class Engine:
             on_outage=_outage_on_record(recorder, self._model.name),
             timing=self._timing,
             writer=recorder.writer,
+            prompts=prompts,
+            rebuy=rebuy,
         )
         gateway.require_price()
         keyed = state.settings.keyed if state.settings.keyed is not None else self.keyed
@@ -206,7 +226,7 @@ class Engine:
             await asyncio.sleep(0)
             slots = KernelSlots()
             approvals = None if state.settings.approve == "none" else Approvals(recorder)
-            verdicts = run_verdicts(self._store, state, self._model)
+            verdicts = run_verdicts(self._store, state, self._model, prompts)
             trials = TrialGrounding(
                 recorder,
                 grounder=agents.grounder,
