@@ -144,6 +144,7 @@ StopReason = Literal[
     "resources",
     "other-writer",
     "leaves-left",
+    "rebuy",
 ]
 
 

@@ -32,6 +32,7 @@ from workbench.engine.run.opening import Agents, check_claim
 from workbench.engine.run.outage import ProviderDown, Timing
 from workbench.engine.run.ownership import RunInWork, own_run
 from workbench.engine.run.planning import Planning
+from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.recorder import Listener, Recorder
 from workbench.engine.run.regrounding import require_due
 from workbench.engine.run.run_prompts import adopt_prompts
@@ -342,6 +343,8 @@ def _why(error: BaseException) -> ev.StopReason | None:
             return "other-writer"
         case IsolationUnavailable():
             return None
+        case RebuyNeeded():
+            return "rebuy"
         case UsageError():
             return "refused"
         case StoreFull() | ResourceStop():

@@ -3,12 +3,12 @@
 from workbench.engine.run.state import RunState
 from workbench.models.base import Model, NodeRef
 from workbench.models.roles import name_for
-from workbench.prompts import PromptSet
+from workbench.prompts import TODAY, PromptSet
 from workbench.search.leak_filter import STAGE, Verdicts, filter_request, recorded_texts
 from workbench.store import ModelLedger, Store
 
 
-def run_verdicts(store: Store, state: RunState, model: Model, prompts: PromptSet) -> Verdicts:
+def run_verdicts(store: Store, state: RunState, model: Model, prompts: PromptSet = TODAY) -> Verdicts:
     """Return the verdicts that all leaves and trials of a run share, with those that its ledger holds.
 
     A recorded request is taken only if the same results would be asked about in the very same words, of the same model: so the
