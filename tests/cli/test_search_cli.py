@@ -139,9 +139,13 @@ def test_audit_says_why_a_page_was_refused(tmp_path: Path, vendors: dict[str, st
         ("https://polymarket.com/x", "blocking", "a site"),
     ):
         done = run_cli(tmp_path, "page", url, *CUTOFF, "--audit", **vendors)
-        assert done.returncode == 2 and fate in done.stdout + done.stderr and reason in done.stdout + done.stderr
+        assert (
+            done.returncode == 2 and fate in done.stdout + done.stderr and reason in done.stdout + done.stderr
+        )
         document = json.loads(run_cli(tmp_path, "page", url, *CUTOFF, "--audit", "--json", **vendors).stdout)
         assert "no copy of this page" in document["refused"]
-        assert [(record["fate"], reason in record["reason"]) for record in document["records"]] == [(fate, True)]
+        assert [(record["fate"], reason in record["reason"]) for record in document["records"]] == [
+            (fate, True)
+        ]
         silent = run_cli(tmp_path, "page", url, *CUTOFF, **vendors)
         assert reason not in silent.stdout + silent.stderr

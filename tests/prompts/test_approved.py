@@ -16,6 +16,7 @@ from tests.agents.scripted import CUTOFF, LEAF, ScriptedAsker, fake_session, lea
 from tests.agents.test_red_team import argued_tree
 from tests.agents.test_synthesizers import CHILDREN, NODE
 from tests.agents.test_thoughts import Thinker, ground
+from tests.fakes.loop_leaf import AskedModel
 from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion, report_with
 from tests.fakes.sandbox import printed, raised
 from tests.prompts import loop_dialogues
@@ -310,7 +311,7 @@ class NoPrompts:
 async def test_every_agent_renders_from_the_prompts_of_its_run(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for kind in (ScriptedAsker, ScriptedReader, Thinker):
+    for kind in (AskedModel, ScriptedAsker, ScriptedReader, Thinker):
         monkeypatch.setattr(kind, "prompts", PromptSet(), raising=False)
     monkeypatch.setattr(prompt_set, "TODAY", NoPrompts())
     await (LOOPS[name] if name in LOOPS else DIALOGUES[name])()
