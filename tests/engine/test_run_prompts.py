@@ -21,14 +21,16 @@ from tests.fakes.loop_run import (
     calls,
     open_run,
     page,
+    says,
     work,
 )
 from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.agents.grounders.search import SearchGrounder
+from workbench.engine.run.asking import run_gateway
 from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.run_prompts import run_prompts
 from workbench.engine.run.state import load_state
-from workbench.models.base import ModelRequest
+from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ContextOverflow
 from workbench.prompts import TODAY, PromptSet, load, names
 from workbench.prompts.prompt_set import PREVIOUS
@@ -66,6 +68,23 @@ def begin_with(store: Store, run_id: str, prompts: dict[str, str]) -> Path:
     document["prompts"] |= {name: {"version": 1, "sha256": digest} for name, digest in prompts.items()}
     path.write_text(json.dumps(document))
     return path
+
+
+async def test_an_agent_that_asks_two_things_in_one_place_is_not_stopped(home: Store) -> None:
+    """A stranger's may; only what is first asked there in a sitting can have changed."""
+    model, run_id = ScriptedModel({"step": [says("yes")]}), open_run(home)
+    for begun in ("a", "ab"):
+        gateway = run_gateway(home, load_state(home, run_id), model, rebuy=False)
+        ask = gateway.asker(run=run_id, node=LEAF, trial=1, attempt=1)
+        for text in begun:
+            request = ModelRequest(messages=(Message(role="user", content=text),), stage="step", cutoff="2018-06-30")  # fmt: skip
+            await ask(request, stage="step", step=0, retry=0)
+    assert [request.messages[0].content for request in model.requests] == ["a", "b"]
+    gateway = run_gateway(home, load_state(home, run_id), model, rebuy=False)
+    with pytest.raises(RebuyNeeded, match="2 replies"):
+        request = replace(request, messages=(Message(role="user", content="c"),))
+        await gateway.asker(run=run_id, node=LEAF, trial=1, attempt=1)(request, stage="step", step=0, retry=0)
+    assert gateway.blocked is not None and len(model.requests) == 2
 
 
 class OtherReader(BrokerWeb):

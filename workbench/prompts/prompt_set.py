@@ -47,13 +47,17 @@ class PromptSet:
     def missing(self) -> tuple[str, ...]:
         """Prompts whose earlier file is kept no more, or cannot be filled any more; today's is rendered in their place."""
         return tuple(
-            sorted(name for name, digest in self.earlier.items() if not _kept(name, digest, self.previous))
+            sorted(
+                name
+                for name, digest in self.earlier.items()
+                if not _earlier_file(name, digest, self.previous)
+            )
         )
 
     def template(self, name: str) -> Template:
         """Return the file that this prompt is rendered from; raises ``UnknownPrompt``."""
         digest = self.earlier.get(name)
-        return (digest and _kept(name, digest, self.previous)) or load(name)
+        return (digest and _earlier_file(name, digest, self.previous)) or load(name)
 
     def render(self, name: str, **inputs: str | int | AsOfText) -> Prompt:
         """Return the prompt of this name with its holes filled; inputs, and what is raised, as of ``render``."""
@@ -68,7 +72,7 @@ class PromptSet:
 
 
 @cache
-def _kept(name: str, digest: str, previous: Path) -> Template | None:
+def _earlier_file(name: str, digest: str, previous: Path) -> Template | None:
     if name not in names() or not previous.is_dir():
         return None
     ending = f".{digest.removeprefix('sha256:')[:8]}.md"

@@ -69,6 +69,8 @@ class ModelGateway:
     rebuy: bool = True
     #: Set where a request had changed: nothing more is bought then.
     blocked: RebuyNeeded | None = field(default=None, init=False)
+    #: Where this sitting has asked: an agent may ask two things in one place, and then the second is no changed one.
+    _met: set[Address] = field(default_factory=set, init=False)
     calls: int = field(default=0, init=False)
     _prices: dict[str, Price | None] = field(default_factory=dict, init=False)
     _longest: dict[str, int] = field(default_factory=dict, init=False)
@@ -135,10 +137,11 @@ class ModelGateway:
         model_name = name_for(self.model, request)
         digest = request.canonical_hash(model_name)
         recorded = self._recall(address, request, model_name, earlier)
+        if recorded is None and not self.rebuy and not renewed and address not in self._met:
+            self._keep_from_rebuying(address, request)
+        self._met.add(address)
         if recorded is not None:
             return recorded
-        if not self.rebuy and not renewed:
-            self._keep_from_rebuying(address, request)
 
         async def send() -> ModelReply:
             reply = await self._send(address, request, digest, model_name, complete or self.model.complete)
