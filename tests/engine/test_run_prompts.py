@@ -26,10 +26,11 @@ from tests.fakes.loop_run import (
 )
 from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.agents.grounders.search import SearchGrounder
+from workbench.agents.grounders.thoughts import elicited
 from workbench.engine.run.asking import run_gateway
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.run_prompts import run_prompts
-from workbench.engine.run.state import load_state
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ContextOverflow
 from workbench.prompts import TODAY, PromptSet, load, names
@@ -266,3 +267,17 @@ def test_resume_says_what_a_lost_prompt_costs_and_asks(lost: Sequence[str], tmp_
         )
         done = run_cli(tmp_path, "resume", run, "--yes", OPENAI_API_KEY="none")
         assert done.returncode == 0 and len(server.asked) == 4, done.stderr
+
+
+def test_resume_stops_where_a_request_has_changed_until_somebody_says_yes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer(Policy()) as server:
+        run = analyze(tmp_path, server)
+        server.asked.clear()
+        monkeypatch.setattr(elicited, "MANNERS", tuple(f"{each} At once." for each in elicited.MANNERS))
+        done = run_cli(tmp_path, "resume", run, "--budget-calls", "99", OPENAI_API_KEY="none")
+        assert done.returncode == 2 and not server.asked
+        assert "would ask P0 something else" in done.stderr and "1 replies on record" in done.stderr
+        done = run_cli(tmp_path, "resume", run, "--yes", OPENAI_API_KEY="none")
+        assert done.returncode == 0 and len(server.asked) == 3, done.stderr

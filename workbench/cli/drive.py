@@ -85,14 +85,14 @@ async def _open_run(store: "Store", claim: "tuple[str, Cutoff]", settings: "RunS
 
 def _say_cut(store: "Store", run_id: str) -> None:
     from workbench.engine.run.asked_text import cut_lines
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
 
     for line in cut_lines(load_state(store, run_id).cut):
         say(line)
 
 
 def may_buy_again(store: "Store", runs: "Sequence[str]", *, yes: bool) -> bool:
-    """Say what going on with runs buys again because requests on record cannot be made any more, and ask; False where nothing is.
+    """Say what going on with runs buys again because requests on record cannot be made any more, and ask; whether it may.
 
     Leaves with exit 2 where nobody says yes: no model has been asked by then.
     """
@@ -108,7 +108,7 @@ def may_buy_again(store: "Store", runs: "Sequence[str]", *, yes: bool) -> bool:
             raise UsageError("nothing was bought: --yes goes on all the same")
         if not typer.confirm("Go on?", err=True):
             raise UsageError("nothing was bought")
-    return bool(dues)
+    return yes or bool(dues)
 
 
 def detach_run(
@@ -192,8 +192,8 @@ async def _work(
     from workbench.engine.hindsight import hindsight
     from workbench.engine.progress import print_progress
     from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.fold import load_state
     from workbench.engine.run.opening import new_run
-    from workbench.engine.run.state import load_state
 
     task = asyncio.current_task()
     assert task is not None

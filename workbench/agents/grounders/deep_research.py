@@ -40,8 +40,8 @@ from workbench.agents.relayed import Relayed
 from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_json import read_json
 from workbench.agents.reply_schemas import CONCLUSION
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import ModelReply, ModelRequest
+from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply
-from workbench.models.registry import OFFLINE
+from workbench.models.model_options import OFFLINE
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 

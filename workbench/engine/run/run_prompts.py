@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from proxies.ledger import Address
 from workbench.engine.run.asked_text import rebuy
 from workbench.engine.run.files import recorded_prompts, run_manifest, write_atomically
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.rebuying import Rebuy, open_trials, price_of_replies, unplanned
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.prompts import PromptSet
 from workbench.prompts.prompt_set import PREVIOUS
 from workbench.store import ModelLedger, Store
