@@ -23,7 +23,7 @@ from proxies.ledger import Address
 from tests.fakes.asking_run import open_run
 from tests.fakes.loopback import serving_json
 from workbench.engine.run.asking import run_gateway
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.litellm_client import LiteLLMModel, load_litellm
 from workbench.store import Store

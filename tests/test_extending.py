@@ -14,9 +14,10 @@ import pytest
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.run.stored_trees import put_tree
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import UnknownModel

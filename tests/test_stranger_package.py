@@ -25,9 +25,10 @@ from tests.command_line import run_cli, run_process
 from tests.fakes.upstream import Sent, Upstream
 from workbench.engine.progress import progress_line
 from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import RunSettings, with_preset
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import ProviderError
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev

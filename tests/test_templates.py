@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from proxies.asof.asof_text import NO_TEXT
 from workbench.engine import RunSettings, load_run
 from workbench.engine.evidence.report import write_report
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.prompts import render
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import Restate, SetValue

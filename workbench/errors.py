@@ -2,6 +2,8 @@
 
 WorkbenchError
 ├── UsageError      the caller's mistake; the message says how to mend it   exit 2
+│   ├── BadSetting    a setting of an agent, or of its search, is out of its range
+│   └── ClaimRefused  the claim is not one that a rule can decide; one sentence says why and what can be asked
 ├── BudgetStop      a budget or Ctrl-C stopped the run; it can be resumed   exit 3
 └── ProviderError   a model or a data source failed for good; resumable     exit 4
 
@@ -20,6 +22,14 @@ class UsageError(WorkbenchError):
     """The caller asked for something that cannot be done as asked."""
 
     exit_code = 2
+
+
+class BadSetting(UsageError):
+    """A setting of the agents, or of their search, is out of its range."""
+
+
+class ClaimRefused(UsageError):
+    """The claim is outside the grammar, or cannot be decided on the embedded series."""
 
 
 class BudgetStop(WorkbenchError):

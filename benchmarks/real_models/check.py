@@ -28,9 +28,10 @@ from proxies.asof.clock import Cutoff
 from workbench.cli.demo import DEMO_CUTOFF, DEMO_STATEMENT
 from workbench.engine.progress import progress_line
 from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import RunSettings, with_preset
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.run.stored_trees import put_tree
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.base import Model, ModelReply, ModelRequest

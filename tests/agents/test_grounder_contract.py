@@ -36,7 +36,7 @@ from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
 from workbench.agents.evidence.thought_records import thought_faults
 from workbench.agents.registry import agent_names
 from workbench.engine.evidence.verification import proof_context
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.models.base import ModelRequest
 from workbench.plugins import GROUNDERS, package_of
 from workbench.store import ApiLedger, Store

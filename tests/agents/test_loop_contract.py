@@ -35,7 +35,7 @@ from workbench.agents.grounders.search import SearchGrounder
 from workbench.agents.loop import quoting, web_tools
 from workbench.agents.loop.tools import text_hash
 from workbench.engine.evidence.verification import proof_context
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import ApiLedger, Store
 

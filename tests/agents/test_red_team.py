@@ -17,7 +17,7 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.red_team import argued_side, counter_case, parse_counter_case
 from workbench.engine.annotating import keep_case
 from workbench.engine.run.asking import run_gateway
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.whatif.red_team import red_team, with_model
 from workbench.errors import ProviderError
 from workbench.models.base import ModelReply, ModelRequest, Usage

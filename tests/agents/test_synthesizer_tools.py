@@ -37,9 +37,10 @@ from workbench.engine.evidence.package import export_run, import_run
 from workbench.engine.evidence.verification import verify_run
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.budget import Budget
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.view import view_of
 from workbench.engine.whatif.asking_again import full_what_if
 from workbench.errors import UsageError

@@ -13,7 +13,7 @@ from tests.command_line import run_cli
 from tests.fakes.browser import Watched, shot, watching
 from tests.fakes.screens import RUN
 from workbench.engine import load_run
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
 pytestmark = pytest.mark.browser

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import Served, asked
 from tests.conftest import FinishedRun
 from tests.fakes.browser import Watched, shot
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.widgets.numbers import short_weight
 
 pytestmark = pytest.mark.browser

@@ -27,7 +27,7 @@ from tests.fakes.hostile_text import (
 )
 from workbench.engine.evidence.package import export_run
 from workbench.engine.evidence.report import report_html
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.store import Store
 from workbench.widgets.proof import proof_document
 from workbench.widgets.static_tree import tree_html

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes.browser import Lab, Watched, shot
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
 pytestmark = pytest.mark.browser

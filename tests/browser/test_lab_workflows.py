@@ -17,7 +17,7 @@ from tests.command_line import run_cli
 from tests.fakes.browser import TOKEN, Lab, Watched, shot
 from tests.fakes.screens import demo_tree, make_run
 from workbench.cli.lab import TUTORIALS
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
 pytestmark = pytest.mark.browser

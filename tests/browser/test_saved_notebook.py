@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.browser import TOKEN, Lab, Watched, shot
 from tests.fakes.screens import demo_tree, make_run
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
 pytestmark = pytest.mark.browser

@@ -19,7 +19,7 @@ from tests.fakes.browser import Watched, shot
 from tests.fakes.screens import RUN
 from workbench.engine import load_run
 from workbench.engine.whatif.saved import SavedScenarios
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
 pytestmark = pytest.mark.browser

@@ -15,9 +15,9 @@ from tests.fakes.approving_run import open_approving_run
 from workbench.cli import approve as approve_command
 from workbench.cli.approve import TerminalAnswers, can_answer
 from workbench.engine.run.approvals import check_answerable, undecided_steps
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import change_run
 from workbench.engine.run.ownership import own_run
-from workbench.engine.run.state import load_state
 from workbench.engine.view import view
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev

@@ -21,6 +21,7 @@ from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.base import GroundingFailure
 from workbench.engine.run.aggregation import Aggregation
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.own_record import (
     ResolvedLeaf,
@@ -31,7 +32,6 @@ from workbench.engine.run.own_record import (
     topic_of,
 )
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import load_state
 from workbench.errors import UsageError
 from workbench.science.scoring.scores import brier_index
 from workbench.store import Store

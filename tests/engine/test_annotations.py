@@ -22,7 +22,7 @@ from workbench.engine.annotating import (
 )
 from workbench.engine.evidence.package import export_run, import_package
 from workbench.engine.run.annotations import Outcome, outcome_of
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.view import view
 from workbench.errors import UsageError
 from workbench.propositions import TreeError
@@ -157,7 +157,7 @@ def test_the_outcome_never_reaches_an_agent() -> None:
     """No module that makes a prompt or works on a run reads what people said of it; only screens and the doors do."""
     rooms = ("agents", "offline", "models", "prompts", "synthesis", "propositions", "science")
     sources = [path for room in rooms for path in (ROOT / "workbench" / room).rglob("*.py")]
-    folds = {"state.py", "trial_fold.py", "annotations.py", "outcome.py"}
+    folds = {"state.py", "fold.py", "annotations.py", "outcome.py"}
     # Outcomes of earlier runs, decided before the cutoff of the one that is opened: tests/engine/test_aggregation.py holds it to that.
     folds.add("own_record.py")
     run = ROOT / "workbench" / "engine" / "run"

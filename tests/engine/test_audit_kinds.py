@@ -12,7 +12,7 @@ from tests.fakes.run_kinds import at, write_call, write_run
 from workbench.engine.evidence.audit import QUESTIONS, audit_checks, audit_run
 from workbench.engine.evidence.badges import run_badges
 from workbench.engine.evidence.kinds import RunKind
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -11,7 +11,7 @@ from tests.engine.test_signatures import in_log
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.engine.evidence.combined import combined_faults
 from workbench.engine.run.aggregation import Aggregation
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 

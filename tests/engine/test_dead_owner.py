@@ -10,8 +10,9 @@ from tests.fakes.screens import CUTOFF, RUN, demo_tree
 from workbench.engine import RunSettings, load_run
 from workbench.engine.note.content import note_of
 from workbench.engine.overview import listed_runs
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.ownership import own_run
-from workbench.engine.run.state import load_state, replace
+from workbench.engine.run.state import replace
 from workbench.engine.run.stored_trees import put_tree
 from workbench.store import Store
 from workbench.store import events as ev

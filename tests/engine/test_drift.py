@@ -9,7 +9,8 @@ from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.cli.verify import drift_line
 from workbench.engine.evidence.drift import drift, rerun_probability
 from workbench.engine.evidence.verification import ProofCheck
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.store import Store
 from workbench.synthesis import resynthesize
 

@@ -9,8 +9,8 @@ from tests.fakes.small_run import RUN, make_small_run
 from workbench.engine.evidence.audit import audit_run
 from workbench.engine.evidence.report import report_html
 from workbench.engine.hindsight import hindsight
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import load_state
 from workbench.engine.view import view
 from workbench.engine.wording import run_lines
 from workbench.models.training import cutoff_table, training_cutoff

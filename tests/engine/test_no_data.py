@@ -22,7 +22,8 @@ from workbench.engine.note.content import note_of
 from workbench.engine.note.page import note_html
 from workbench.engine.note.plain import note_markdown
 from workbench.engine.note.word import note_docx
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.view import view
 from workbench.engine.wording import run_lines
 from workbench.mcp.visible_runs import VisibleRuns

@@ -29,10 +29,10 @@ from workbench.engine.note.plain import note_markdown, words
 from workbench.engine.note.plots import MOST_PLOTS, proof_plots
 from workbench.engine.note.printing import CannotPrint, print_pdf
 from workbench.engine.note.word import note_docx
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.whatif.saved import save_scenario
-from workbench.engine.wording import percent, point_change
 from workbench.errors import UsageError
+from workbench.formatting import percent, point_change
 from workbench.propositions.edits import SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store

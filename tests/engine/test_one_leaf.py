@@ -9,10 +9,10 @@ import pytest
 from tests.fakes.asking_run import AskingGrounder, Provider, open_run, undisturbed, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.regrounding import trying_line
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import load_state
 from workbench.engine.run.tree_grounding import LeavesLeft
 from workbench.errors import ProviderError, UsageError
 from workbench.propositions import Proposition

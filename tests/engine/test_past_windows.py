@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workbench.engine.band import Band, windows_band
 from workbench.engine.past_windows import PastWindows, past_windows, window_correlation
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.questions.series_leaf import RECORD
 from workbench.synthesis import LinearRule, settle

@@ -15,7 +15,7 @@ from tests.conftest import FinishedRun
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.engine.evidence.package import export_run, import_run
 from workbench.engine.evidence.report import write_report
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.store import Store
 
 

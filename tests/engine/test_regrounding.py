@@ -10,8 +10,8 @@ from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine.evidence.combined import combined_faults
 from workbench.engine.evidence.verification import verify_run
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
-from workbench.engine.run.state import load_state
 from workbench.engine.view import view
 from workbench.errors import ProviderError, UsageError
 from workbench.models.errors import ModelUnavailable

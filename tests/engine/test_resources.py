@@ -18,8 +18,8 @@ from tests.fakes import sittings
 from tests.fakes.asking_run import Provider, open_run, undisturbed, work
 from workbench.engine.run import files
 from workbench.engine.run.engine import _stop_on_record
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.recorder import Recorder
-from workbench.engine.run.state import load_state
 from workbench.errors import BudgetStop
 from workbench.resources import ResourceStop
 from workbench.store import Store, StoreFull

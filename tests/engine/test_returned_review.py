@@ -12,7 +12,7 @@ from tests.fakes.small_run import RUN, make_small_run
 from workbench.engine.annotating import add_comment, add_note, record_outcome, sign_off
 from workbench.engine.evidence.package import PackageAltered, export_run, import_package
 from workbench.engine.evidence.returned import take_review
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.view import view
 from workbench.engine.wording import sign_off_line
 from workbench.errors import UsageError, WorkbenchError

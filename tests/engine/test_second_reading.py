@@ -18,7 +18,7 @@ from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.errors import MalformedReply
 from workbench.agents.judging import DIMENSIONS, parse_judgement, parse_leaks, parse_recall
 from workbench.engine.evidence.second_reading import family_of, kept_texts, late_by_rule, leak_rates
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
 from workbench.store import ApiLedger, Store

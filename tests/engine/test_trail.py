@@ -19,7 +19,7 @@ from workbench.engine.evidence.trail import (
     markdown_places,
     raw_answer,
 )
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 from workbench.store import Store
 

@@ -15,8 +15,8 @@ from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.engine.run import trial_grounding
 from workbench.engine.run.aggregation import Aggregation
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.kernel_slots import KernelSlots, cores, open_notebooks
-from workbench.engine.run.state import load_state
 from workbench.errors import BudgetStop, ProviderError
 from workbench.resources import ResourceStop
 from workbench.store import Store

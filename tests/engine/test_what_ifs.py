@@ -12,8 +12,9 @@ from tests.fakes.openai_server import conclusion, report_with
 from tests.fakes.screens import LEAVES, RUN, demo_tree, make_run
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.budget import Budget
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.tree_documents import scenario_table
 from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
 from workbench.engine.whatif.edits import EditTexts, parse_override, what_if

@@ -25,9 +25,10 @@ from tests.test_stranger_package import PACKAGE, PARTS, STATEMENT, catalogue, pa
 from workbench.engine.blocking import run_blocking
 from workbench.engine.run.asking import spending
 from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import RunSettings, with_preset
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.workers import facts as facts_module
 from workbench.engine.workers import pool as pool_module
 from workbench.engine.workers.certificates import AUTHORITY, VARIABLE, new_certificates

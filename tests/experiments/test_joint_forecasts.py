@@ -13,11 +13,10 @@ from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.grounders.thoughts.outcomes import parse_outcomes, read_outcomes
 from workbench.engine.evidence.verification import verify_run
-from workbench.experiments.arms.base import Cell
 from workbench.experiments.joint import cells_by_run, joint_questions
 from workbench.experiments.plan import StudyPlan, plan_study
 from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import study_of
+from workbench.experiments.study import Cell, study_of
 from workbench.questions.model import Question, events_of
 from workbench.store import ModelLedger, Store
 

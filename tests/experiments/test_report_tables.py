@@ -18,11 +18,11 @@ from workbench.experiments.caution import caution_rows, distance_matrix
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.judging import judge_reports, judging_cost, reasoning_rows, reports_to_judge
 from workbench.experiments.ledger import StudyState, load_study
-from workbench.experiments.mixes import mix_problems, mix_scores, rank_correlation
+from workbench.experiments.mixes import mix_scores, rank_correlation
 from workbench.experiments.plan import plan_study
 from workbench.experiments.report import write_study
 from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import StudyError, study_of
+from workbench.experiments.study import StudyError, mix_problems, study_of
 from workbench.science.tables import Events
 from workbench.store import Store
 from workbench.store.events import ReasoningJudged

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 from workbench.experiments.ledger import load_study, stream_of
 from workbench.questions.book import add_questions

@@ -20,7 +20,7 @@ from tests.fakes.loopback import Quiet, serving
 from tests.fakes.screens import CUTOFF, figure_png
 from workbench.engine import RunSettings
 from workbench.engine.evidence.report import write_report
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
 from workbench.store import events as ev

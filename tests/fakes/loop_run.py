@@ -20,9 +20,10 @@ from workbench.agents.base import AgentSettings, LeafTask
 from workbench.engine.run import approvals
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.engine import Engine
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import Agents, new_run
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, ToolCall, Usage
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 from workbench.store import Store

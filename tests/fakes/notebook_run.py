@@ -9,8 +9,9 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.grounders.notebook import NotebookGrounder
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import Agents
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.store import Store
 

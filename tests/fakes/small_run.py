@@ -11,8 +11,8 @@ from sandbox.record.verify import content_hash
 from sandbox.types import CellResult
 from workbench.engine import RunSettings
 from workbench.engine.run.files import run_manifest, write_atomically
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.proof_names import journal_name, notebook_name
-from workbench.engine.run.state import load_state
 from workbench.engine.run.stored_trees import put_tree
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.propositions import Belief, Polarity, Tree

@@ -11,7 +11,7 @@ from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.upstream import Sent, Upstream
 from tests.mcp.clients import answer, connected, resource
 from workbench.engine.annotating import add_comment, add_note, record_outcome, sign_off
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.whatif.saved import change_scenario, save_scenario
 from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server

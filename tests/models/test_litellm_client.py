@@ -11,7 +11,8 @@ from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
 from workbench.models.cost import forecast_cost
 from workbench.models.errors import MissingProviderKey, ModelRefused, ModelUnavailable, UnknownModel
 from workbench.models.litellm_client import MALFORMED, LiteLLMModel, load_litellm, price_per_token, redact
-from workbench.models.registry import RetrySettings, open_model
+from workbench.models.model_options import RetrySettings
+from workbench.models.registry import open_model
 
 TOOL = ToolSpec(
     name="retrieve_api_doc",

@@ -10,7 +10,7 @@ from tests.fakes.loopback import serving_json
 from tests.fakes.provider_shapes import FAMILIES, KEY, SCHEMA, TURNS, Family, anthropic, chat, gemini, request
 from workbench.models.base import Message, ModelRequest
 from workbench.models.litellm_client import LiteLLMModel
-from workbench.models.registry import RetrySettings
+from workbench.models.model_options import RetrySettings
 
 
 class Server:

@@ -18,7 +18,7 @@ from tests.models.test_streaming import head, server
 from workbench.models.base import ModelReply, Usage
 from workbench.models.errors import ModelUnavailable
 from workbench.models.litellm_client import LiteLLMModel
-from workbench.models.registry import RetrySettings
+from workbench.models.model_options import RetrySettings
 from workbench.models.streaming import families
 from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, send_patiently
 from workbench.models.usage import ESTIMATED, Price, with_sound_usage

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from workbench.models.base import Message, ModelReply, ModelRequest
 from workbench.models.errors import ModelUnavailable
 from workbench.models.litellm_client import LiteLLMModel
-from workbench.models.registry import RetrySettings
+from workbench.models.model_options import RetrySettings
 from workbench.models.streaming.chat import ChatAssembly
 
 ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")

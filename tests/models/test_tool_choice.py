@@ -14,7 +14,7 @@ from workbench.models.base import Message, ModelReply, ModelRequest, ReplySchema
 from workbench.models.errors import ModelRefused
 from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.litellm_messages import wire_schema
-from workbench.models.registry import RetrySettings
+from workbench.models.model_options import RetrySettings
 
 SUBMIT = ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}})
 BY_NAME = {"type": "function", "function": {"name": "submit"}}

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.fakes.screens import RUN
-from workbench.engine.run.state import apply, fold
+from workbench.engine.run.fold import apply, fold
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
 from workbench.store import Store

@@ -11,7 +11,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store
 from workbench.synthesis import resynthesize

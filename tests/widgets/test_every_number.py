@@ -27,10 +27,10 @@ from workbench.engine import load_run
 from workbench.engine.annotating import record_outcome
 from workbench.engine.evidence.package import FORMATS, export_run
 from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.whatif.saved import save_scenario
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions import Tree
 from workbench.propositions.edits import SetValue
 from workbench.store import Store

@@ -13,7 +13,7 @@ from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, demo_tree
 from workbench.engine import load_run
 from workbench.engine.whatif.saved import SavedScenarios
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
 from workbench.widgets import TreeWidget, fields
@@ -178,6 +178,7 @@ def test_badges_are_read_once_the_page_rests_and_open_to_their_checks(home: Path
     for name in ("Verified", "Leak audit", "Coherence"):
         assert f'data-badge="{name}"' in shown.header.value
     assert "no contradiction among the propositions" in shown.header.value
+    assert re.search(r"checked \d{4}-\d\d-\d\d \d\d:\d\d UTC", shown.header.value)
 
 
 def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home: Path) -> None:

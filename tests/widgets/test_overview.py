@@ -21,7 +21,7 @@ from workbench.engine.evidence.package import adopt_tree
 from workbench.engine.overview import age, claim_day, listed_runs, with_course
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
-from workbench.engine.wording import percent, point_change
+from workbench.formatting import percent, point_change
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
 from workbench.store import events as ev

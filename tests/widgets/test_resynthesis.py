@@ -13,8 +13,8 @@ from tests.fakes.screens import RUN, make_run
 from workbench.engine import load_run
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.budget import Budget
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import load_state
 from workbench.engine.whatif.edits import what_if
 from workbench.errors import UsageError
 from workbench.propositions.edits import RemoveNode, SetRule

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 from tests.fakes.screens import RUN, STATEMENT, demo_tree
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions import Tree
 from workbench.widgets.static_tree import MOST_ROWS, tree_html
 

@@ -9,38 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, joined
 from workbench.agents.errors import BadSetting
+from workbench.models.base import Asker as Asker  # an agent's author takes both from here
+from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
+from workbench.search.calls import DataCaller as DataCaller
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from proxies.ledger import Answer
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
-    from workbench.models.base import ModelReply, ModelRequest, NodeRef
+    from workbench.models.base import NodeRef
     from workbench.search.leak_filter import Verdicts
-from workbench.propositions import Belief, Proposition, Rule, Tree
-
-
-class Asker(Protocol):
-    """Sends one request to the model of this run.
-
-    Called by agents with the last three parts of the reply's ledger address. ``step`` counts the requests of one
-    dialogue from 0; ``retry`` is 0 for a first ask and grows by one each time the same request is sent back because
-    its reply could not be read. The same dialogue therefore has the same addresses when a run is resumed.
-
-    Raises
-    ------
-    workbench.models.errors.ModelError
-        The model failed for good. Agents let it pass.
-    """
-
-    async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        """Return the model's reply, from the ledger if the same was asked before."""
-        ...
 
 
 class ProofSession(Protocol):
@@ -277,17 +260,6 @@ class DataGuide(Protocol):
 
     def search(self, words: str) -> str:
         """Return the endpoints that match some words, a line each; raises ``proxies.errors.ProxyError``."""
-        ...
-
-
-class DataCaller(Protocol):
-    """Makes one date-clamped data call on behalf of a grounder that has no notebook.
-
-    Called with the last two parts of the call's ledger address: equal steps of a resumed leaf are answered from the ledger.
-    """
-
-    async def __call__(self, path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
-        """Return the broker's answer; raises ``proxies.errors.ProxyError``."""
         ...
 
 

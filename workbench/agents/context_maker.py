@@ -21,8 +21,7 @@ from workbench.search.quoting import quoted
 if TYPE_CHECKING:
     from proxies.asof.asof_text import AsOfText
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker
-    from workbench.models.base import ModelReply, ModelRequest
+    from workbench.models.base import Asker, ModelReply, ModelRequest
     from workbench.search.base import FoundPage
 
 #: Sources that one request about rank and summary holds, and characters of each.

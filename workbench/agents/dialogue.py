@@ -29,7 +29,6 @@ from workbench.agents.errors import (
     ReplyTruncated,
     WorthAskingAgain,
 )
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import (
     Message,
     ModelReply,
@@ -41,11 +40,13 @@ from workbench.models.base import (
     ToolSpec,
 )
 from workbench.models.errors import ContextOverflow
+from workbench.models.thoughts import without_thoughts
 from workbench.prompts import render
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import AgentSettings, Asker
+    from workbench.agents.base import AgentSettings
+    from workbench.models.base import Asker
 
 T = TypeVar("T")
 

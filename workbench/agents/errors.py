@@ -3,7 +3,7 @@
 WorkbenchError
 ├── UsageError
 │   ├── UnknownAgent         no analyzer, grounder or synthesizer of that name; lists the known ones
-│   └── BadSetting           a number of AgentSettings is out of its range
+│   └── BadSetting           a setting is out of its range (``workbench.errors``)
 └── ProviderError
     └── AgentGaveUp          a model's reply stayed unusable after ``max_exception_retry`` further asks
         ├── ReplyTruncated   it was cut off at its length limit, also with a higher one
@@ -16,15 +16,22 @@ MalformedReply(ValueError)   one reply could not be read; never leaves this room
 A leaf whose proof fails is no exception but a ``GroundingFailure`` value: its siblings go on.
 """
 
-from workbench.errors import ProviderError, UsageError
+from workbench.errors import BadSetting, ProviderError, UsageError
+
+__all__ = [
+    "AgentGaveUp",
+    "BadSetting",
+    "MalformedReply",
+    "ReplyDeclined",
+    "ReplyEmpty",
+    "ReplyTruncated",
+    "UnknownAgent",
+    "WorthAskingAgain",
+]
 
 
 class UnknownAgent(UsageError):
     """No agent of this kind has this name."""
-
-
-class BadSetting(UsageError):
-    """A setting of the agents is out of its range."""
 
 
 class AgentGaveUp(ProviderError):

@@ -20,8 +20,8 @@ from workbench.prompts import render
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import AgentSettings, Asker
-    from workbench.models.base import ModelReply, ModelRequest, ModelRole
+    from workbench.agents.base import AgentSettings
+    from workbench.models.base import Asker, ModelReply, ModelRequest, ModelRole
 
 #: The five dimensions of Prophet Arena's judge (App. D.7 and F.2), each scored from 1 (poor) to 5 (excellent).
 DIMENSIONS: tuple[str, ...] = ("sources", "evidence", "combination", "uncertainty", "mapping")

@@ -12,16 +12,16 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.placeholders import refuse_placeholder
 from workbench.agents.reply_json import first_line, number_of, read_json
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import NodeRef
+from workbench.models.thoughts import without_thoughts
 from workbench.prompts import render
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import AgentSettings, Asker
-    from workbench.models.base import ModelReply, ModelRequest
+    from workbench.agents.base import AgentSettings
+    from workbench.models.base import Asker, ModelReply, ModelRequest
     from workbench.propositions import NodeId, Tree
 
 STAGE = "redteam"

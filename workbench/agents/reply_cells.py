@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.agents.errors import MalformedReply
-from workbench.agents.thoughts import is_python
+from workbench.models.thoughts import is_python
 
 TERMINATE = "<TERMINATE_NOTEBOOK>"
 

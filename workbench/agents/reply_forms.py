@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.reply_json import first_line, number_of, read_json
-from workbench.agents.thoughts import without_thoughts
+from workbench.models.thoughts import without_thoughts
 
 JSON_BLOCK = "```json block"
 LONGEST_NOTE = 600  # characters of one side note of a reply

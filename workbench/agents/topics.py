@@ -16,7 +16,7 @@ from workbench.search.quoting import quoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker
+    from workbench.models.base import Asker
 
 #: Questions of one request.
 BATCH = 25

@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.api.home import names_of
+from workbench.api.home import names_of, resumed
 from workbench.api.proof import Proof
 from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
 from workbench.engine import documents
 from workbench.engine.blocking import run_blocking
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.engine.view import RunView, view
 from workbench.errors import UsageError
 from workbench.store import Store
@@ -382,7 +382,6 @@ class Analysis:
         The nodes above follow by their stored rules, or with ``full`` by asking the synthesizer again. Its price is said on
         stderr first. Raises what ``resume`` raises, and ``UsageError`` for what is no leaf with a value.
         """
-        from workbench.api.runs import resume
         from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
 
         with closing(self._home_store()) as store:
@@ -390,7 +389,7 @@ class Analysis:
             if not quiet:
                 sys.stderr.write(line + "\n")
             reopen_leaf(store, self.run_id, node, full=full, author=author, reason=reason)
-        return await resume(self.run_id, isolation=isolation, quiet=quiet)
+        return Analysis(await resumed(self.run_id, isolation=isolation, quiet=quiet))
 
     def export(
         self,

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.api.analysis import Analysis
-from workbench.api.home import names_of, open_home
+from workbench.api.home import names_of, open_home, resumed
 from workbench.engine import documents
 from workbench.engine.blocking import refuse_running_loop, run_blocking
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import load_state
 from workbench.engine.view import view
 from workbench.engine.workers.place import worker_place
 from workbench.errors import UsageError
@@ -125,34 +125,8 @@ async def resume(
     ProviderError
         A model or source failed for good; ``resume`` goes on where it stopped.
     """
-    from workbench.engine.annotating import resolve_when_finished
-    from workbench.engine.run.assembly import open_engine
-    from workbench.engine.run.settings import check_level
-    from workbench.engine.whatif.edits import adopt_tree_file
-    from workbench.widgets.cell_progress import progress_listener
-
     place = worker_place(workers, trust_cluster=trust_cluster)
-    if isolation is not None:
-        check_level(isolation)
-    with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
-        run_id = store.resolve_run(run_id)
-        # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
-        adopt_tree_file(store, run_id)
-        state = load_state(store, run_id)
-        # A finished run may come from a file whose model nobody can open here; there is nothing to ask it.
-        if not state.finished:
-            state.require_model()
-            async with open_engine(
-                store,
-                state.settings,
-                environ=os.environ,
-                isolation=isolation,
-                listener=listener,
-                workers=place,
-            ) as engine:
-                await engine.work(run_id, rebuy=rebuy)
-            await resolve_when_finished(store, run_id)
-        return Analysis(view(store, run_id))
+    return Analysis(await resumed(run_id, isolation=isolation, quiet=quiet, workers=place, rebuy=rebuy))
 
 
 def open_run(run_id: str = "last") -> Analysis:

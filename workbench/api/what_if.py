@@ -95,7 +95,8 @@ class WhatIfView:
         return self._result.to_json()
 
     def __repr__(self) -> str:
-        from workbench.engine.wording import brought_lines, percent
+        from workbench.engine.wording import brought_lines
+        from workbench.formatting import percent
         from workbench.terminal import printable
 
         lines = [f"{item.id:8}{percent(item.before)} -> {percent(item.after)}" for item in self.changed]

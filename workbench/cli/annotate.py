@@ -51,9 +51,10 @@ def resolve(
     Runs on the embedded series resolve themselves when they finish, as soon as the data reach the day.
     """
     from workbench.engine.annotating import record_outcome, resolve_from_series
-    from workbench.engine.run.state import load_state
-    from workbench.engine.wording import outcome_line, percent
+    from workbench.engine.run.fold import load_state
+    from workbench.engine.wording import outcome_line
     from workbench.errors import UsageError
+    from workbench.formatting import percent
 
     if due:
         from workbench.cli.tournament.resolving import resolve_due
@@ -120,7 +121,7 @@ def _resolve_leaves(
     as_json: bool,
 ) -> None:
     from workbench.engine.annotating import record_outcome, resolve_leaves_from_series
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.errors import UsageError
 
     if leaves and (node is not None or outcome is not None):
@@ -205,7 +206,7 @@ def sign_off(
 ) -> None:
     """Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."""
     from workbench.engine import annotating
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.wording import sign_off_line
 
     store = open_store()

@@ -37,7 +37,7 @@ def approve(
 ) -> None:
     """List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."""
     from workbench.engine.run.approvals import decide, undecided_steps
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
 
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)
@@ -133,7 +133,7 @@ class TerminalAnswers:
     async def work(self) -> None:
         """Ask until it is cancelled, or nobody types any more."""
         from workbench.engine.run.approvals import decide, undecided_steps
-        from workbench.engine.run.state import load_state
+        from workbench.engine.run.fold import load_state
 
         while True:
             run_id = await self._steps.get()

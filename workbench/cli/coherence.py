@@ -25,7 +25,7 @@ def coherence(
     """
     from workbench.cli.table import show_table
     from workbench.engine import documents
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     store = open_store()
     groups = [[part.strip() for part in group.split(",") if part.strip()] for group in exclusive or ()]

@@ -90,8 +90,8 @@ def decide(
 
 def _decide_runs(runs: list[str], threshold: float | None, *, as_json: bool) -> None:
     from workbench.engine import documents
-    from workbench.engine.run.state import load_state
-    from workbench.engine.wording import percent
+    from workbench.engine.run.fold import load_state
+    from workbench.formatting import percent
 
     store = open_store()
     states = [load_state(store, store.resolve_run(run)) for run in runs]
@@ -131,8 +131,8 @@ def _decide_question(
     **rules: Any,
 ) -> None:
     from workbench.cli.questions.acting import pooled_events
-    from workbench.engine.wording import percent
     from workbench.errors import UsageError
+    from workbench.formatting import percent
     from workbench.questions.book import load_set
     from workbench.questions.choices import ChoiceRules, choice_document
 
@@ -171,7 +171,7 @@ def _decide_linked(
     questions: "QuestionSet", own: str, p: Mapping[str, float], rules: "ChoiceRules", *, as_json: bool
 ) -> None:
     """Say what does not fit together among the linked forecasts, the nearest that do, and the bets on them."""
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
     from workbench.questions.choices import linked_document
     from workbench.tournament.coherence import set_findings
 
@@ -193,7 +193,7 @@ def _decide_linked(
 
 def _show_choices(document: dict[str, Any], columns: list[str]) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     if document["choices"]:
         show_table(columns, [[row[column] for column in columns] for row in document["choices"]])
@@ -206,7 +206,7 @@ def _show_choices(document: dict[str, Any], columns: list[str]) -> None:
 
 def _roots(entry: Any, runs: list[str], horizon: str) -> dict[str, float]:
     """Roots of runs as forecasts of a question's events; of two exclusive options one run will do."""
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.whatif.edits import require_grounded
     from workbench.questions.model import QuestionError, event_id, parts_of
 

@@ -16,7 +16,7 @@ def demo(
     """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
     from workbench.engine.run.settings import with_preset
     from workbench.engine.view import view
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     run_id = analyze_claim(DEMO_STATEMENT, DEMO_CUTOFF, with_preset("product", isolation=isolation))
     store = open_store()

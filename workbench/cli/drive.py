@@ -85,7 +85,7 @@ async def _open_run(store: "Store", claim: "tuple[str, Cutoff]", settings: "RunS
 
 def _say_cut(store: "Store", run_id: str) -> None:
     from workbench.engine.run.asked_text import cut_lines
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
 
     for line in cut_lines(load_state(store, run_id).cut):
         say(line)
@@ -192,8 +192,8 @@ async def _work(
     from workbench.engine.hindsight import hindsight
     from workbench.engine.progress import print_progress
     from workbench.engine.run.assembly import open_engine
+    from workbench.engine.run.fold import load_state
     from workbench.engine.run.opening import new_run
-    from workbench.engine.run.state import load_state
 
     task = asyncio.current_task()
     assert task is not None

@@ -35,7 +35,7 @@ def evidence(
 
 def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -> None:
     from workbench.engine.evidence.trail import raw_answer
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
 
     answer = raw_answer(store, load_state(store, run_id), node, number, trial)
     if sys.stdout.isatty():
@@ -46,7 +46,7 @@ def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -
 
 
 def _print(document: dict[str, Any]) -> None:
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     echo(
         f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"

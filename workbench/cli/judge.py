@@ -39,7 +39,7 @@ def judge(
     from workbench.engine import documents
     from workbench.engine.evidence.second_reading import require_judge
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
 
     if recall and (node or model or against):
         raise UsageError(
@@ -106,7 +106,7 @@ def leaks(
     from workbench.engine import documents
     from workbench.engine.evidence.second_reading import audit_leaks, require_judge
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
 
     store = open_store()
     run_ids = list(dict.fromkeys(store.resolve_run(run) for run in runs))

@@ -68,7 +68,8 @@ def try_one(
     """
     from workbench.agents.trying import try_model, verdict
     from workbench.engine.run.settings import RunSettings
-    from workbench.models.registry import RetrySettings, open_model
+    from workbench.models.model_options import RetrySettings
+    from workbench.models.registry import open_model
 
     settings = RunSettings(model=model, api_base=api_base, reply_form=reply_form, timeout=timeout)  # type: ignore[arg-type]
     opened = open_model(

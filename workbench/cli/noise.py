@@ -22,8 +22,8 @@ def noise(
     """Disturb the leaves and print the root's distribution; no model is asked."""
     from workbench.cli.table import show_table
     from workbench.engine import documents
-    from workbench.engine.run.state import load_state
-    from workbench.engine.wording import percent
+    from workbench.engine.run.fold import load_state
+    from workbench.formatting import percent
 
     store = open_store()
     state = load_state(store, store.resolve_run(run))

@@ -27,7 +27,7 @@ def redteam(
     """
     from workbench.engine.annotating import keep_case
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.whatif.edits import require_grounded
     from workbench.engine.whatif.red_team import price_of_case, red_team, with_model
 

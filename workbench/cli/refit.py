@@ -22,7 +22,7 @@ def refit(
     from workbench.cli.table import show_table
     from workbench.engine import documents
     from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.whatif.asking_again import price_line
     from workbench.engine.whatif.refits import refit_nodes
 

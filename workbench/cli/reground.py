@@ -29,9 +29,9 @@ def reground(
 
     The nodes above follow by their stored rules. If the attempt comes to nothing the old value stands.
     """
+    from workbench.engine.run.fold import load_state
     from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
     from workbench.engine.run.settings import check_level
-    from workbench.engine.run.state import load_state
 
     if isolation is not None:
         check_level(isolation)

@@ -35,9 +35,9 @@ def resume(
     What is changed by an option stays changed for later sittings, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
     """
+    from workbench.engine.run.fold import load_state
     from workbench.engine.run.opening import change_run
     from workbench.engine.run.settings import check_level
-    from workbench.engine.run.state import load_state
     from workbench.engine.whatif.edits import adopt_tree_file
     from workbench.engine.workers.place import worker_place
 

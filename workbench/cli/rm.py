@@ -13,8 +13,8 @@ def rm(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."""
+    from workbench.engine.run.fold import load_state
     from workbench.engine.run.ownership import own_run
-    from workbench.engine.run.state import load_state
     from workbench.errors import WorkbenchError
     from workbench.store.removal import remove_run
 

@@ -39,7 +39,7 @@ def list_runs(
 
 def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import NO_VALUE, percent
+    from workbench.formatting import NO_VALUE, percent
 
     if not rows and chosen:
         say(f"no run in {home} has these tags and words: `workbench runs` lists all")
@@ -81,13 +81,13 @@ def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
 
 
 def _change(row: dict[str, Any]) -> str:
-    from workbench.engine.wording import NO_VALUE, point_change
+    from workbench.formatting import NO_VALUE, point_change
 
     return NO_VALUE if row["before"] is None else point_change(row["before"]["p"], row["p"])
 
 
 def _review(instant: str | None, now: datetime) -> str:
-    from workbench.engine.wording import NO_VALUE
+    from workbench.formatting import NO_VALUE
 
     if instant is None:
         return NO_VALUE
@@ -96,7 +96,7 @@ def _review(instant: str | None, now: datetime) -> str:
 
 
 def _outcome_cells(outcome: dict[str, Any] | None) -> tuple[str, str]:
-    from workbench.engine.wording import NO_VALUE, outcome_words
+    from workbench.formatting import NO_VALUE, outcome_words
 
     if outcome is None:
         return NO_VALUE, NO_VALUE

@@ -34,7 +34,7 @@ def scenarios(
 ) -> None:
     """Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."""
     from workbench.engine import documents
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.whatif import saved
     from workbench.engine.whatif.typed_values import parse_probability
     from workbench.propositions.scenario_book import Action
@@ -77,7 +77,7 @@ def _pair(option: str, text: str, form: str) -> tuple[str, str]:
 
 def _show_tables(table: dict[str, Any]) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     names = [row["name"] for row in table["scenarios"]]
     lines = [("base", percent(table["base"]["root"]), "")]

@@ -34,7 +34,7 @@ def sensitivity(
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
     from workbench.engine import documents
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.synthesis.sensitivity.assumptions import assumption_detail
 
     store = open_store()
@@ -55,7 +55,7 @@ def sensitivity(
 
 def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     lines = [
         (
@@ -75,7 +75,7 @@ def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> Non
 
 def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     if as_json:
         emit_json(document)
@@ -90,7 +90,7 @@ def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
 
 def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     low, high = document["reachable"]
     echo(

@@ -36,7 +36,7 @@ def show(
     A package (FILE.zip) is checked as by `import` and shown without being taken in: the data folder is not touched.
     """
     if not run.lower().endswith(".zip"):
-        from workbench.engine.run.state import load_state
+        from workbench.engine.run.fold import load_state
 
         store = open_store()
         _show(store, load_state(store, store.resolve_run(run)), run, whole, open_note, as_json)

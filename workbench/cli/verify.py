@@ -58,7 +58,7 @@ def verify(
 
 def drift_line(report: Mapping[str, Any]) -> str:
     """Return what the proofs conclude now, and how far that lies from the record."""
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     place = report["node"]
     if report["p"] is None:

@@ -97,7 +97,7 @@ def whatif(
 
     The edits of one call are made in the order unpin, restate, add, remove, polarity, rule, weight, pin, set.
     """
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.engine.whatif import edits as engine
     from workbench.engine.whatif.remarks import edit_remarks
     from workbench.engine.whatif.saved import save_scenario
@@ -161,7 +161,7 @@ def whatif(
 def _show_ways(tree: "Tree", text: str, *, as_json: bool) -> None:
     from workbench.cli.table import show_table
     from workbench.engine import documents
-    from workbench.engine.wording import percent, point_change
+    from workbench.formatting import percent, point_change
 
     ways = documents.ways_to_reach(tree, text)
     if as_json:
@@ -243,7 +243,7 @@ def _explain(result: "WhatIfResult") -> None:
 
 def _print(result: "WhatIfResult", state: "RunState") -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     whatif = result.whatif
     rows = []

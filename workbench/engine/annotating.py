@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.engine.run.annotations import outcome_of
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store, StoredEvent

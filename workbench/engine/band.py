@@ -9,7 +9,7 @@ from workbench.engine.past_windows import MOST_LEAVES, PastWindows, past_windows
 from workbench.engine.run.state import RunState
 from workbench.engine.tree_documents import root_spread
 from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
 from workbench.store import Store

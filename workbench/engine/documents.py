@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.overview import listed_runs
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.view import view
 from workbench.engine.whatif.edits import require_grounded
 from workbench.errors import UsageError

@@ -9,8 +9,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.ownership import phase_here
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.grammar import read_claim
 from workbench.questions.schedule import HalvingSchedule

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.own_record import counts_for, topic_of
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from datetime import date
 from math import sqrt
 from typing import Any
 
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions import NodeId, Tree
 from workbench.questions.series_leaf import RECORD
 from workbench.synthesis.sensitivity.uncertainty import Pair

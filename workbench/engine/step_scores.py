@@ -11,8 +11,9 @@ from workbench.agents.evidence.routed import RoutedEvidence
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.loop_parts import SAME
 from workbench.engine.evidence.verification import stored_evidence
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.own_record import counts_for
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from workbench.engine.annotating import sign_off_rows
 from workbench.engine.evidence.data_read import findings, leaves_without_data, no_data_lines
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.files import manifest_id
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.proof_names import notebook_name
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
 
@@ -109,7 +110,7 @@ class RunView:
             return run_band(store, self.state)
 
     def badges(self) -> "list[Badge]":
-        """Return how sure one can be of the run, by the checks of its audit; it reads ledgers and stored bodies."""
+        """Return how sure one can be of the run, by the checks of its audit as they were last made here."""
         from workbench.engine.evidence.badges import run_badges
 
         with closing(Store(self.home)) as store:

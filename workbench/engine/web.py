@@ -24,8 +24,7 @@ from workbench.store import ApiLedger, ModelLedger, Store
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from proxies.ledger import Answer
-    from workbench.agents.base import Asker
-    from workbench.models.base import ModelReply, ModelRequest
+    from workbench.models.base import Asker, ModelReply, ModelRequest
 
 #: The run under which a person's searches are kept.
 RUN = "search"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from workbench.engine.evidence.audit import audit_checks
 from workbench.engine.hindsight import hindsight
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.arms.tables import ColumnArm
 from workbench.experiments.exam import StudyExam

@@ -11,7 +11,7 @@ from workbench.questions.model import Question, QuestionEvent, events_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.experiments.arms.base import Cell
+    from workbench.experiments.study import Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

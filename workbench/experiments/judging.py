@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.agents.base import AgentSettings, Asker
+from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.judging import DIMENSIONS, judge_report
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 from workbench.experiments.ledger import StudyState, stream_of
-from workbench.models.base import NodeRef
+from workbench.models.base import Asker, NodeRef
 from workbench.models.cost import TOKENS
 from workbench.models.usage import price_of
 from workbench.science.comparing.paired import paired_test

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.experiments.arms.base import Cell
+from workbench.experiments.study import Cell
 from workbench.store import Store
 from workbench.store import events as ev
 

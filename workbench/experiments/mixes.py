@@ -10,34 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import UsageError
+from workbench.experiments.study import REBALANCE_DRAWS
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 from workbench.science.scoring.breakdown import rebalance
 
 if TYPE_CHECKING:
     from workbench.experiments.exam import StudyExam
-
-_KEYS = {"column", "mixes", "draws"}
-_DRAWS = 50
-
-
-def mix_problems(settings: Any) -> list[str]:
-    """Every mistake of form in a study's ``rebalance``, a line each."""
-    if not isinstance(settings, dict) or set(settings) - _KEYS or not settings.get("mixes"):
-        return [
-            "rebalance: a mapping with mixes, and column and draws where they are not category and 50, is needed"
-        ]
-    problems = []
-    draws = settings.get("draws", _DRAWS)
-    if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 10_000:
-        problems.append(f"rebalance: draws is a whole number from 1 to 10,000, not {draws!r:.40}")
-    mixes = settings["mixes"]
-    for place, mix in enumerate(mixes if isinstance(mixes, list) else [mixes], 1):
-        shares = list(mix.values()) if isinstance(mix, dict) else []
-        numbers = [each for each in shares if isinstance(each, int | float) and not isinstance(each, bool)]
-        if not shares or len(numbers) < len(shares) or min(numbers) < 0 or abs(sum(numbers) - 1) > 1e-9:
-            problems.append(f"rebalance: mix {place} is a mapping of categories to shares that sum to 1")
-    return problems
 
 
 def exam_mix_problems(settings: Mapping[str, Any], exam: "StudyExam") -> list[str]:
@@ -71,7 +50,9 @@ def mix_scores(
     whole = {arm: np.array([np.nanmean(each)]) for arm, each in scores.items()}
     rows = [_row("as it is: " + _name(shares), len(labels), whole, whole)]
     for mix in _mixes(settings):
-        subsets = [rebalance(labels, mix, seed=seed) for seed in range(int(settings.get("draws", _DRAWS)))]
+        subsets = [
+            rebalance(labels, mix, seed=seed) for seed in range(int(settings.get("draws", REBALANCE_DRAWS)))
+        ]
         means = {arm: np.array([_mean(each[rows_]) for rows_ in subsets]) for arm, each in scores.items()}
         rows.append(_row(_name(mix), len(subsets[0]), means, whole))
     return {"column": column, "mixes": rows}

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.experiments.arms.base import ArmContext, Cell
+from workbench.experiments.arms.base import ArmContext
 from workbench.experiments.arms.registry import make_arm
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.arms.tables import PublishedArm, SimulatedArm
@@ -16,7 +16,7 @@ from workbench.experiments.exam import StudyExam, open_exam
 from workbench.experiments.joint import cells_by_run
 from workbench.experiments.ledger import StudyState, stream_of
 from workbench.experiments.mixes import exam_mix_problems
-from workbench.experiments.study import CHANGEABLE, StudyError, StudySpec
+from workbench.experiments.study import CHANGEABLE, Cell, StudyError, StudySpec
 from workbench.store import Store
 from workbench.version import __version__
 

@@ -60,7 +60,7 @@ def _json(value: Any) -> bytes:
 
 def rule_weights(store: Store, state: StudyState) -> dict[str, list[float]]:
     """Weights of the linear rules in the runs of each arm."""
-    from workbench.engine.run.state import load_state
+    from workbench.engine.run.fold import load_state
     from workbench.synthesis import LinearRule
 
     weights: dict[str, list[float]] = {}

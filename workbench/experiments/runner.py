@@ -19,17 +19,18 @@ from workbench.engine.run.asked_text import RebuyNeeded
 from workbench.engine.run.asking import spending
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.engine import Engine
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import change_run, new_run
 from workbench.engine.run.ownership import RunInWork, own_folder
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.view import view
 from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
-from workbench.experiments.arms.base import Cell
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.ledger import SORT, StudyState, fold
 from workbench.experiments.plan import StudyPlan
+from workbench.experiments.study import Cell
 from workbench.models.base import Model
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev

@@ -11,7 +11,8 @@ import numpy as np
 
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.engine.evidence.verification import stored_evidence
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.ledger import StudyState
 from workbench.store import Store

@@ -4,11 +4,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
-from workbench.experiments.mixes import mix_problems
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #: What may differ when a study goes on: what it spends, how much at once, and what only the report reads.
@@ -18,6 +17,9 @@ _KEYS = {
     "unresolved", "cutoffs", "resamples", "contexts", "rebalance",
 }  # fmt: skip
 _EXAM_KEYS = {"events", "exam", "set", "questions", "simulator", "where"}
+_REBALANCE_KEYS = {"column", "mixes", "draws"}
+#: Subsets that are drawn for each mix where the study does not say.
+REBALANCE_DRAWS = 50
 
 
 class StudyError(UsageError):
@@ -26,6 +28,15 @@ class StudyError(UsageError):
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
         super().__init__("; ".join(problems))
+
+
+class Cell(NamedTuple):
+    """One forecast of a study: which arm, of which event, with which seed, which trial (from 1)."""
+
+    arm: str
+    event: str
+    seed: int
+    trial: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,4 +240,23 @@ def _exam_problems(exam: Any) -> list[str]:
         )
     if "where" in exam and not isinstance(exam["where"], dict):
         problems.append("exam: where is a mapping of columns to values")
+    return problems
+
+
+def mix_problems(settings: Any) -> list[str]:
+    """Every mistake of form in a study's ``rebalance``, a line each."""
+    if not isinstance(settings, dict) or set(settings) - _REBALANCE_KEYS or not settings.get("mixes"):
+        return [
+            "rebalance: a mapping with mixes, and column and draws where they are not category and 50, is needed"
+        ]
+    problems = []
+    draws = settings.get("draws", REBALANCE_DRAWS)
+    if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 10_000:
+        problems.append(f"rebalance: draws is a whole number from 1 to 10,000, not {draws!r:.40}")
+    mixes = settings["mixes"]
+    for place, mix in enumerate(mixes if isinstance(mixes, list) else [mixes], 1):
+        shares = list(mix.values()) if isinstance(mix, dict) else []
+        numbers = [each for each in shares if isinstance(each, int | float) and not isinstance(each, bool)]
+        if not shares or len(numbers) < len(shares) or min(numbers) < 0 or abs(sum(numbers) - 1) > 1e-9:
+            problems.append(f"rebalance: mix {place} is a mapping of categories to shares that sum to 1")
     return problems

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.experiments.arms.base import Cell
 from workbench.experiments.exam import StudyExam
 from workbench.experiments.ledger import StudyState
-from workbench.experiments.study import StudySpec
+from workbench.experiments.study import Cell, StudySpec
 from workbench.questions.formats.tables import csv_of
 from workbench.science.arrays import FloatArray
 from workbench.science.tables import Forecasts

@@ -11,7 +11,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from sandbox.jupyter.door import HOST, is_own_request
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 from workbench.mcp.data import DataAccess
 from workbench.mcp.tools import Tools

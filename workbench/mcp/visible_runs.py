@@ -13,7 +13,8 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from workbench.engine.overview import run_row, searched_text
 from workbench.engine.run.annotations import Annotations
-from workbench.engine.run.state import RunState, fold, load_state
+from workbench.engine.run.fold import fold, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.view import view_of
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions.scenario_book import ScenarioBook

@@ -171,6 +171,24 @@ class Model(Protocol):
         ...
 
 
+class Asker(Protocol):
+    """Sends one request to the model of this run.
+
+    Called by agents with the last three parts of the reply's ledger address. ``step`` counts the requests of one
+    dialogue from 0; ``retry`` is 0 for a first ask and grows by one each time the same request is sent back because
+    its reply could not be read. The same dialogue therefore has the same addresses when a run is resumed.
+
+    Raises
+    ------
+    workbench.models.errors.ModelError
+        The model failed for good. Agents let it pass.
+    """
+
+    async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        """Return the model's reply, from the ledger if the same was asked before."""
+        ...
+
+
 def to_json(request: ModelRequest) -> dict[str, Any]:
     """The request as JSON values, images as base64; the form that is hashed and stored."""
     # Fields that came later are left out while they say nothing: ledgers of before must find their requests.

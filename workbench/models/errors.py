@@ -15,8 +15,7 @@ Only :class:`ModelUnavailable` stands for something that a later attempt may get
 is not an error of the model: the agent that asked sends it back with the reason.
 """
 
-from workbench.errors import ProviderError, UsageError
-from workbench.questions.errors import ClaimRefused
+from workbench.errors import ClaimRefused, ProviderError, UsageError
 
 __all__ = [
     "ClaimRefused",

@@ -52,8 +52,8 @@ from workbench.models.litellm_reply import (
     usage_of,
     well_formed,
 )
+from workbench.models.model_options import ReplyForm, RetrySettings
 from workbench.models.pending import nothing_left_behind
-from workbench.models.registry import ReplyForm, RetrySettings
 from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, wire
 
 __all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]

@@ -11,7 +11,9 @@ from typing import Any
 
 from workbench.models.base import Message, Model, ModelRequest, NodeRef, ToolCall
 from workbench.models.errors import ClaimRefused
+from workbench.models.model_options import OFFLINE, ModelOptions
 from workbench.models.request_text import cutoff_of, nodes_of, stage_of
+from workbench.plugins import MODELS, load_plugin
 
 PROVIDER = "offline"
 _PRICE = {
@@ -89,9 +91,8 @@ def _handler(litellm: Any, model: Model | None) -> Any:
         async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
             # Opened at the first call: registering happens at every load of LiteLLM, mostly for another model.
             if self.model is None:
-                from workbench.models.registry import OFFLINE, open_model
-
-                self.model = open_model(OFFLINE)
+                opened: Model = load_plugin(MODELS, PROVIDER)(OFFLINE, ModelOptions())
+                self.model = opened
             name = kwargs["model"]
             if name not in ("analyst", "offline/analyst"):
                 raise litellm.exceptions.NotFoundError(

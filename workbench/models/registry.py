@@ -6,76 +6,17 @@ one of them. A registered provider wins over LiteLLM's of the same name.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from workbench.models.base import Model
 from workbench.models.errors import UnknownModel
+from workbench.models.model_options import OFFLINE, ModelOptions, ReplyForm, RetrySettings
 from workbench.plugins import MODELS, load_plugin, plugin_names
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
 
-OFFLINE = "offline/analyst"
-
-ReplyForm = Literal["auto", "text", "schema"]
-REPLY_FORMS: tuple[ReplyForm, ...] = ("auto", "text", "schema")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrySettings:
-    """How often and how long a transient failure is tried again; waits in seconds, doubled each time.
-
-    ``attempts`` counts the first try. The wait before try n + 1 is drawn between half and the whole of
-    ``min(first_wait * 2 ** (n - 1), longest_wait)``; a provider's Retry-After, where longer, is obeyed up to
-    ``longest_wait``. ``timeout`` is how long a server may be silent, ``total`` how long one try may take in all.
-    """
-
-    attempts: int = 4
-    first_wait: float = 1.0
-    longest_wait: float = 30.0
-    timeout: float = 120.0
-    total: float = 1200.0
-
-    def with_timeout(self, seconds: float | None) -> "RetrySettings":
-        """Return these with another timeout; None changes nothing."""
-        return (
-            self if seconds is None else replace(self, timeout=seconds, total=max(self.total, 10 * seconds))
-        )
-
-
-#: For a run: its own circuit breaker (``engine.run.outage``) asks again, and knows how the other leaves fare.
-ONE_TRY = RetrySettings(attempts=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
-    """How a model is reached, for the factory that opens it.
-
-    Parameters
-    ----------
-    api_base : str, optional
-        Base URL of an OpenAI-compatible (or the provider's own) endpoint instead of the provider's default.
-    api_key : str, optional
-        Key instead of the one in the provider's environment variable.
-    broker : Broker, optional
-        Date-clamped data, for a model that reads history itself, as the offline analyst does.
-    retries : RetrySettings
-        For remote models.
-    reply_form : str
-        ``auto`` asks for a JSON schema where LiteLLM's list says that the model takes one; ``text`` never does,
-        ``schema`` always.
-    headers, body : mapping
-        Sent with every request beside what LiteLLM sends.
-    """
-
-    api_base: str | None = None
-    api_key: str | None = None
-    broker: "Broker | None" = None
-    retries: RetrySettings = RetrySettings()
-    reply_form: ReplyForm = "auto"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: Mapping[str, object] = field(default_factory=dict)
+__all__ = ["ModelOptions", "open_model", "unknown_model"]  # a package's author takes the options from here
 
 
 def open_model(

@@ -17,7 +17,8 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from workbench.models.base import ModelReply, ModelRequest, NodeRef, Usage
 from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
-from workbench.models.registry import ModelOptions, unknown_model
+from workbench.models.model_options import ModelOptions
+from workbench.models.registry import unknown_model
 from workbench.offline.analysis import analysis_reply
 from workbench.offline.cells import notebook
 from workbench.offline.decompose import Branch, Planner, leaves, treat

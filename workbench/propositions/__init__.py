@@ -41,10 +41,10 @@ from workbench.propositions.ids import (
     parse_id,
     to_global,
 )
-from workbench.propositions.rule import Rule, RuleLimits
+from workbench.propositions.rule import Polarity, Rule, RuleLimits
 from workbench.propositions.scenario_book import Scenario, ScenarioBook, ScenarioRecord
 from workbench.propositions.tree import Tree
-from workbench.propositions.values import Belief, Override, Polarity, Proposition, check_probability
+from workbench.propositions.values import Belief, Override, Proposition, check_probability
 
 __all__ = [
     "ROOT",

@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from workbench.propositions.errors import TreeFormatError
+from workbench.propositions.rule import Polarity
 from workbench.propositions.strict_json import STRICT, StoredId, read_strict
-from workbench.propositions.values import Override, Polarity, check_probability
+from workbench.propositions.values import Override, check_probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

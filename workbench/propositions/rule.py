@@ -5,14 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from workbench.propositions.ids import NodeId
 from workbench.propositions.strict_json import STRICT, read_strict
-
-if TYPE_CHECKING:
-    from workbench.propositions.values import Polarity
 
 #: With more children a default that tries every corner or row would not end in time.
 MANY_CHILDREN = 12
@@ -22,6 +20,13 @@ Normaliser = Literal["scale", "softmax", "min-max"]
 
 #: Values of one child for many assignments at once: a numpy array, or anything that computes like one.
 Column = Any
+
+
+class Polarity(StrEnum):
+    """Whether a child's truth speaks for or against its parent's."""
+
+    POSITIVE = "Positive"
+    NEGATIVE = "Negative"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

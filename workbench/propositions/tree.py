@@ -30,9 +30,9 @@ from workbench.propositions.ids import (
     require_id,
     to_global,
 )
-from workbench.propositions.rule import Rule
+from workbench.propositions.rule import Polarity, Rule
 from workbench.propositions.shared_dict import SharedDict
-from workbench.propositions.values import Belief, Override, Polarity, Proposition
+from workbench.propositions.values import Belief, Override, Proposition
 
 
 class Tree:

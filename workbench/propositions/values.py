@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from typing import Annotated, Any, Literal, get_args
 
 from workbench.propositions.errors import ProbabilityOutOfRange, TreeFormatError
 from workbench.propositions.ids import NodeId
-from workbench.propositions.rule import Rule
+from workbench.propositions.rule import Polarity, Rule
 from workbench.propositions.strict_json import STRICT, ReadBy, read_strict
 
 Source = Literal["model", "analyst"]
-
-
-class Polarity(StrEnum):
-    """Whether a child's truth speaks for or against its parent's."""
-
-    POSITIVE = "Positive"
-    NEGATIVE = "Negative"
 
 
 def check_probability(value: object, *, of: str = "p") -> float:

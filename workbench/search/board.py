@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from workbench.agents.errors import BadSetting
+from workbench.errors import BadSetting
 from workbench.search.base import FoundPage
 from workbench.search.quoting import quoted
 

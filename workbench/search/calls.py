@@ -6,13 +6,23 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 if TYPE_CHECKING:
     from proxies.ledger import Answer
-    from workbench.agents.base import DataCaller
+
+
+class DataCaller(Protocol):
+    """Makes one date-clamped data call on behalf of a grounder that has no notebook.
+
+    Called with the last two parts of the call's ledger address: equal steps of a resumed leaf are answered from the ledger.
+    """
+
+    async def __call__(self, path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
+        """Return the broker's answer; raises ``proxies.errors.ProxyError``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ from workbench.search.urls import canonical_url
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker, DataCaller
-    from workbench.models.base import NodeRef
+    from workbench.models.base import Asker, NodeRef
+    from workbench.search.calls import DataCaller
 
 __all__ = ["LeafWeb", "Verdicts", "WebOptions", "open_web"]
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
 from proxies.hashing import content_hash
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
+from workbench.models.thoughts import without_thoughts
 from workbench.prompts import render
 from workbench.prompts.loader import load
 from workbench.search.quoting import quotable, quoted, unquoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker
+    from workbench.models.base import Asker
     from workbench.search.engines import Hit
 
 STAGE = "filter"

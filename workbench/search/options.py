@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from workbench.agents.errors import BadSetting
+from workbench.errors import BadSetting
 from workbench.propositions.strict_json import STRICT
 from workbench.search.engines import ENGINES
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import Message, ModelRequest, NodeRef
+from workbench.models.thoughts import without_thoughts
 from workbench.prompts import render
 from workbench.search.html_text import seen
 from workbench.search.quoting import quoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker
+    from workbench.models.base import Asker
 
 STAGE = "summary"
 #: Longest notes that are passed on, in characters.

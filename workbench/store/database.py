@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from proxies.hashing import sha256_of
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
 from workbench.store.migrations import database_version, migrate, upcast
-from workbench.store.schema import ORDER, SCHEMA_VERSION, insert_row
+from workbench.store.schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
 
 # Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
 # leaves hand 48 MB to the system instead of 85; with 1 kB it were 32, and an answer of 5 MB would take twice as long.
@@ -308,17 +308,20 @@ class Store:
             raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
         return [_stored_event(row) for row in rows]
 
-    def log_head(self, run_id: str, *, before: int | None = None) -> str:
+    def log_head(self, run_id: str, *, before: int | None = None, without: Collection[str] = ()) -> str:
         """Return one hash over a run's events in order, those before a sequence number; what a signature covers.
 
         It is the same in every home that the run is copied to: the number of an event, which is not, counts by its place.
+        ``without`` leaves kinds of events out.
         """
         head = hashlib.sha256()
-        for line in self.log_lines(run_id, before=before):
+        for line in self.log_lines(run_id, before=before, without=without):
             head.update(line + b"\n")
         return head.hexdigest()
 
-    def log_lines(self, run_id: str, *, before: int | None = None) -> list[bytes]:
+    def log_lines(
+        self, run_id: str, *, before: int | None = None, without: Collection[str] = ()
+    ) -> list[bytes]:
         """Return each of a run's events as one line that is the same in every home the run is copied to."""
         rows = self.query("SELECT * FROM events WHERE run_id = ? ORDER BY seq", (run_id,))
         places = {row["seq"]: place for place, row in enumerate(rows)}
@@ -326,6 +329,8 @@ class Store:
         for row in rows:
             if before is not None and row["seq"] >= before:
                 break
+            if row["kind"] in without:
+                continue
             # The parsed content with sorted keys, not the stored text: an import that renumbers base_seq writes the text anew.
             content = orjson.loads(row["data"])
             holder = content.get("record") if row["kind"] == "scenario.recorded" else content
@@ -421,6 +426,18 @@ class Store:
                     if row[role] is not None
                 ]
         return uses
+
+    def ledger_head(self, run_id: str) -> str:
+        """Return one hash over a run's rows of both ledgers and the sizes of the bodies that they name; no body is read."""
+        head = hashlib.sha256()
+        for table, roles in _ROLES.items():
+            sizes = (f"(SELECT length(data) FROM bodies WHERE hash = {role})" for role in roles)
+            names = ", ".join((*COLUMNS[table], *sizes))
+            for row in self.query(
+                f"SELECT {names} FROM {table} WHERE run_id = ? ORDER BY {ORDER[table]}", (run_id,)
+            ):
+                head.update(repr(tuple(row)).encode() + b"\n")
+        return head.hexdigest()
 
     def folder(self, run_id: str) -> Path:
         """Return the run's folder, ``runs/<run_id>``; raises ``UnknownRun`` for what is no run id."""

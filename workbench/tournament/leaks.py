@@ -1,7 +1,7 @@
 """The leak audit of a night: what was cut from its questions' texts, and what recorded prompts hold of after the cutoff all the same."""
 
 from workbench.engine.evidence.asked_text_audit import late_prompts
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.experiments.audit import cut_findings
 from workbench.store import Store
 from workbench.tournament.night import QUICK, Night, step_plan

@@ -13,14 +13,14 @@ from proxies.asof.clock import Cutoff
 from workbench.agents.base import MAX_CONTEXT
 from workbench.engine.run.asking import spending
 from workbench.errors import UsageError
-from workbench.experiments.arms.base import ArmContext, Cell
+from workbench.experiments.arms.base import ArmContext
 from workbench.experiments.arms.registry import make_arm
 from workbench.experiments.arms.runs import EngineArm
 from workbench.experiments.exam import StudyExam, background_as_of
 from workbench.experiments.joint import joint_questions
 from workbench.experiments.ledger import StudyState, fold
 from workbench.experiments.plan import StudyPlan
-from workbench.experiments.study import ArmSpec, StudySpec
+from workbench.experiments.study import ArmSpec, Cell, StudySpec
 from workbench.questions.as_of import statement_as_of
 from workbench.questions.book import QuestionSet, load_set
 from workbench.questions.model import Question, QuestionEvent, events_of

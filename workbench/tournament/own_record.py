@@ -14,7 +14,7 @@ import numpy as np
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.run.own_record import counts_for
-from workbench.experiments.arms.base import Cell
+from workbench.experiments.study import Cell
 from workbench.questions.book import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit
 from workbench.science.calibrating.platt import PlattFit

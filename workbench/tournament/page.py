@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.outputs import write_output
 from workbench.questions.formats.tables import csv_of
 from workbench.store import Store

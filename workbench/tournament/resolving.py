@@ -8,8 +8,8 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from workbench.engine.annotating import resolve_when_finished
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.outcome import known_outcome
-from workbench.engine.run.state import load_state
 from workbench.errors import WorkbenchError
 from workbench.questions import book
 from workbench.questions.formats.base import Reading

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import WorkbenchError
-from workbench.experiments.arms.base import Cell
+from workbench.experiments.study import Cell
 from workbench.questions.book import load_set
 from workbench.questions.model import Question, QuestionEvent, events_of
 from workbench.questions.schedule import HalvingSchedule, next_review

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from workbench.engine.gateway import open_gateway
 from workbench.engine.run.asking import ModelGateway
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.view import RunView
 from workbench.errors import WorkbenchError
 from workbench.store import Store

@@ -255,7 +255,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         elif self._behind:
             self.refresh()
         if not self._badges and self.follower.phase == "done":
-            # What the audit reads takes its time, so the page stands before it begins.
+            # Where the audit has to be made its reading takes its time, so the page stands before it begins.
             self._read_badges()
 
     def _read_badges(self) -> None:

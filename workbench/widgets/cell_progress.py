@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.engine.progress import print_progress, progress_line
 from workbench.engine.run.recorder import Listener
 from workbench.engine.run.state import RunState
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.store import StoredEvent
 from workbench.store import events as ev
 from workbench.templates import html_environment

@@ -14,10 +14,10 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused, ProxyError
 from workbench.engine.overview import listed_runs
 from workbench.engine.run.detached import plan_elsewhere
-from workbench.engine.wording import NO_VALUE
 from workbench.errors import UsageError, WorkbenchError
+from workbench.formatting import NO_VALUE
 from workbench.models.listing import KEYS
-from workbench.models.registry import OFFLINE
+from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.plugins import GROUNDERS, plugin_names
 from workbench.questions.errors import ANOTHER_MODEL

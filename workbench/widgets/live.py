@@ -7,8 +7,9 @@ from collections.abc import Callable
 from contextlib import closing
 
 from workbench.engine.progress import progress_line
+from workbench.engine.run.fold import apply
 from workbench.engine.run.ownership import owner_of
-from workbench.engine.run.state import RunState, apply
+from workbench.engine.run.state import RunState
 from workbench.engine.view import RunView, view_of
 from workbench.propositions import NodeId
 from workbench.store import Store

@@ -1,8 +1,8 @@
-"""Numbers as the widgets write them; probabilities and their changes are written by ``engine.wording``, as everywhere."""
+"""Numbers as the widgets write them; probabilities and their changes are written by ``workbench.formatting``, as everywhere."""
 
 from math import isclose
 
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.synthesis.rules.wording import MINUS
 
 __all__ = ["MINUS", "is_shown", "short_weight", "typed"]

@@ -18,16 +18,8 @@ from workbench.engine.evidence.data_read import DATA_READ, no_data_lines
 from workbench.engine.keys import signed_line
 from workbench.engine.overview import age
 from workbench.engine.run.forecast import cost_line
-from workbench.engine.wording import (
-    assumption_change,
-    edit_words,
-    outcome_words,
-    percent,
-    point_change,
-    rule_remarks,
-    sent_tokens,
-    sign_off_line,
-)
+from workbench.engine.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.formatting import outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
 from workbench.synthesis import WhatIf

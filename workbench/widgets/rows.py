@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypedDict
 
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
 from workbench.synthesis import WhatIf
 from workbench.templates import brief

@@ -14,8 +14,9 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from workbench.engine.wording import percent, tree_lines
+from workbench.engine.wording import tree_lines
 from workbench.errors import UsageError
+from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.terminal import printable
 from workbench.widgets.fields import look

@@ -19,7 +19,7 @@ from workbench.propositions import Tree, TreeError
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker
+    from workbench.models.base import Asker
 
 CEILING_FACTOR = 2
 _MOST_FAULTS = 8

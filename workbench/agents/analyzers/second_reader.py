@@ -17,8 +17,8 @@ from workbench.prompts import render
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import AgentSettings, Asker
-    from workbench.models.base import ModelReply, ModelRequest
+    from workbench.agents.base import AgentSettings
+    from workbench.models.base import Asker, ModelReply, ModelRequest
     from workbench.propositions import NodeId, Tree
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.base import AgentSettings, Asker
+from workbench.agents.base import AgentSettings
 from workbench.agents.registry import no_options
+from workbench.models.base import Asker
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff

@@ -24,14 +24,14 @@ from workbench.agents.replies import parse_conclusion
 
 if TYPE_CHECKING:
     from workbench.agents.evidence.base import ProofContext
-    from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+    from workbench.agents.evidence.trace_steps import Trace, TraceStep
     from workbench.models.base import ModelReply
 
 _THOUGHTS, _VALUE, _VOTE, _OUTCOMES = ("propose", "merge", "refine"), "value", "vote", "outcomes"
 _QUERY = "query"
 
 
-def thought_faults(trace: TraceEvidence, proof: ProofContext) -> Iterator[Fault]:
+def thought_faults(trace: Trace, proof: ProofContext) -> Iterator[Fault]:
     """Yield what of a trace differs from the recorded replies; raises ``StoreCorrupt`` for an altered body."""
     # The newest of a stage is the one that could be read: those before it were asked again.
     replies: Mapping[str, ModelReply] = {each.stage: each.reply for each in proof.replies()}
@@ -62,9 +62,7 @@ def thought_faults(trace: TraceEvidence, proof: ProofContext) -> Iterator[Fault]
         yield "conclusion", None, f"the recorded answers come to {p!r}, the log holds {proof.belief.p!r}"
 
 
-def _fault(
-    trace: TraceEvidence, step: TraceStep, text: str, answers: list[Answer], known: list[str]
-) -> str | None:
+def _fault(trace: Trace, step: TraceStep, text: str, answers: list[Answer], known: list[str]) -> str | None:
     """What of a step is not what its reply says; its answer and thoughts are added to the lists."""
     kind = step.stage.partition("-")[0]
     if kind in _THOUGHTS:

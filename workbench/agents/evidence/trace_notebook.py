@@ -15,7 +15,7 @@ from workbench.agents.evidence.drawings import Drawing, svg_of
 
 if TYPE_CHECKING:
     from workbench.agents.evidence.base import ProofContext
-    from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
+    from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
 
 _FENCE = re.compile(r"`{3,}")
 _HEADING = re.compile(r"^(\s*#)", re.MULTILINE)
@@ -23,7 +23,7 @@ _HASH = 19  # characters of a content hash that a reader needs to find it
 _WIDTH, _HEIGHT, _MARGIN = 640, 220, 40
 
 
-def agent_cells(trace: TraceEvidence, proof: ProofContext) -> list[Any]:
+def agent_cells(trace: Trace, proof: ProofContext) -> list[Any]:
     """Return the cells of the notebook, with ids that follow from their place."""
     cells = [
         _markdown(
@@ -39,7 +39,7 @@ def agent_cells(trace: TraceEvidence, proof: ProofContext) -> list[Any]:
     return cells
 
 
-def look_up_cells(trace: TraceEvidence, proof: ProofContext, notes: Sequence[str], fault: str) -> list[Any]:
+def look_up_cells(trace: Trace, proof: ProofContext, notes: Sequence[str], fault: str) -> list[Any]:
     """Return the cells of the notebook of a synthesizer's look-up: it ends with notes and has no belief of its own."""
     noted = "\n".join(map(_plain, notes)) or f"Nothing was noted. {_plain(fault)}".rstrip()
     findings = "\n".join(f"- {_plain(finding)}" for finding in trace.findings)
@@ -56,7 +56,7 @@ def look_up_cells(trace: TraceEvidence, proof: ProofContext, notes: Sequence[str
     ]
 
 
-def computed_cells(trace: TraceEvidence, proof: ProofContext, drawing: Drawing) -> list[Any]:
+def computed_cells(trace: Trace, proof: ProofContext, drawing: Drawing) -> list[Any]:
     """Return the cells of a proof that no model wrote: the same parts, and a figure of what the belief was computed from."""
     conclusion = f"## Conclusion\n\np = {proof.belief.p:.4f}. {_plain(proof.belief.key_factor)}"
     return [
@@ -78,7 +78,7 @@ def computed_cells(trace: TraceEvidence, proof: ProofContext, drawing: Drawing) 
     ]
 
 
-def _step_cells(trace: TraceEvidence, ran: Mapping[str, Any]) -> list[Any]:
+def _step_cells(trace: Trace, ran: Mapping[str, Any]) -> list[Any]:
     """A cell for each step and each of its calls; ``ran`` are notebook cells by their ids."""
     cells = []
     for number, step in enumerate(trace.steps, 1):
@@ -91,7 +91,7 @@ def _step_cells(trace: TraceEvidence, ran: Mapping[str, Any]) -> list[Any]:
     return cells
 
 
-def path_of_belief(trace: TraceEvidence) -> list[tuple[int, float]]:
+def path_of_belief(trace: Trace) -> list[tuple[int, float]]:
     """Return the belief after each step that states one, as (step, p); the last is what was submitted."""
     return [(number, step.p) for number, step in enumerate(trace.steps, 1) if step.p is not None]
 
@@ -129,7 +129,7 @@ def belief_figure(path: list[tuple[int, float]]) -> str:
     return "\n".join(lines)
 
 
-def _figure(trace: TraceEvidence) -> Any:
+def _figure(trace: Trace) -> Any:
     path = path_of_belief(trace)
     words = "\n".join(f"step {number:>2}  {p:6.4f}  {'#' * round(40 * p)}" for number, p in path)
     source = "# Belief over the steps, drawn from the records above; nothing is run here."
@@ -181,7 +181,7 @@ def _call(call: TraceCall) -> str:
     return "\n\n".join(lines)
 
 
-def _sources(trace: TraceEvidence) -> str:
+def _sources(trace: Trace) -> str:
     belief = next((step.belief for step in reversed(trace.steps) if step.belief is not None), None)
     cited: dict[str, list[str]] = {}
     for side, pieces in (
@@ -205,7 +205,7 @@ def _short(origin: str) -> str:
     return f"{origin[:_HASH]}…" if origin.startswith("sha256:") else origin
 
 
-def _conclusion(trace: TraceEvidence, proof: ProofContext) -> str:
+def _conclusion(trace: Trace, proof: ProofContext) -> str:
     submission = trace.submission
     assert submission is not None, "an agent's trace has a submission"
     stated = ", ".join(f"{p:g}" for p in submission.raw)
@@ -225,7 +225,7 @@ def _conclusion(trace: TraceEvidence, proof: ProofContext) -> str:
     return "\n\n".join(lines)
 
 
-def _journal_cells(trace: TraceEvidence, proof: ProofContext) -> dict[str, Any]:
+def _journal_cells(trace: Trace, proof: ProofContext) -> dict[str, Any]:
     """The cells that the session ran, with their outputs, by id."""
     if not any(call.cell is not None for step in trace.steps for call in step.calls):
         return {}

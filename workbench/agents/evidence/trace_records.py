@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
     from sandbox.record.verify import Verification
     from workbench.agents.evidence.base import ProofContext, RecordedReply, Replay
-    from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
+    from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
 
 Fault = tuple[str, str | None, str]
 
 
-def ledger_faults(trace: TraceEvidence, proof: ProofContext, rows: Sequence[LedgerRow]) -> Iterator[Fault]:
+def ledger_faults(trace: Trace, proof: ProofContext, rows: Sequence[LedgerRow]) -> Iterator[Fault]:
     """Yield what of a trace differs from the ledgers; raises ``StoreCorrupt`` for an altered body."""
     last = yield from step_faults(trace, proof, rows)
     yield from _submission_faults(trace, proof, last)
 
 
 def step_faults(
-    trace: TraceEvidence, proof: ProofContext, rows: Sequence[LedgerRow]
+    trace: Trace, proof: ProofContext, rows: Sequence[LedgerRow]
 ) -> Generator[Fault, None, RecordedReply | None]:
     """Yield what of a trace's steps differs from the ledgers, and return the reply of the last one."""
     replies = proof.replies()
@@ -119,9 +119,7 @@ def _belief_faults(step: TraceStep, recorded: RecordedReply, cell: str) -> Itera
         yield "ledger", cell, f"the reply believes {said!r}, the trace {held!r}"
 
 
-def _was_shown(
-    trace: TraceEvidence, step: TraceStep, call: TraceCall, replies: Sequence[RecordedReply]
-) -> bool:
+def _was_shown(trace: Trace, step: TraceStep, call: TraceCall, replies: Sequence[RecordedReply]) -> bool:
     """Whether a later request of the dialogue holds the answer; one that nobody was asked after has only its own hash."""
     later = [reply for reply in replies if reply.stage == step.stage and reply.step > (step.reply or 0)]
     if not later:
@@ -135,7 +133,7 @@ def _was_shown(
     )
 
 
-def _shown_texts(trace: TraceEvidence, step: TraceStep, call: TraceCall) -> set[str]:
+def _shown_texts(trace: Trace, step: TraceStep, call: TraceCall) -> set[str]:
     """The turns that may hold an answer: whole, or shortened for want of room; behind the last one stands the step's status."""
     if call.call_id is None:
         return {"\n\n".join([*(other.text for other in step.calls if other.call_id is None), step.status])}
@@ -146,7 +144,7 @@ def _shown_texts(trace: TraceEvidence, step: TraceStep, call: TraceCall) -> set[
 
 
 def _data_faults(
-    trace: TraceEvidence, step: TraceStep, call: TraceCall, by_hash: dict[str, LedgerRow], cell: str
+    trace: Trace, step: TraceStep, call: TraceCall, by_hash: dict[str, LedgerRow], cell: str
 ) -> Iterator[Fault]:
     """What differs when the text of a data answer is written again from the ledger; other forms of writing are not compared."""
     for answer in call.answers:
@@ -164,16 +162,14 @@ def _data_faults(
         yield "ledger", cell, f"the answer of {call.tool} is not what the ledger's data say"
 
 
-def step_place(trace: TraceEvidence, step: TraceStep) -> tuple[int, int]:
+def step_place(trace: Trace, step: TraceStep) -> tuple[int, int]:
     """Return the track of a step's loop, and its number within that loop, from 1."""
     track = int(step.stage.removeprefix("sub")) if step.stage.startswith("sub") else 0
     same = [other for other in trace.steps if other.stage == step.stage]
     return track, next(place for place, other in enumerate(same, 1) if other is step)
 
 
-def _submission_faults(
-    trace: TraceEvidence, proof: ProofContext, last: RecordedReply | None
-) -> Iterator[Fault]:
+def _submission_faults(trace: Trace, proof: ProofContext, last: RecordedReply | None) -> Iterator[Fault]:
     submission = trace.submission
     assert submission is not None, "only a loop's trace is compared with replies"
     if submission.p != proof.belief.p:
@@ -201,7 +197,7 @@ def _submission_faults(
         yield "conclusion", None, f"the recorded answer says {raw!r}, the trace {submission.raw!r}"
 
 
-def cell_faults(trace: TraceEvidence, proof: ProofContext) -> Iterator[Fault]:
+def cell_faults(trace: Trace, proof: ProofContext) -> Iterator[Fault]:
     """Yield what of a trace's cells differs from their journal."""
     wanted = [call for step in trace.steps for call in step.calls if call.cell is not None]
     if not wanted:

@@ -39,8 +39,8 @@ from workbench.agents.loop.toolset import (
 from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_json import read_json
 from workbench.agents.reply_schemas import CONCLUSION
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import ModelReply, ModelRequest
+from workbench.models.thoughts import without_thoughts
 from workbench.prompts import render
 from workbench.propositions.strict_json import STRICT
 

@@ -17,8 +17,8 @@ from workbench.agents.loop.limits import LoopLimits, Spent
 from workbench.agents.loop.moves import Move, read_move, with_belief
 from workbench.agents.loop.tools import Call, Observation, ToolBox
 from workbench.agents.reply_json import read_json
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
+from workbench.models.thoughts import without_thoughts
 from workbench.prompts import render
 
 if TYPE_CHECKING:

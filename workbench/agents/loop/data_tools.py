@@ -20,7 +20,8 @@ from workbench.models.base import ToolCall, ToolSpec
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from proxies.ledger import Answer
-    from workbench.agents.base import DataCaller, DataGuide
+    from workbench.agents.base import DataGuide
+    from workbench.search.calls import DataCaller
 
 #: Where a series of a source is read: path, the parameter that names it, where its rows lie, and the names of date and value.
 SERIES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {

@@ -14,9 +14,9 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.loop.belief_state import FIELD, ReadBelief, belief_schema, read_belief
 from workbench.agents.loop.tools import MAX_CALLS, Call
 from workbench.agents.reply_json import first_line, read_json
-from workbench.agents.thoughts import without_thoughts
 from workbench.models.base import ModelReply, ToolSpec
 from workbench.models.litellm_reply import MALFORMED
+from workbench.models.thoughts import without_thoughts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,8 +45,9 @@ from workbench.synthesis.rules.normalise import check_normaliser
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker, LeafTask
+    from workbench.agents.base import LeafTask
     from workbench.agents.evidence.look_up import LookUp
+    from workbench.models.base import Asker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from workbench.synthesis import average_rule, random_rule
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import Asker
+    from workbench.models.base import Asker
 
 
 class AverageSynthesizer:

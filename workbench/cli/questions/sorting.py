@@ -17,7 +17,7 @@ from workbench.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from workbench.agents.base import Asker
+    from workbench.models.base import Asker
     from workbench.questions.book import QuestionSet
 
 

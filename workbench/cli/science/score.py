@@ -199,7 +199,7 @@ def _score_own(
     as_json: bool,
 ) -> None:
     from workbench.engine.own_scores import own_document
-    from workbench.engine.wording import outcome_words, percent
+    from workbench.formatting import outcome_words, percent
 
     document = own_document(open_store(), recipe, metrics=columns, by=by, resampling=resampling)
     if as_json:

@@ -205,7 +205,7 @@ def _finish(store: "Store", night: "Night", *, as_json: bool) -> None:
 
 def _show_results(results: "NightResults") -> None:
     from workbench.cli.table import show_table
-    from workbench.engine.wording import percent
+    from workbench.formatting import percent
 
     header = ["event", "crowd", "spread", "quick", "tree", "raw", "forecast", "to gain", "flags"]
     show_table(

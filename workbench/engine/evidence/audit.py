@@ -10,13 +10,15 @@ from workbench.engine.evidence import asked_text_audit as asked_text
 from workbench.engine.evidence import data_checks as data
 from workbench.engine.evidence import proof_checks as proofs
 from workbench.engine.evidence.data_read import DATA_READ
+from workbench.engine.evidence.kept_checks import KeptChecks, checks_key, keep_checks, kept_checks
 from workbench.engine.evidence.records import Check, Question, Records, Verdict, says, says_nothing
 from workbench.engine.evidence.time_and_money import time_and_money
 from workbench.engine.run.files import run_manifest
-from workbench.engine.run.state import RunState, load_state
-from workbench.store import Store
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
+from workbench.store import Store, utc_now
 
-__all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run"]
+__all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]
 
 _BODIES = Question("stored bodies", data.stored_bodies)
 #: Every check, and what it does with each kind of run (``RunKind``) that it would judge wrongly otherwise.
@@ -71,11 +73,11 @@ QUESTIONS = (
 def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[str, Any]:
     """Return the audit: the checks, whether all hold, where time and money went, and the manifest.
 
-    ``kind`` names what is special of the run. ``state`` where the caller has folded the run's log as it stands now.
+    The checks are made whatever an earlier audit found. ``kind`` names what is special of the run. ``state`` where the caller has folded the run's log as it stands now.
     """
     state = state or load_state(store, run_id)
     records = Records(store, state)
-    checks = _answers(records)
+    checks = _check_anew(records).checks
     readable = not _damaged(checks)
     return {
         "run_id": state.run_id,
@@ -93,7 +95,21 @@ def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[
 
 def audit_checks(store: Store, state: RunState) -> list[Check]:
     """Return the checks, that of the stored bodies first, and alone where it fails: the others read what it is about."""
-    return _answers(Records(store, state))
+    return _check_anew(Records(store, state)).checks
+
+
+def last_checks(store: Store, state: RunState) -> KeptChecks:
+    """Return the checks as they were last made in this home of these very records; they are made where they were not."""
+    return kept_checks(store, state.run_id, checks_key(store, state)) or _check_anew(Records(store, state))
+
+
+def _check_anew(records: Records) -> KeptChecks:
+    """Make the checks and keep what they found for the next page."""
+    store, state = records.store, records.state
+    key = checks_key(store, state)  # before a check looks: a row that comes meanwhile then makes another key
+    result = KeptChecks(checks=_answers(records), checked_utc=utc_now())
+    keep_checks(store, state.run_id, key, result)
+    return result
 
 
 def _answers(records: Records) -> list[Check]:

@@ -1,9 +1,8 @@
 """How sure one can be of a run, as three marks that open: its proofs, its data before the cutoff, its coherence."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from workbench.engine.evidence.audit import Check, Verdict, audit_checks
+from workbench.engine.evidence.audit import Check, Verdict, last_checks
 from workbench.engine.evidence.data_read import DATA_READ
 from workbench.engine.run.state import RunState
 from workbench.store import Store
@@ -26,28 +25,24 @@ _WORSE: dict[Verdict, int] = {"ok": 0, "warn": 1, "bad": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Badge:
-    """One question with the worst verdict of its checks: ``ok``, ``warn`` (a person should look) or ``bad``."""
+    """One question with the worst verdict of its checks: ``ok``, ``warn`` (a person should look) or ``bad``; and when they were made."""
 
     name: str
     verdict: Verdict
     checks: tuple[Check, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
-        checks = [{"name": each.name, "verdict": each.verdict, "found": each.found} for each in self.checks]
-        return {"name": self.name, "verdict": self.verdict, "checks": checks}
+    checked_utc: str
 
 
 def run_badges(store: Store, state: RunState) -> list[Badge]:
     """Return the marks of a run, out of the audit's checks; a question without a check is left out.
 
-    It reads the ledgers and the stored bodies, but no journal.
+    A run whose checks were made in this home since its records last changed is not audited for it (`kept_checks`).
     """
-    checks = audit_checks(store, state)
+    last = last_checks(store, state)
     badges = []
     for name, wanted in _QUESTIONS.items():
-        answers = tuple(check for check in checks if check.name in wanted)
+        answers = tuple(check for check in last.checks if check.name in wanted)
         if answers:
             worst = max((check.verdict for check in answers), key=_WORSE.__getitem__)
-            badges.append(Badge(name=name, verdict=worst, checks=answers))
+            badges.append(Badge(name=name, verdict=worst, checks=answers, checked_utc=last.checked_utc))
     return badges

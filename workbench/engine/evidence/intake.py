@@ -23,9 +23,10 @@ from workbench.engine.evidence.archive import JOURNAL_NAME, NOTEBOOK_NAME
 from workbench.engine.evidence.combined import combined_faults
 from workbench.engine.evidence.looked_up import look_up_nodes
 from workbench.engine.evidence.verification import compare_trial
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.proof_names import MAX_NUMBER, notebook_name
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.view import view
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json

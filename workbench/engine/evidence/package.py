@@ -18,6 +18,7 @@ from proxies.atomic import private_folder
 from proxies.hashing import sha256_of_file
 from sandbox.record.passive import passive_markdown
 from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
+from workbench.engine.evidence.audit import audit_checks
 from workbench.engine.evidence.intake import Finding, copy_run, examine
 from workbench.engine.evidence.report import write_report
 from workbench.engine.evidence.signature import read_signature, sign_package, signature_fault
@@ -28,15 +29,17 @@ from workbench.engine.note.page import note_html
 from workbench.engine.note.plain import note_markdown
 from workbench.engine.note.printing import print_pdf
 from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.imported import Imported
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import IMPORTED_TREE, RunState, load_state
+from workbench.engine.run.state import IMPORTED_TREE, RunState
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.whatif.sensitivity import leaf_trials
-from workbench.engine.wording import equation_with_values, percent, rule_remarks
+from workbench.engine.wording import equation_with_values, rule_remarks
 from workbench.errors import UsageError, WorkbenchError
+from workbench.formatting import percent
 from workbench.propositions import Tree
 from workbench.propositions.rule import Normaliser
 from workbench.store import Store, StoreCorrupt
@@ -205,7 +208,9 @@ def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
     if tree.root.p is not None:
         store.append(run_id, ev.RunFinished(p=tree.root.p))
     # Such a run has no engine that would write it, and its exports name it by the hash of this file.
-    write_atomically(store.folder(run_id) / "manifest.json", run_manifest(store, load_state(store, run_id)))
+    state = load_state(store, run_id)
+    write_atomically(store.folder(run_id) / "manifest.json", run_manifest(store, state))
+    audit_checks(store, state)
     return run_id
 
 
@@ -350,8 +355,11 @@ def import_package(
                 signature=package.signature,
             ),
         )
-        if package.state.finished and not package.findings:
-            write_report(own, load_state(own, run_id))
+        state = load_state(own, run_id)
+        if state.finished and not package.findings:
+            write_report(own, state)  # the note audits the run, and the checks are kept for its page
+        else:
+            audit_checks(own, state)
         _move_in(own, store, run_id)
         if tell is not None and package.left_out is not None:
             tell(package.left_out)

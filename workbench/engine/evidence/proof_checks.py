@@ -8,7 +8,7 @@ from workbench.engine.evidence.looked_up import look_up_faults, look_up_nodes, n
 from workbench.engine.evidence.records import Answer, Records
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run.proof_names import journal_name
-from workbench.engine.wording import sent_tokens
+from workbench.formatting import sent_tokens
 from workbench.propositions import natural_order
 from workbench.store import ModelLedger
 from workbench.synthesis.coherence.findings import check_tree

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.engine.annotating import sign_off_rows
 from workbench.engine.evidence.package import ExaminedPackage, PackageAltered, examined_package
 from workbench.engine.run.annotations import Annotations
-from workbench.engine.run.state import load_state
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev

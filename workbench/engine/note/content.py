@@ -27,16 +27,14 @@ from workbench.engine.tree_documents import scenario_table, sensitivity_report
 from workbench.engine.view import root_base_rate
 from workbench.engine.whatif.sensitivity import leaf_trials
 from workbench.engine.wording import (
-    NO_VALUE,
     edit_words,
     equation_with_values,
     outcome_line,
-    percent,
-    point_change,
     remark_line,
     rule_remarks,
     sign_off_line,
 )
+from workbench.formatting import NO_VALUE, percent, point_change
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail

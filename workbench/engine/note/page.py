@@ -18,7 +18,7 @@ from workbench.engine.evidence.trail import BEGINNING, linked_numbers
 from workbench.engine.evidence.vintages import vintage_plot
 from workbench.engine.note.content import Driver, Evidence, Note
 from workbench.engine.note.plots import Plot
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.templates import html_environment
 
 if TYPE_CHECKING:

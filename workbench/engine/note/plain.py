@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sandbox.record.passive import passive_markdown
 from workbench.engine.note.content import Note
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.terminal import printable
 
 #: Marks that mean something anywhere in a line; an ampersand only where it begins an entity. GitHub sets $...$ as a formula.

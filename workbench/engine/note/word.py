@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.engine.note.content import Note
 from workbench.engine.note.page import chart_axis
 from workbench.engine.note.plots import Plot
-from workbench.engine.wording import percent
+from workbench.formatting import percent
 from workbench.terminal import printable
 
 if TYPE_CHECKING:

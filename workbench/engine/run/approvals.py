@@ -16,10 +16,11 @@ from proxies.hashing import sha256_of
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
 from sandbox.types import CellError, CellResult, JournalCell
 from workbench.agents.base import ProofSession
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.job import GroundJob
 from workbench.engine.run.recorder import Recorder
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store, utc_now

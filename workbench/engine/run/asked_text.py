@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from proxies.asof.asof_text import Removed, as_of, emptied_line
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev

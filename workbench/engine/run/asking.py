@@ -14,7 +14,7 @@ from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
 from workbench.models.errors import ModelError, ModelUnavailable
-from workbench.models.registry import OFFLINE
+from workbench.models.model_options import OFFLINE
 from workbench.models.roles import model_names, name_for, names_for
 from workbench.models.usage import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens
 from workbench.store import Event, ModelLedger, Store

@@ -11,12 +11,13 @@ from typing import Any, Protocol
 from proxies.broker import Broker, BrokerSession
 from proxies.ledger import Address, Answer, Ledger
 from sandbox import Sandbox, SessionSpec
-from workbench.agents.base import Asker, Grounder, Grounding, GroundingFailure, LeafTask
+from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.engine.run.catalogue_guide import CatalogueGuide
 from workbench.engine.run.job import GroundJob
 from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.leaf_notebook import Gate, LazyNotebook, open_gate
 from workbench.engine.run.proof_names import journal_name, notebook_name, session_name
+from workbench.models.base import Asker
 from workbench.search.leak_filter import Verdicts
 
 

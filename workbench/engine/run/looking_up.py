@@ -10,7 +10,7 @@ import orjson
 
 from proxies.broker import Broker
 from sandbox import Limits
-from workbench.agents.base import Asker, LeafTask
+from workbench.agents.base import LeafTask
 from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.synthesizers.looking_up import no_notebook
 from workbench.engine.evidence.looked_up import look_up_context
@@ -22,6 +22,7 @@ from workbench.engine.run.job_work import DataCalls, DataSource, data_session
 from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.recorder import Recorder
 from workbench.engine.run.state import RunState
+from workbench.models.base import Asker
 from workbench.propositions import NodeId, Proposition
 from workbench.search.leak_filter import Verdicts
 from workbench.store import ApiLedger

@@ -10,9 +10,9 @@ from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
 from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
 from workbench.engine.run.asked_text import cut_claim
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.ownership import own_run
 from workbench.engine.run.settings import CHANGEABLE_BOUNDS, RunSettings
-from workbench.engine.run.state import load_state
 from workbench.errors import UsageError
 from workbench.models.base import Model
 from workbench.plugins import SYNTHESIZERS

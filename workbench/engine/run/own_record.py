@@ -13,8 +13,9 @@ import numpy as np
 import orjson
 
 from proxies.asof.clock import Cutoff
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.science.arrays import logit
 from workbench.science.comparing.clusters import clusters_of

@@ -6,7 +6,8 @@ from types import TracebackType
 
 from proxies.hashing import sha256_of
 from workbench.engine.run.files import RunFiles
-from workbench.engine.run.state import RunState, apply, load_state
+from workbench.engine.run.fold import apply, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.store import Event, Store, StoredEvent
 from workbench.store.database import utc_now

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection
 
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import Agents
 from workbench.engine.run.ownership import own_run
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
 from workbench.models.cost import forecast_cost
 from workbench.propositions import NodeId

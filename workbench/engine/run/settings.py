@@ -9,7 +9,7 @@ from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.run.aggregation import Aggregation
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
-from workbench.models.registry import OFFLINE, ONE_TRY, REPLY_FORMS, ReplyForm
+from workbench.models.model_options import OFFLINE, ONE_TRY, REPLY_FORMS, ReplyForm
 from workbench.plugins import ANALYZERS, GROUNDERS, MODELS, SOURCES, SYNTHESIZERS, package_of, plugin_names
 from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.synthesis.coherence.options import PAPER_THRESHOLD, PRODUCT_THRESHOLD

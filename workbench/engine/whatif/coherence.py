@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.store import Store
 from workbench.synthesis.coherence.exclusive import forecast_findings

@@ -10,7 +10,8 @@ import orjson
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.run.files import write_atomically
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.tree_documents import override_rows
 from workbench.engine.whatif.rule_changes import RuleChange, kept_edits

@@ -8,8 +8,8 @@ from workbench.agents.red_team import CounterCase, argued_side, counter_case
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.state import RunState
 from workbench.engine.whatif.edits import require_grounded, what_if
-from workbench.engine.wording import percent
 from workbench.errors import ProviderError
+from workbench.formatting import percent
 from workbench.models.cost import forecast_cost
 from workbench.propositions.edits import SetValue
 from workbench.store import ModelLedger, Store

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.engine.wording import point_change
+from workbench.formatting import point_change
 from workbench.propositions import NodeId, Tree, parent_of
 from workbench.propositions.edits import AddChild, Edit, RemoveNode, SetPolarity
 from workbench.synthesis import LinearRule

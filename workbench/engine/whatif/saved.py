@@ -9,7 +9,8 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.run.state import RunState, load_state
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.engine.tree_documents import scenario_table
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Tree

@@ -3,25 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from workbench.engine.run.settings import RunSettings
 from workbench.errors import UsageError
 from workbench.experiments.exam import StudyExam
+from workbench.experiments.study import Cell
 from workbench.science.arrays import FloatArray
 
 
 class ArmError(UsageError):
     """An arm that cannot be made as its settings say."""
-
-
-class Cell(NamedTuple):
-    """One forecast of a study: which arm, of which event, with which seed, which trial (from 1)."""
-
-    arm: str
-    event: str
-    seed: int
-    trial: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

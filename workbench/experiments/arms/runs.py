@@ -13,9 +13,9 @@ from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names, open_grounder
 from workbench.engine.run.settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
-from workbench.experiments.arms.base import ArmContext, ArmError, Cell, Price
+from workbench.experiments.arms.base import ArmContext, ArmError, Price
 from workbench.experiments.exam import StudyExam
-from workbench.experiments.study import ArmSpec
+from workbench.experiments.study import ArmSpec, Cell
 from workbench.models.cost import TOKENS, forecast_cost
 from workbench.models.usage import price_of
 from workbench.plugins import GROUNDERS

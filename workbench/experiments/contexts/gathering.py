@@ -37,7 +37,7 @@ from workbench.store import ApiLedger, Store
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
-    from workbench.agents.base import Asker
+    from workbench.models.base import Asker
 
 _LIVE_FOR = timedelta(hours=1)
 _CRITERIA = 1500  # characters of the criteria that a searcher reads

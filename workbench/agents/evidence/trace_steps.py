@@ -1,0 +1,180 @@
+"""What a grounder without a notebook of its own did: its steps, their tool calls and what each rests on, as stored values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any, Self
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from workbench.agents.loop.belief_state import BeliefState
+from workbench.agents.loop.submission import Submission
+from workbench.agents.loop.tools import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceCall:
+    """One tool call of a step.
+
+    Parameters
+    ----------
+    tool, arguments : str, mapping
+        As the model made it, the belief aside.
+    number : int
+        Its place among the calls of its step, from 1.
+    call_id : str or None
+        Its id in the dialogue; None where it stood in the text of a reply.
+    text, sha256 : str
+        What the model read, and its hash.
+    answers : tuple of str
+        Content hashes of the data answers it rests on.
+    sources : tuple of str
+        Ids that it gave out.
+    marks : tuple of str
+        What is remarkable about foreign text in it.
+    failed : bool
+    cell : str or None
+        Id of the notebook cell that it ran.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+    number: int
+    call_id: str | None
+    text: str
+    sha256: str
+    answers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    failed: bool = False
+    cell: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceStep:
+    """One step towards a belief.
+
+    Parameters
+    ----------
+    title : str
+        What was done, in a few words.
+    text : str
+        What came of it, as Markdown; of a step of an agent's loop the model's own words.
+    p : float, optional
+        Belief after the step, in [0, 1].
+    answers : tuple of str
+        Content hashes of the data answers that the step used (``Answer.meta["content_hash"]``).
+    stage, reply : str, int or None
+        Where the model's reply of this step stands in the ledger; None where no model was asked.
+    calls : tuple of TraceCall
+    belief : BeliefState or None
+        The whole belief after the step.
+    stated : float or None
+        Its probability as the model stated it, where it was overwritten.
+    notes : tuple of str
+    status : str
+        What the model was told behind the answers.
+    """
+
+    title: str
+    text: str
+    p: float | None = None
+    answers: tuple[str, ...] = ()
+    stage: str = ""
+    reply: int | None = None
+    calls: tuple[TraceCall, ...] = ()
+    belief: BeliefState | None = None
+    stated: float | None = None
+    notes: tuple[str, ...] = ()
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The steps of a grounding, in order; the last one that states a belief is the conclusion.
+
+    Parameters
+    ----------
+    steps : tuple of TraceStep
+    plan : str
+        What was going to be done, as Markdown.
+    submission : Submission or None
+        What an agent's loop submitted; None for a grounder that has no loop. With it come ``sources`` (what could be cited),
+        ``clamp`` and ``dates`` (how the submission was read), ``findings`` (what a reader should know of the result) and
+        ``statistics`` (counts: steps, calls, tokens).
+    web : tuple of mapping
+        What became of every search result and page, with the layer that dropped it and why. For audits: it may name what is
+        later than the cutoff, so the proof notebook does not show it.
+    outcome, outcomes : str, mapping of str to float
+        Probability of every outcome of an event, where one call was asked for all of them, and which of them the leaf is.
+    form : int
+        How tool answers are written, so that they can be written again from the ledger.
+    combined : str or None
+        Of a grounder that only thinks: how its answers came to p (``thoughts.combining``); None for every other trace.
+    """
+
+    steps: tuple[TraceStep, ...]
+    plan: str = ""
+    submission: Submission | None = None
+    sources: tuple[Source, ...] = ()
+    clamp: tuple[float, float] = (0.0, 1.0)
+    dates: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    web: tuple[Mapping[str, Any], ...] = ()
+    outcome: str = ""
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    form: int = 1
+    combined: str | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the trace that ``to_json`` wrote; raises ``ValueError`` for anything else."""
+        try:
+            read = _adapter().validate_python([{"steps": data["steps"], **data}])[0]
+        except (KeyError, ValidationError) as error:
+            raise ValueError(f"not a trace: {error}") from error
+        return cls(**{item.name: getattr(read, item.name) for item in fields(cls)})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the trace as JSON values; what says nothing is left out, as it was before there was more than steps."""
+        return {**_shortened(self, _no_trace()), "steps": [_step_json(step) for step in self.steps]}
+
+
+def _step_json(step: TraceStep) -> dict[str, Any]:
+    least = {"title": step.title, "text": step.text, "p": step.p, "answers": step.answers}
+    return {**least, **_shortened(step, _no_step())}
+
+
+@cache
+def _no_step() -> TraceStep:
+    return TraceStep(title="", text="")
+
+
+@cache
+def _no_trace() -> Trace:
+    return Trace(steps=())
+
+
+def _shortened(record: TraceStep | Trace, blank: TraceStep | Trace) -> dict[str, Any]:
+    """The fields that say something, steps aside; stored evidence of before had only those that it needed.
+
+    Field by field: a leaf's trace is written twice, and a deep copy of all of it was a tenth of the leaf's processor time.
+    """
+    values = {item.name: getattr(record, item.name) for item in fields(record) if item.name != "steps"}
+    return {name: _plain(value) for name, value in values.items() if value != getattr(blank, name)}
+
+
+def _plain(value: Any) -> Any:
+    """A field as JSON values."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+@cache
+def _adapter() -> TypeAdapter[list[Trace]]:
+    # Not strict, because stored JSON has lists for tuples; in a list, because only there pydantic takes a dataclass' config.
+    return TypeAdapter(list[Trace], config=ConfigDict(extra="forbid", allow_inf_nan=False))

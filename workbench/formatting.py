@@ -1,0 +1,53 @@
+"""How probabilities, their changes, outcomes and tokens are written for people, the same on every screen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
+
+
+def percent(p: float | None) -> str:
+    """Return a probability as every screen and message of the house shows it.
+
+    >>> percent(0.48), percent(1.0), percent(None)
+    ('48.0%', '100.0%', '–')
+    """
+    return NO_VALUE if p is None else f"{100 * p:.1f}%"
+
+
+def point_change(before: float | None, after: float | None) -> str:
+    """Return the change between two probabilities in percentage points, with its sign.
+
+    It is the difference of the two figures as they are shown, so that a reader who subtracts them finds the same.
+
+    >>> point_change(0.6692, 0.6888), point_change(0.5, 0.40), point_change(0.1, 0.10001), point_change(None, 0.3)
+    ('+2.0 pp', '−10.0 pp', '0.0 pp', '–')
+    """
+    if before is None or after is None:
+        return NO_VALUE
+    before_tenths, after_tenths = (round(10 * float(f"{100 * p:.1f}")) for p in (before, after))
+    tenths = after_tenths - before_tenths
+    sign = "" if not tenths else "+" if tenths > 0 else "\N{MINUS SIGN}"
+    return f"{sign}{abs(tenths) / 10:.1f} pp"
+
+
+def sent_tokens(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the input tokens of some nodes' calls (``ModelLedger.spending``), their share out of a cache, and the dollars.
+
+    What a provider did not report for all of them is left out.
+
+    >>> sent_tokens([{"input_tokens": 12000, "cached_tokens": 9000, "cost_usd": 0.03}])
+    '12,000, 75% cached, $0.0300'
+    """
+    sent = sum(row["input_tokens"] for row in rows)
+    cached = [row["cached_tokens"] for row in rows]
+    cost = [row["cost_usd"] for row in rows]
+    said = f"{sent:,}"
+    if sent and None not in cached:
+        said += f", {sum(cached) / sent:.0%} cached"
+    return said if None in cost else f"{said}, ${sum(cost):.4f}"
+
+
+def outcome_words(p: float) -> str:
+    """Return an outcome in [0, 1] as a word, or as the share it is."""
+    return {1.0: "yes", 0.0: "no"}.get(p, percent(p))
