@@ -46,7 +46,9 @@ def test_a_test_that_is_tried_again_is_named_with_its_reason() -> None:
                 for mark in (m for m in node.decorator_list if "mark.flaky" in ast.unparse(m)):
                     assert isinstance(mark, ast.Call), f"{name}::{node.name}"
                     assert {k.arg for k in mark.keywords} == {"reruns", "reason"}, f"{name}::{node.name}"
-            assert not (isinstance(node, ast.Assign) and "mark.flaky" in ast.unparse(node)), f"{name}: a whole file"
+            assert not (isinstance(node, ast.Assign) and "mark.flaky" in ast.unparse(node)), (
+                f"{name}: a whole file"
+            )
     assert "mark.flaky" not in (TESTS / "conftest.py").read_text()
 
 
