@@ -25,6 +25,7 @@ from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
 from workbench.agents.base import Grounding
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run import files as files_module
 from workbench.engine.run.engine import Engine
@@ -148,7 +149,14 @@ async def measure(home: Path, *, leaves: int, report_bytes: int = 4000, files: b
     no_model: Any = SimpleNamespace(name="none")
     no_broker: Any = SimpleNamespace(session=lambda *_, **__: None, settings=ProxySettings(keys={}))
     sandbox: Any = NoSandbox()
-    engine = Engine(store, broker=no_broker, catalogue=load_catalogue(), sandbox=sandbox, model=no_model)
+    engine = Engine(
+        store,
+        broker=no_broker,
+        catalogue=load_catalogue(),
+        sandbox=sandbox,
+        model=no_model,
+        note=write_report,
+    )
     run_id = new_run(store, CLAIM, Cutoff.parse("2018-06-30"), RunSettings(rule="average"))
     watch: dict[str, float] = {}
     replaced: list[int] = []

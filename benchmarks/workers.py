@@ -24,11 +24,13 @@ from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from tests.fakes.cluster import cluster
 from tests.fakes.upstream import Sent, Upstream
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import RunSettings, with_preset
 from workbench.engine.workers import messages
 from workbench.engine.workers import pool as pool_module
+from workbench.engine.workers.opening import workers_at
 from workbench.engine.workers.place import worker_place
 from workbench.store import ApiLedger, ModelLedger, Store
 
@@ -87,7 +89,12 @@ async def measure(
 ) -> None:  # fmt: skip
     store = Store(home)
     async with open_engine(
-        store, settings, environ=environ, workers=worker_place(workers, trust_cluster=True), say=print
+        store,
+        settings,
+        environ=environ,
+        workers=workers_at(worker_place(workers, trust_cluster=True)),
+        note=write_report,
+        say=print,
     ) as engine:
         run_id = new_run(store, statement, Cutoff.parse("2018-06-30"), settings)
         before = {part: processor(pids) for part, pids in processes.items()}

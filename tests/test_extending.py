@@ -13,6 +13,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import new_run
@@ -70,7 +71,7 @@ def planned(home: Path, **parts: Any) -> RunState:
         run_id = new_run(store, "The claim holds", Cutoff.parse("2018-06-30"), settings)
         tree = Tree.root_only("The claim holds").expand("P0", {"P1": "One reason", "P2": "Another reason"})
         store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
-        async with open_engine(store, settings, environ={}) as engine:
+        async with open_engine(store, settings, environ={}, note=write_report) as engine:
             await engine.work(run_id)
         state = load_state(store, run_id)
         store.close()

@@ -23,6 +23,7 @@ from sandbox import Sandbox
 from tests.browser.conftest import start
 from tests.command_line import run_cli, run_process
 from tests.fakes.upstream import Sent, Upstream
+from workbench.engine.evidence.report import write_report
 from workbench.engine.progress import progress_line
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.fold import load_state
@@ -86,7 +87,7 @@ def work(home: Path, environ: Mapping[str, str] | None = None, **parts: Any) -> 
 
 async def _work(home: Path, settings: RunSettings, environ: Mapping[str, str]) -> RunState:
     store = Store(home / "home")
-    async with open_engine(store, settings, environ=environ) as engine:
+    async with open_engine(store, settings, environ=environ, note=write_report) as engine:
         cutoff = Cutoff.parse("2018-06-30")
         await engine.check(STATEMENT, cutoff, settings)
         run_id = new_run(store, STATEMENT, cutoff, settings)

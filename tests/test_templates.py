@@ -11,9 +11,10 @@ from jinja2 import UndefinedError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from proxies.asof.asof_text import NO_TEXT
-from workbench.engine import RunSettings, load_run
 from workbench.engine.evidence.report import write_report
 from workbench.engine.run.fold import load_state
+from workbench.engine.run.settings import RunSettings
+from workbench.engine.view import load_run
 from workbench.prompts import render
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import Restate, SetValue

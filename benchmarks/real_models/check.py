@@ -26,6 +26,7 @@ import httpx
 
 from proxies.asof.clock import Cutoff
 from workbench.cli.demo import DEMO_CUTOFF, DEMO_STATEMENT
+from workbench.engine.evidence.report import write_report
 from workbench.engine.progress import progress_line
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.fold import load_state
@@ -134,7 +135,13 @@ async def check(options: argparse.Namespace, home: Path) -> bool:
     cause = ""
     try:
         async with open_engine(
-            store, settings, environ=os.environ, isolation=options.isolation, model=model, listener=show
+            store,
+            settings,
+            environ=os.environ,
+            isolation=options.isolation,
+            model=model,
+            listener=show,
+            note=write_report,
         ) as engine:
             cutoff = Cutoff.parse(DEMO_CUTOFF)
             run_id = new_run(store, DEMO_STATEMENT, cutoff, replace(settings, keyed=engine.keyed))

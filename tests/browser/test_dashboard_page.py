@@ -12,7 +12,7 @@ from tests.browser.conftest import Served
 from tests.command_line import run_cli
 from tests.fakes.browser import Watched, shot, watching
 from tests.fakes.screens import RUN
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 

@@ -11,7 +11,7 @@ from sandbox.jupyter.sanitize import clean_html
 from tests.browser.conftest import Served
 from tests.fakes.browser import Watched
 from tests.fakes.screens import RUN
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.widgets.proof import CONTENT_SECURITY_POLICY, frame, proof_document
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -17,7 +17,7 @@ from tests.browser.test_dashboard_page import ROOT, editor, wait_for_text
 from tests.command_line import run_cli
 from tests.fakes.browser import Watched, shot
 from tests.fakes.screens import RUN
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.engine.whatif.saved import SavedScenarios
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize

@@ -14,6 +14,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.conftest import FinishedRun
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.settings import with_preset
@@ -52,7 +53,11 @@ def analyzed(folder: Path, embedded: Path) -> tuple[dict[str, Any], dict[str, st
         try:
             settings = with_preset("product")
             async with open_engine(
-                store, settings, environ={"PATH": os.environ["PATH"]}, embedded_root=embedded
+                store,
+                settings,
+                environ={"PATH": os.environ["PATH"]},
+                embedded_root=embedded,
+                note=write_report,
             ) as engine:
                 run_id = new_run(store, CLAIM, Cutoff.parse("2018-06-30"), settings)
                 await engine.work(run_id)

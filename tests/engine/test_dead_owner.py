@@ -1,19 +1,20 @@
 """A run whose process was killed: its log ends in the middle, and no screen says that it is running."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.screens import CUTOFF, RUN, demo_tree
-from workbench.engine import RunSettings, load_run
 from workbench.engine.note.content import note_of
 from workbench.engine.overview import listed_runs
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.ownership import own_run
-from workbench.engine.run.state import replace
+from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.stored_trees import put_tree
+from workbench.engine.view import load_run
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -11,10 +11,10 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import CUTOFF
-from workbench.engine import RunSettings
 from workbench.engine.evidence.package import export_run
 from workbench.engine.evidence.report import report_html
 from workbench.engine.run.fold import load_state
+from workbench.engine.run.settings import RunSettings
 from workbench.engine.view import view
 from workbench.propositions import Belief, Tree
 from workbench.store import Store

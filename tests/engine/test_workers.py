@@ -32,6 +32,7 @@ from workbench.engine.run.state import RunState
 from workbench.engine.workers import facts as facts_module
 from workbench.engine.workers import pool as pool_module
 from workbench.engine.workers.certificates import AUTHORITY, VARIABLE, new_certificates
+from workbench.engine.workers.opening import workers_at
 from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.experiments.plan import plan_study
@@ -91,7 +92,9 @@ async def work(
                 os.kill(pids[holder], signal.SIGKILL)
                 killed.append(holder)
 
-    async with open_engine(store, settings, environ=environ, listener=listener, workers=workers) as engine:
+    async with open_engine(
+        store, settings, environ=environ, listener=listener, workers=workers_at(workers)
+    ) as engine:
         pool: Any = engine._workers
         if pool is not None:
             pids = await pool._client.run(os.getpid)
@@ -241,7 +244,7 @@ async def refusal(home: Path, cluster_environ: dict[str, str], where: str) -> st
             Store(home),
             settings_of(**SCRIPTED),
             environ=cluster_environ,
-            workers=WorkerPlace(where, trust_cluster=True),
+            workers=workers_at(WorkerPlace(where, trust_cluster=True)),
         ):
             raise AssertionError("workers were opened")
     return str(caught.value)

@@ -17,6 +17,7 @@ from tests.fakes.asking_run import CLAIM, FixedTree
 from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox
 from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run import approvals
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.engine import Engine
@@ -128,6 +129,7 @@ async def work(
         ):
             engine = Engine(
                 store,
+                note=write_report,
                 broker=broker,
                 catalogue=broker.catalogue,
                 sandbox=sandbox or PretendSandbox(),

@@ -13,6 +13,7 @@ from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.opening import Agents, new_run
@@ -203,6 +204,7 @@ async def work(
     sandbox: Any = NoSandbox()
     engine = Engine(
         store,
+        note=write_report,
         broker=no_broker,
         catalogue=load_catalogue(),
         sandbox=sandbox,

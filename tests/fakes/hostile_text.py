@@ -18,9 +18,9 @@ from sandbox.record.passive import passive_outputs, passive_text
 from sandbox.types import CellError, CellResult
 from tests.fakes.loopback import Quiet, serving
 from tests.fakes.screens import CUTOFF, figure_png
-from workbench.engine import RunSettings
 from workbench.engine.evidence.report import write_report
 from workbench.engine.run.fold import load_state
+from workbench.engine.run.settings import RunSettings
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
 from workbench.store import events as ev

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import orjson
 
-from workbench.engine import RunSettings
+from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import IMPORTED_TREE
 from workbench.propositions import ROOT, Belief, Proposition, Tree, child_id
 from workbench.store import Store

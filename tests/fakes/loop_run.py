@@ -17,6 +17,7 @@ from tests.fakes.asking_run import FixedTree, NoSandbox
 from tests.fakes.provider_rules import strictly
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, LeafTask
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run import approvals
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.engine import Engine
@@ -302,6 +303,7 @@ async def work(
     try:
         engine = Engine(
             store,
+            note=write_report,
             broker=broker,
             catalogue=broker.catalogue,
             sandbox=sandbox or NoSandbox(),

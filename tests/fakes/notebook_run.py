@@ -7,6 +7,7 @@ from unittest.mock import patch
 from tests.fakes.asking_run import FixedTree, Provider, belief_of, open_run
 from workbench.agents.base import AgentSettings
 from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run import engine as engine_module
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.fold import load_state
@@ -56,6 +57,6 @@ async def work_in_kernels(store: Store, run_id: str, provider: Provider, *, leav
         grounder=NotebookGrounder(),
         synthesizer=Agents(settings).synthesizer,
     )
-    async with open_engine(store, settings, environ={}, model=provider) as engine:
+    async with open_engine(store, settings, environ={}, model=provider, note=write_report) as engine:
         with patch.object(engine_module, "Agents", lambda _: agents):
             return await engine.work(run_id)

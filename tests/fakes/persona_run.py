@@ -16,6 +16,7 @@ from proxies.broker import open_broker
 from proxies.settings import ProxySettings
 from tests.fakes.personas import ANSWERS, PersonaServer, silent_wire
 from tests.fakes.pretend_sandbox import PretendSandbox
+from workbench.engine.evidence.report import write_report
 from workbench.engine.run import trial_grounding
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.fold import load_state
@@ -100,6 +101,7 @@ async def run(
         ):
             engine = Engine(
                 store,
+                note=write_report,
                 broker=broker,
                 catalogue=broker.catalogue,
                 sandbox=sandbox,  # type: ignore[arg-type]

@@ -9,10 +9,10 @@ from sandbox.record.journal import Journal, read_journal, result_to_json
 from sandbox.record.notebook import render_notebook, write_notebook
 from sandbox.record.verify import content_hash
 from sandbox.types import CellResult
-from workbench.engine import RunSettings
 from workbench.engine.run.files import run_manifest, write_atomically
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.proof_names import journal_name, notebook_name
+from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.stored_trees import put_tree
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.propositions import Belief, Polarity, Tree

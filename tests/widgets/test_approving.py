@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.fakes.approving_run import FIRST, SECOND, Person, Writer, open_approving_run, work
-from workbench.engine import load_run
 from workbench.engine.run.approvals import decide
 from workbench.engine.run.state import RunState
+from workbench.engine.view import load_run
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets.board import Dashboard

@@ -8,7 +8,7 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, make_run
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis.rules.logic import Assumption, LogicRule

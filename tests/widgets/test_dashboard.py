@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tests.fakes.screens import RUN, demo_tree
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.formatting import percent
 from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store

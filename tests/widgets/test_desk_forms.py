@@ -12,10 +12,10 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree
-from workbench.engine import load_run
 from workbench.engine.run import state as run_state
 from workbench.engine.run.detached import Detached
 from workbench.engine.run.stored_trees import put_tree
+from workbench.engine.view import load_run
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev

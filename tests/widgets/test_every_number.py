@@ -23,12 +23,12 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.browser import find_chromium
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.engine import load_run
 from workbench.engine.annotating import record_outcome
 from workbench.engine.evidence.package import FORMATS, export_run
 from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.stored_trees import put_tree
+from workbench.engine.view import load_run
 from workbench.engine.whatif.saved import save_scenario
 from workbench.formatting import percent
 from workbench.propositions import Tree

@@ -11,8 +11,8 @@ import pytest
 
 from tests.fakes.screens import RUN
 from tests.offline.inprocess import analyst, grow
-from workbench.engine import load_run
 from workbench.engine.run.detached import stop_run
+from workbench.engine.view import load_run
 from workbench.errors import UsageError
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
 from workbench.propositions.edits import RemoveNode

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, demo_tree
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.engine.whatif.remarks import edit_remarks
 from workbench.engine.whatif.saved import SavedScenarios
 from workbench.propositions import Polarity

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, demo_tree
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.engine.whatif.saved import SavedScenarios
 from workbench.formatting import percent
 from workbench.propositions.edits import SetValue

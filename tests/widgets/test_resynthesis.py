@@ -10,11 +10,11 @@ import pytest
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion
 from tests.fakes.screens import RUN, make_run
-from workbench.engine import load_run
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.budget import Budget
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.settings import with_preset
+from workbench.engine.view import load_run
 from workbench.engine.whatif.edits import what_if
 from workbench.errors import UsageError
 from workbench.propositions.edits import RemoveNode, SetRule

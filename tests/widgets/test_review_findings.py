@@ -13,8 +13,8 @@ import pytest
 import workbench as wb
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, make_run
-from workbench.engine import load_run
 from workbench.engine.run.detached import plan_elsewhere
+from workbench.engine.view import load_run
 from workbench.engine.whatif.saved import SavedScenarios
 from workbench.store import Store
 from workbench.store import events as ev

@@ -32,9 +32,11 @@ async def resumed(
     """Go on with a run of this home as ``workbench.resume`` says, and return it as it is then."""
     # Imported here, so that `import workbench` loads neither kernels nor pandas.
     from workbench.engine.annotating import resolve_when_finished
+    from workbench.engine.evidence.report import write_report
     from workbench.engine.run.assembly import open_engine
     from workbench.engine.run.settings import check_level
     from workbench.engine.whatif.edits import adopt_tree_file
+    from workbench.engine.workers.opening import workers_at
     from workbench.widgets.cell_progress import progress_listener
 
     if isolation is not None:
@@ -53,7 +55,8 @@ async def resumed(
                 environ=os.environ,
                 isolation=isolation,
                 listener=listener,
-                workers=workers,
+                workers=workers_at(workers),
+                note=write_report,
             ) as engine:
                 await engine.work(run_id, rebuy=rebuy)
             await resolve_when_finished(store, run_id)

@@ -62,8 +62,10 @@ async def analyze(
     # Imported here and in most functions below, so that `import workbench` loads neither kernels nor pandas.
     from proxies.asof.clock import Cutoff
     from workbench.engine.annotating import resolve_when_finished
+    from workbench.engine.evidence.report import write_report
     from workbench.engine.run.assembly import open_engine
     from workbench.engine.run.opening import new_run
+    from workbench.engine.workers.opening import workers_at
     from workbench.widgets.cell_progress import progress_listener
 
     settings = with_preset(preset, **options)
@@ -76,7 +78,8 @@ async def analyze(
             environ=os.environ,
             isolation=settings.isolation,
             listener=listener,
-            workers=place,
+            workers=workers_at(place),
+            note=write_report,
         ) as engine:
             await engine.check(statement, instant, settings)
             run_id = new_run(store, statement, instant, replace(settings, keyed=engine.keyed))

@@ -189,11 +189,13 @@ async def _work(
 ) -> "tuple[str | None, BaseException | None]":
     from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
     from workbench.engine.annotating import resolve_when_finished
+    from workbench.engine.evidence.report import write_report
     from workbench.engine.hindsight import hindsight
     from workbench.engine.progress import print_progress
     from workbench.engine.run.assembly import open_engine
     from workbench.engine.run.fold import load_state
     from workbench.engine.run.opening import new_run
+    from workbench.engine.workers.opening import workers_at
 
     task = asyncio.current_task()
     assert task is not None
@@ -217,8 +219,9 @@ async def _work(
             environ=os.environ,
             isolation=isolation,
             listener=listener,
-            workers=workers,
+            workers=workers_at(workers),
             answered=can_answer(),
+            note=write_report,
             say=say,
         ) as engine:
             if claim is not None:

@@ -21,7 +21,7 @@ def serve(
 ) -> None:
     """Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."""
     from workbench.cli.dashboard_server import serve as serve_dashboards
-    from workbench.engine import load_run
+    from workbench.engine.view import load_run
 
     # Before the folder is left: WORKBENCH_HOME may be relative to it.
     home = home_from(os.environ)

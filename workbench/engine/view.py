@@ -1,6 +1,5 @@
 """A run as people and programs look at it: read-only, and always what the log says."""
 
-import json
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from workbench.engine.run.fold import load_state
 from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import RunState
+from workbench.engine.whatif.report_records import root_base_rate
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
 
@@ -209,18 +209,3 @@ def view_of(store: Store, state: RunState) -> RunView:
         sign_offs=sign_off_rows(store, state),
         without_data=leaves_without_data(store, state),
     )
-
-
-def root_base_rate(tree: Tree) -> float | None:
-    """Return the base rate that the root's report carries in a JSON line (key ``base_rate``), else None."""
-    belief = tree.root.belief
-    for line in (belief.report if belief else "").splitlines():
-        text = line.strip()
-        if text.startswith("{") and '"base_rate"' in text:
-            try:
-                value = json.loads(text).get("base_rate")
-            except json.JSONDecodeError:
-                continue  # prose that happens to begin with a brace
-            if isinstance(value, int | float) and 0 <= value <= 1:
-                return float(value)
-    return None

@@ -14,6 +14,7 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.agents.evidence.trace import TraceEvidence
+from workbench.engine.evidence.report import write_report
 from workbench.engine.evidence.verification import stored_evidence
 from workbench.engine.run.asked_text import RebuyNeeded
 from workbench.engine.run.asking import spending
@@ -25,6 +26,7 @@ from workbench.engine.run.ownership import RunInWork, own_folder
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.view import view
+from workbench.engine.workers.opening import workers_at
 from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.experiments.arms.runs import EngineArm
@@ -164,8 +166,9 @@ class StudyRunner:
             arm.base,
             environ=self._environ,
             isolation=self._isolation,
-            workers=self._workers,
+            workers=workers_at(self._workers),
             model=self._model,
+            note=write_report,
             say=self._say,
         ) as engine:
 

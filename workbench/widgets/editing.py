@@ -6,8 +6,8 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.engine.evidence.trail import without_records
 from workbench.engine.whatif.edits import EditRequest
+from workbench.engine.whatif.report_records import without_records
 from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Polarity, natural_order, parent_of

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
-from workbench.engine import load_run
+from workbench.engine.view import load_run
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT
 from workbench.settings import home_from

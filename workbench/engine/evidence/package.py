@@ -21,7 +21,7 @@ from workbench.engine.evidence.archive import DATABASE, MAX_BYTES, REPORT, SIGNA
 from workbench.engine.evidence.audit import audit_checks
 from workbench.engine.evidence.intake import Finding, copy_run, examine
 from workbench.engine.evidence.report import write_report
-from workbench.engine.evidence.signature import read_signature, sign_package, signature_fault
+from workbench.engine.evidence.signature import read_signature, sign_package
 from workbench.engine.evidence.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
 from workbench.engine.keys import signing_key
 from workbench.engine.note.content import Note, note_of
@@ -30,7 +30,7 @@ from workbench.engine.note.plain import note_markdown
 from workbench.engine.note.printing import print_pdf
 from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
 from workbench.engine.run.fold import load_state
-from workbench.engine.run.imported import Imported
+from workbench.engine.run.imported import Imported, signature_fault
 from workbench.engine.run.opening import new_run
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.settings import with_preset

@@ -14,13 +14,12 @@ import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.engine.keys import public_key_of
+from workbench.engine.run.imported import signed_statement
 from workbench.store import PackageRefused, Store
 from workbench.store import events as ev
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-_PURPOSE = "analyst-workbench package"  # a signature under anything else is worth nothing here
 
 
 class _Member(BaseModel):
@@ -40,7 +39,7 @@ def members_hash(members: Mapping[str, str]) -> str:
 
 def sign_package(store: Store, run_id: str, members: Mapping[str, str], key: "Ed25519PrivateKey") -> bytes:
     """Return the member that signs a package of a run whose other members have these hashes."""
-    signed = _statement(run_id, store.log_head(run_id), members_hash(members))
+    signed = signed_statement(run_id, store.log_head(run_id), members_hash(members))
     member = _Member(version=1, key=public_key_of(key), signature=base64.b64encode(key.sign(signed)).decode())
     return orjson.dumps(member.model_dump(), option=orjson.OPT_INDENT_2) + b"\n"
 
@@ -54,27 +53,3 @@ def read_signature(member: bytes, members: Mapping[str, str]) -> ev.PackageSigna
     if read.version != 1:
         raise PackageRefused(f"its signature has version {read.version}: use the newer workbench")
     return ev.PackageSignature(key=read.key, members=members_hash(members), signature=read.signature)
-
-
-def signature_fault(
-    store: Store, run_id: str, signature: ev.PackageSignature, *, before: int | None = None
-) -> str | None:
-    """Say what is wrong with a signature over a run as its rows are now, or return None.
-
-    ``before`` is the sequence number of the import: what this home added to the log later was not signed.
-    """
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    signed = _statement(run_id, store.log_head(run_id, before=before), signature.members)
-    # OpenSSH's blob is the type and the key, each after its length: the key itself is the last 32 bytes.
-    key = base64.b64decode(signature.key.split()[1])[-32:]
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature.signature), signed)
-    except (InvalidSignature, ValueError):  # ValueError: 32 bytes that are no key
-        return "the signature does not fit: the package was changed after it was signed, or signed by another key"
-    return None
-
-
-def _statement(run_id: str, head: str, members: str) -> bytes:
-    return orjson.dumps([_PURPOSE, 1, run_id, head, members])

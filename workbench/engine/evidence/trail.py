@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from proxies.ledger import Address, LedgerRow
 from workbench.agents.errors import MalformedReply
 from workbench.agents.grounders.quoted import printed_by, quoted_spans, sources
@@ -20,6 +18,7 @@ from workbench.engine.evidence.vintages import Vintage, vintages_of
 from workbench.engine.run.files import manifest_id
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import RunState
+from workbench.engine.whatif.report_records import without_records
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
@@ -267,30 +266,6 @@ def _code(text: str) -> str:
 
 def _spellings(report: str) -> list[str]:
     return [spelling for _, _, spelling in quoted_spans(report)]
-
-
-def without_records(report: str) -> str:
-    """Return a report without the lines that are one JSON object: records for programs, a page long, which the proof has too.
-
-    A line that announces such a record, and so ends in a colon, goes with it.
-    """
-    lines: list[str] = []
-    for line in report.splitlines():
-        if line.startswith("{") and _is_object(line):
-            while lines and not lines[-1].strip():
-                lines.pop()
-            if lines and lines[-1].rstrip().endswith(":"):
-                lines.pop()
-            continue
-        lines.append(line)
-    return "\n".join(lines).strip()
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(orjson.loads(line), dict)
-    except ValueError:
-        return False
 
 
 def _call(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:

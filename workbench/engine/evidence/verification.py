@@ -22,8 +22,8 @@ from workbench.agents.evidence.base import (
 )
 from workbench.engine.evidence.attempt_records import attempt_context
 from workbench.engine.evidence.combined import Combined, combined_faults
-from workbench.engine.evidence.signature import signature_fault
 from workbench.engine.run.fold import load_state
+from workbench.engine.run.imported import signature_fault
 from workbench.engine.run.manifest import packages
 from workbench.engine.run.proof_names import journal_name
 from workbench.engine.run.state import RunState

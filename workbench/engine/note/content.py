@@ -14,7 +14,7 @@ from workbench.engine.annotating import CHECKLIST, sign_off_rows
 from workbench.engine.band import Band, run_band
 from workbench.engine.evidence.audit import audit_run
 from workbench.engine.evidence.data_read import leaves_without_data, no_data_lines
-from workbench.engine.evidence.trail import Cell, Trail, evidence_trail, without_records
+from workbench.engine.evidence.trail import Cell, Trail, evidence_trail
 from workbench.engine.hindsight import hindsight
 from workbench.engine.note.full_figures import full_figures
 from workbench.engine.note.plots import Plot, proof_plots
@@ -24,7 +24,7 @@ from workbench.engine.run.ownership import phase_here
 from workbench.engine.run.proof_names import notebook_name
 from workbench.engine.run.state import IMPORTED_TREE, RunState
 from workbench.engine.tree_documents import scenario_table, sensitivity_report
-from workbench.engine.view import root_base_rate
+from workbench.engine.whatif.report_records import root_base_rate, without_records
 from workbench.engine.whatif.sensitivity import leaf_trials
 from workbench.engine.wording import (
     edit_words,

@@ -3,22 +3,39 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
-from proxies.broker import open_broker
+from proxies.broker import Broker, open_broker
 from sandbox import Sandbox
-from workbench.engine.run.engine import Engine
+from workbench.engine.run.engine import Engine, NoteWriter
+from workbench.engine.run.job import Workers
 from workbench.engine.run.recorder import Listener
 from workbench.engine.run.settings import RunSettings
-from workbench.engine.workers.place import WorkerPlace
 from workbench.models.base import Model
 from workbench.models.roles import open_models
 from workbench.settings import proxy_settings
 from workbench.store import Store
 
 _log = logging.getLogger(__name__)
+
+
+class OpenWorkers(Protocol):
+    """Opens the workers of a sitting, checked, and closes them at its end."""
+
+    def __call__(
+        self,
+        settings: RunSettings,
+        *,
+        environ: Mapping[str, str],
+        broker: Broker,
+        sandbox: Sandbox,
+        say: Callable[[str], None],
+    ) -> AbstractAsyncContextManager[Workers]:
+        """Return what yields the workers; raises ``UsageError`` or ``IsolationUnavailable`` when it is entered."""
+        ...
 
 
 @asynccontextmanager
@@ -31,8 +48,9 @@ async def open_engine(
     embedded_root: Path | None = None,
     model: Model | None = None,
     listener: Listener | None = None,
-    workers: WorkerPlace | None = None,
+    workers: OpenWorkers | None = None,
     answered: bool = False,
+    note: NoteWriter | None = None,
     say: Callable[[str], None] = _log.warning,
 ) -> AsyncIterator[Engine]:
     """Yield an engine for runs with these settings; kernels, connections and caches are closed at the end.
@@ -48,10 +66,12 @@ async def open_engine(
         Folder of the embedded series instead of the installed package's.
     model : Model, optional
         Instead of the one ``settings`` name.
-    workers : WorkerPlace, optional
-        Where leaves are grounded instead of in this process.
+    workers : callable, optional
+        Opens who grounds leaves instead of this process (``engine.workers.opening.workers_at``).
     answered : bool
         Whether a person can answer what the run asks under ``--approve``.
+    note : callable, optional
+        Writes what people read of a finished run (``engine.evidence.report.write_report``).
     say : callable
         Called with what a person should know of the workers, such as that one is refused.
 
@@ -72,10 +92,8 @@ async def open_engine(
         async with AsyncExitStack() as stack:
             pool = None
             if workers is not None:
-                from workbench.engine.workers.opening import open_workers
-
                 pool = await stack.enter_async_context(
-                    open_workers(workers, settings, environ=environ, broker=broker, sandbox=sandbox, say=say)
+                    workers(settings, environ=environ, broker=broker, sandbox=sandbox, say=say)
                 )
             yield Engine(
                 store,
@@ -86,6 +104,7 @@ async def open_engine(
                 listener=listener,
                 workers=pool,
                 answered=answered,
+                note=note,
             )
     finally:
         # Shielded: a second Ctrl-C must not leave kernels behind.

@@ -17,7 +17,6 @@ from proxies.catalogue import Catalogue
 from sandbox import Limits, Sandbox
 from sandbox.errors import AnotherWriter, IsolationUnavailable, SandboxError
 from workbench.agents.base import Brief
-from workbench.engine.evidence.report import write_report
 from workbench.engine.run.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
 from workbench.engine.run.asked_text import adopt_cut
 from workbench.engine.run.asking import require_price, run_gateway
@@ -46,6 +45,9 @@ from workbench.store import Store, StoreFull
 from workbench.store import events as ev
 from workbench.store.removal import sweep
 
+#: Writes the note of a run, ``engine.evidence.report.write_report``.
+NoteWriter = Callable[[Store, RunState], object]
+
 
 class Engine:
     """Works on runs of one store with one broker, one sandbox and one model; one run at a time.
@@ -70,6 +72,8 @@ class Engine:
         Who grounds the leaves; this process if there are none.
     answered : bool
         Whether a person can answer what a run asks under ``--approve``; without one such a run is refused.
+    note : callable, optional
+        Writes what people read of a finished run into its folder; called in a thread when the run has ended.
     """
 
     def __init__(
@@ -85,8 +89,10 @@ class Engine:
         timing: Timing | None = None,
         workers: Workers | None = None,
         answered: bool = False,
+        note: NoteWriter | None = None,
     ) -> None:
         self._answered = answered
+        self._note = note
         self._timing = timing
         self._workers = workers
         self._store = store
@@ -236,8 +242,9 @@ class Engine:
             root = recorder.state.tree.root
             assert root.belief is not None
             recorder.record(ev.RunFinished(p=root.belief.p))
-        # 0.2 s for a thousand leaves; the note audits the run, and what the checks found is kept for its page
-        await asyncio.to_thread(write_report, self._store, recorder.state)
+        if self._note is not None:
+            # 0.2 s for a thousand leaves; the note audits the run, and what the checks found is kept for its page
+            await asyncio.to_thread(self._note, self._store, recorder.state)
         return recorder.state
 
 

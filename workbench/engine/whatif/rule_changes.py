@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.engine.evidence.trail import without_records
+from workbench.engine.whatif.report_records import without_records
 from workbench.propositions import NodeId, Proposition, Tree, natural_order
 from workbench.propositions.edits import Edit, SetReport, SetRule
 from workbench.synthesis.rules.linear import INTERCEPT

@@ -1,7 +1,7 @@
 """Numbers as a person types them: a probability, and what contributions are counted from."""
 
 from workbench.engine.run.state import RunState
-from workbench.engine.view import root_base_rate
+from workbench.engine.whatif.report_records import root_base_rate
 from workbench.errors import UsageError
 
 #: What contributions can be counted from, besides a probability.

@@ -2,15 +2,22 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 
 from proxies.broker import Broker
 from sandbox import Sandbox
 from workbench.agents.registry import open_grounder
+from workbench.engine.run.assembly import OpenWorkers
 from workbench.engine.run.job import Workers
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.workers.place import WorkerPlace
 from workbench.errors import UsageError
+
+
+def workers_at(where: WorkerPlace | None) -> OpenWorkers | None:
+    """Return what ``open_engine`` opens workers with; None for this process."""
+    return None if where is None else partial(open_workers, where)
 
 
 @asynccontextmanager
@@ -23,7 +30,7 @@ async def open_workers(
     sandbox: Sandbox,
     say: Callable[[str], None],
 ) -> AsyncIterator[Workers]:
-    """Yield the workers of a sitting, checked; called by ``open_engine``.
+    """Yield the workers of a sitting, checked.
 
     Raises
     ------

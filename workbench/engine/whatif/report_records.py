@@ -1,0 +1,46 @@
+"""The records for programs in a report, lines that are one JSON object: the base rate in one of them, and the text without them."""
+
+import json
+
+import orjson
+
+from workbench.propositions import Tree
+
+
+def root_base_rate(tree: Tree) -> float | None:
+    """Return the base rate that the root's report carries in a JSON line (key ``base_rate``), else None."""
+    belief = tree.root.belief
+    for line in (belief.report if belief else "").splitlines():
+        text = line.strip()
+        if text.startswith("{") and '"base_rate"' in text:
+            try:
+                value = json.loads(text).get("base_rate")
+            except json.JSONDecodeError:
+                continue  # prose that happens to begin with a brace
+            if isinstance(value, int | float) and 0 <= value <= 1:
+                return float(value)
+    return None
+
+
+def without_records(report: str) -> str:
+    """Return a report without the lines that are one JSON object: records for programs, a page long, which the proof has too.
+
+    A line that announces such a record, and so ends in a colon, goes with it.
+    """
+    lines: list[str] = []
+    for line in report.splitlines():
+        if line.startswith("{") and _is_object(line):
+            while lines and not lines[-1].strip():
+                lines.pop()
+            if lines and lines[-1].rstrip().endswith(":"):
+                lines.pop()
+            continue
+        lines.append(line)
+    return "\n".join(lines).strip()
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(orjson.loads(line), dict)
+    except ValueError:
+        return False
