@@ -1,7 +1,8 @@
 """How well one sealed kernel can tell, by the time of an answer, that another kernel asked the same path before.
 
 Run with ``python -m benchmarks.cache_timing [--paths 100]``. The upstream answers on loopback, without the tens of milliseconds
-of a real network: a real source makes the difference larger. The figure stands in SECURITY.md.
+of a real network: a real source makes the difference larger. The figure stands in SECURITY.md, and this file stays beside it:
+how well it works depends on the machine, which no page can say for the reader's.
 """
 
 import argparse

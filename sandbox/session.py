@@ -185,10 +185,6 @@ class Session:
             run.interrupted = True
             self._kernel.interrupt()
 
-    def stamp(self, **facts: Any) -> None:
-        """Append what a later check found to the journal; the notebook's metadata show the last one."""
-        self._journal.append("stamp", facts=facts)
-
     async def close(self) -> None:
         """End the kernel and render the notebook; a second call does nothing.
 

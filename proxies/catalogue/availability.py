@@ -65,10 +65,6 @@ class Availability:
             return f"refused: more residual risk than {self.most}"
         return ""
 
-    def usable_sources(self, catalogue: Catalogue) -> tuple[str, ...]:
-        """Names of the sources of which something can be used."""
-        return tuple(dict.fromkeys(e.source.name for e in catalogue if not self.obstacle(e)))
-
 
 def everything(catalogue: Catalogue, *, live: bool = False) -> Availability:
     """The setting in which every key is set; for directories and documentation."""

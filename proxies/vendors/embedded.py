@@ -164,15 +164,6 @@ def series_rows(root: Path | None, series_id: str) -> list[dict[str, Any]]:
     return _FRAMES[key]
 
 
-def coverage(root: Path | None = None) -> dict[str, tuple[date, date]]:
-    """First and last day each series holds. Trusted side only: the last day is knowledge of the future."""
-    return {
-        name: (date.fromisoformat(rows[0]["date"]), date.fromisoformat(rows[-1]["date"]))
-        for name in SERIES
-        if (rows := series_rows(root, name))
-    }
-
-
 def _read(path: Path, item: EmbeddedSeries) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         rows = [row for line in csv.DictReader(lines) if (row := _row(line, item)) is not None]

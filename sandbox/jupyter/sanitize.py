@@ -109,7 +109,6 @@ _ATTRIBUTE = re.compile(
 )
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-SHOWN_TYPES = _IMAGES | {"text/plain", "text/html", "text/markdown", "image/svg+xml", "application/json"}
 _LARGEST_PLAIN = 2_000_000
 
 

@@ -31,7 +31,7 @@ from proxies.ledger import Answer, LedgerRow
 from sandbox.errors import JournalBroken, SandboxError
 from sandbox.kernels.folders import run_folder
 from sandbox.manager import Sandbox
-from sandbox.record.journal import Journal, read_journal, read_lines
+from sandbox.record.journal import read_journal, read_lines
 from sandbox.record.notebook import render_notebook
 from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
 
@@ -158,25 +158,6 @@ def compare_proof(
     if fault:
         differing.append(Difference(check="conclusion", cell=None, what=fault))
     return Verification(cells=len(cells), differing=tuple(differing))
-
-
-def stamp(journal: Path, verification: Verification) -> None:
-    """Append the outcome to the journal."""
-    open_journal = Journal(journal)
-    try:
-        facts = {
-            "verified": verification.verified,
-            "differing": [f"{d.check} {d.cell or ''}: {d.what}" for d in verification.differing],
-        }
-        open_journal.append("stamp", facts=facts)
-    finally:
-        open_journal.close()
-
-
-def last_stamp(journal: Path) -> dict[str, Any] | None:
-    """The last outcome that was stamped, or None."""
-    stamps = [line["facts"] for line in read_lines(journal) if line["kind"] == "stamp"]
-    return stamps[-1] if stamps else None
 
 
 def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:

@@ -135,6 +135,7 @@ def test_no_command_prints_past_the_one_door() -> None:
     # words and an address of ours, and tables whose cells were made printable
     assert set(past) == {
         'entry.py: sys.stderr.write("workbench: stopped by hand\\n")',
+        'entry.py: sys.stdout.write(f"analyst-workbench {__version__}\\n")',
         'serve.py: sys.stdout.write(url + "\\n")',
         'mcp.py: sys.stdout.write(json.dumps({"url": url, "token": token}) + "\\n")',
         "table.py: console.print(table)",

@@ -1,25 +1,16 @@
-"""The science commands on an app of their own, and JSON back."""
+"""The science commands, and JSON back."""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import typer
 from typer.testing import CliRunner, Result
 
-from workbench.cli import science
-
-
-@cache
-def app() -> typer.Typer:
-    application = typer.Typer()
-    science.register(application)
-    return application
+from workbench.cli.main import app
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app(), [str(word) for word in words])
+    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def run_json(*words: object) -> Any:

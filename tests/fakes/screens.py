@@ -6,6 +6,7 @@ from base64 import b64encode
 from functools import cache
 from pathlib import Path
 
+import ipywidgets
 import nbformat
 import orjson
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -254,3 +255,8 @@ def make_big_run(home: Path, run_id: str = "20180629-120000-6060") -> str:
     finally:
         store.close()
     return run_id
+
+
+def is_hidden(widget: ipywidgets.Widget) -> bool:
+    """Whether a widget of the page was hidden (``fields.show_if``)."""
+    return "wb-hidden" in widget._dom_classes

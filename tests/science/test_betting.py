@@ -7,14 +7,16 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from workbench.science.errors import DomainError
-from workbench.science.scoring.betting import (
-    equivalent_allocation,
-    size_bet,
-    size_options,
-)
+from workbench.science.scoring.betting import SizedBet, size_bet
 from workbench.science.scoring.market import crra_allocation
 
 inside = st.floats(0.02, 0.98)
+
+
+def equivalent_allocation(bet: SizedBet) -> float:
+    """Paper P's a_Y: the share on Yes that, with the rest on No at one minus the price, is this bet."""
+    on_side = bet.stake + bet.price * (1 - bet.stake)
+    return 1 - on_side if bet.side == "no" else on_side
 
 
 @given(inside, inside, st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]))
@@ -57,42 +59,12 @@ def test_a_cap_and_a_spread_hold(p: float, q: float, cap: float) -> None:
     assert size_bet(q, q, min(0.99, 1.01 - q + 1e-9), risk_aversion=1.0, fee=0.02).side == "none"
 
 
-@given(st.lists(st.floats(0.05, 1.0), min_size=2, max_size=5), st.floats(0.3, 3.0), st.integers(0, 99))
-def test_exclusive_options_are_staked_at_the_optimum(weights: list[float], g: float, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    p = np.array(weights) / sum(weights)
-    q = rng.dirichlet(np.full(len(p), 3.0)) * 1.05
-    if (q >= 1).any():
-        return
-    stakes = size_options(p, q, risk_aversion=g)
-    assert (stakes >= 0).all() and stakes.sum() <= 1 + 1e-9
-
-    def utility(x: np.ndarray) -> float:
-        wealth = 1 - x.sum() + x / q
-        return float((p * (np.log(wealth) if abs(g - 1) < 1e-12 else wealth ** (1 - g) / (1 - g))).sum())
-
-    here = utility(stakes)
-    for _ in range(60):
-        other = np.maximum(0, stakes + rng.normal(size=len(p)) * 0.02)
-        if other.sum() < 1:
-            assert utility(other) <= here + 1e-9
-
-
-def test_two_options_are_one_market() -> None:
-    stakes = size_options([0.7, 0.3], [0.5, 0.5], risk_aversion=0.5)
-    assert stakes.tolist() == pytest.approx([size_bet(0.7, 0.5, risk_aversion=0.5).stake, 0.0])
-    assert size_options([0.5, 0.5], [0.5, 0.5], risk_aversion=1.0).sum() == 0
-    assert size_options([0.7, 0.3], [0.5, 0.5], risk_aversion=1.0, cap=0.1).sum() == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize(
     "bad",
     [
         lambda: size_bet(1.2, 0.5, risk_aversion=1),
         lambda: size_bet(0.5, 0.0, risk_aversion=1),
         lambda: size_bet(0.5, 0.5, risk_aversion=-1),
-        lambda: size_options([0.5, 0.4], [0.5, 0.5], risk_aversion=1),
-        lambda: size_options([0.5, 0.5], [0.4, 0.4], risk_aversion=1),
     ],
 )
 def test_what_cannot_be_bet_is_refused(bad: object) -> None:

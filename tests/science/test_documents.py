@@ -11,6 +11,7 @@ from tests.cli_science.runner import refused, run, run_json, write
 from workbench.errors import UsageError
 from workbench.science import documents
 from workbench.science.recipe import Recipe
+from workbench.science.series.exceedance import exceed_document
 from workbench.science.series.history import History
 from workbench.science.tables import Events, Forecasts, read_answers, read_events, read_forecasts, read_series
 
@@ -83,7 +84,7 @@ def test_series_and_answers_are_what_the_command_line_prints(tmp_path: Path) -> 
     days = np.arange("2020-01-01", "2020-06-01", dtype="datetime64[D]")
     lines = "".join(f"{day},{i % 7}\n" for i, day in enumerate(days))
     series = write(tmp_path / "s.csv", "date,value\n" + lines)
-    exceed = documents.exceed_document(
+    exceed = exceed_document(
         History.of(*read_series(series)), cutoff="2020-05-01", targets=["2020-05-09"], levels=[2.0, 5.0]
     )
     words = ("--cutoff", "2020-05-01", "--on", "2020-05-09", "--above", "2,5")

@@ -1,8 +1,5 @@
 """Laws of bets, returns, consistency and schedules."""
 
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,13 +9,11 @@ from workbench.science.errors import DomainError
 from workbench.science.scoring.consistency import chain_score, logical_chain_score, mutual_exclusion
 from workbench.science.scoring.market import (
     crra_allocation,
-    implied_probability,
     market_returns,
     payoffs,
     sharpe,
     ties,
 )
-from workbench.science.scoring.schedule import halving_schedule
 
 INSIDE = st.floats(0.02, 0.98)
 
@@ -100,14 +95,10 @@ def test_a_long_shot_can_dominate() -> None:
     assert result.largest == pytest.approx(2000) and result.average_return == pytest.approx((2000 + 2.5) / 2)
 
 
-def test_prices_and_the_market_as_forecaster() -> None:
-    assert implied_probability([0.6], [0.6])[0] == 0.5
-    assert implied_probability([0.3])[0] == pytest.approx(0.3)
+def test_a_price_of_nothing_or_all_is_refused() -> None:
     for bad in ([0.0], [1.0], [float("nan")]):
         with pytest.raises(DomainError, match="strictly between"):
             market_returns([0.5], bad, [1], 0.5)
-    with pytest.raises(DomainError):
-        implied_probability([0.0], [0.0])
 
 
 def test_worse_brier_can_earn_more() -> None:
@@ -146,29 +137,3 @@ def test_mutual_exclusion() -> None:
     low = mutual_exclusion({"a": 0.6, "b": 0.3}, ["a", "b"])
     assert not low.consistent and low.gap == pytest.approx(-0.1)
     assert mutual_exclusion({"a": 0.6, "b": 0.3}, ["a", "b"], tolerance=0.1).consistent
-
-
-@given(st.floats(0.1, 5000), st.floats(0.05, 100), st.integers(1, 12))
-def test_forecast_times_halve_what_is_left(hours: float, gap: float, most: int) -> None:
-    first = datetime(2025, 1, 1, tzinfo=UTC)
-    close = first + timedelta(hours=hours)
-    times = halving_schedule(first, close, minimum_gap=timedelta(hours=gap), most=most)
-    assert len(times) <= most and times == sorted(times)
-    assert all(close - t >= timedelta(hours=gap) for t in times)
-    if times:
-        assert times[0] == first
-        for a, b in pairwise(times):
-            assert abs((b - a) - (close - a) / 2) < timedelta(milliseconds=1)
-        if len(times) < most:
-            assert (close - times[-1]) / 2 < timedelta(hours=gap)
-    else:
-        assert hours < gap + 1e-6
-
-
-def test_schedule_refusals() -> None:
-    first = datetime(2025, 1, 1, tzinfo=UTC)
-    for bad in ((first, first), (first, first - timedelta(hours=1)), (first.replace(tzinfo=None), first)):
-        with pytest.raises(DomainError):
-            halving_schedule(*bad)
-    with pytest.raises(DomainError):
-        halving_schedule(first, first + timedelta(days=1), most=0)

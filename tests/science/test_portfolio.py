@@ -8,10 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.science.errors import DomainError
-from workbench.science.scoring.betting import size_bet, size_options
+from workbench.science.scoring.betting import size_bet
 from workbench.science.scoring.portfolio import bucket_probabilities, size_portfolio
 
 INSIDE = st.floats(0.05, 0.95)
+
+
+def options_optimum(p: np.ndarray, ask: np.ndarray, g: float) -> np.ndarray:
+    """The closed form for exclusive options: the best p / price are bet on while that lies above what a kept dollar is worth."""
+    chosen: list[int] = []
+    reserve = 1.0
+    for place in np.argsort(-p / ask, kind="stable"):
+        if p[place] / ask[place] <= reserve or ask[chosen].sum() + ask[place] >= 1:
+            break
+        chosen.append(int(place))
+        reserve = (1 - p[chosen].sum()) / (1 - ask[chosen].sum())
+    stakes = np.zeros(len(p))
+    if chosen:
+        growth = (p[chosen] / (ask[chosen] * reserve)) ** (1 / g) - 1
+        stakes[chosen] = ask[chosen] * growth / (1 + (ask[chosen] * growth).sum())
+    return stakes
 
 
 @settings(max_examples=40)
@@ -21,7 +37,7 @@ def test_exclusive_options_have_the_closed_form(weights: list[float], g: float, 
     asks = np.random.default_rng(seed).dirichlet(np.full(len(p), 3.0)) * 1.05
     if (asks >= 0.99).any() or (asks < 0.02).any():
         return
-    wanted = size_options(p, asks, risk_aversion=g)
+    wanted = options_optimum(p, asks, g)
     found = size_portfolio(p, np.diag(1 / asks), risk_aversion=g)
 
     def utility(stakes: np.ndarray) -> float:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.fakes.approving_run import FIRST, SECOND, Person, Writer, open_approving_run, work
+from tests.fakes.screens import is_hidden
 from workbench.engine.run.approvals import decide
 from workbench.engine.run.state import RunState
 from workbench.engine.view import load_run
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets.board import Dashboard
-from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 CALLING = "print(CALL_API('embedded/series/observations', {'series_id': 'SP500'}))"

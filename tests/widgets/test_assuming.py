@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.screens import RUN, make_run
+from tests.fakes.screens import RUN, is_hidden, make_run
 from workbench.engine.view import load_run
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis.rules.logic import Assumption, LogicRule
 from workbench.widgets.board import Dashboard
-from workbench.widgets.fields import is_hidden
 
 RULES = {
     "P0": LogicRule(

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import ipywidgets
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.screens import RUN, demo_tree
-from workbench.engine.run import state as run_state
+from tests.fakes.screens import RUN, demo_tree, is_hidden
 from workbench.engine.run.detached import Detached
+from workbench.engine.run.fold import load_state
 from workbench.engine.run.stored_trees import put_tree
 from workbench.engine.view import load_run
 from workbench.errors import UsageError
@@ -22,7 +23,6 @@ from workbench.store import events as ev
 from workbench.synthesis import AverageRule, LinearRule, settle
 from workbench.widgets import refitting, regrounding
 from workbench.widgets.board import Dashboard
-from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 
@@ -116,9 +116,7 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
     with closing(Store(home)) as store:
         store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
         tree = demo_tree()
-        bare = tree.with_propositions(
-            [run_state.replace(node, belief=None, rule=None) for node in tree.propositions()]
-        )
+        bare = tree.with_propositions([replace(node, belief=None, rule=None) for node in tree.propositions()])
         store.append(OTHER, ev.TreePlanned(tree=put_tree(store, bare)))
         store.append(OTHER, ev.LeafStarted(node="P2.1", trial=1, attempt=1))
         store.append(
@@ -147,7 +145,7 @@ def test_a_failed_synthesis_is_tried_again_alone(home: Path, resumed: list[Any])
     with closing(Store(home)) as store:
         store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
         left = [
-            run_state.replace(node, belief=None, rule=None) if node.id in ("P0", "P2") else node
+            replace(node, belief=None, rule=None) if node.id in ("P0", "P2") else node
             for node in tree.propositions()
         ]
         store.append(OTHER, ev.TreePlanned(tree=put_tree(store, tree.with_propositions(left))))
@@ -209,7 +207,7 @@ def test_refits_of_another_rule_are_not_shown(home: Path) -> None:
                     node="P2", rule=rule.to_json(), p=0.4, key_factor="", report=store.put_body("x")
                 ),
             )
-            assert ("P2" in run_state.load_state(store, RUN).refits) is known
+            assert ("P2" in load_state(store, RUN).refits) is known
 
 
 def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:

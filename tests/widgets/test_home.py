@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import RUN
+from tests.fakes.screens import RUN, is_hidden
 from tests.offline.inprocess import analyst, grow
 from workbench.engine.run.detached import stop_run
 from workbench.engine.view import load_run
@@ -20,7 +20,6 @@ from workbench.questions.grammar import CAN_DO
 from workbench.store import Store
 from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
-from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home, list_runs, providers
 
 pytestmark = pytest.mark.long

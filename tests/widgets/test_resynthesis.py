@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion
-from tests.fakes.screens import RUN, make_run
+from tests.fakes.screens import RUN, is_hidden, make_run
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.budget import Budget
 from workbench.engine.run.fold import load_state
@@ -22,7 +22,6 @@ from workbench.store import ModelLedger, Store
 from workbench.synthesis import VanillaRule
 from workbench.widgets import background, panels
 from workbench.widgets.board import Dashboard
-from workbench.widgets.fields import is_hidden
 
 
 @pytest.fixture

@@ -12,14 +12,13 @@ import pytest
 
 import workbench as wb
 from tests.command_line import run_cli
-from tests.fakes.screens import RUN, make_run
+from tests.fakes.screens import RUN, is_hidden, make_run
 from workbench.engine.run.detached import plan_elsewhere
 from workbench.engine.view import load_run
 from workbench.engine.whatif.saved import SavedScenarios
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets.board import Dashboard, dashboard
-from workbench.widgets.fields import is_hidden
 from workbench.widgets.home import Home
 
 

@@ -1,6 +1,7 @@
 """``analyze``: a claim becomes a tree, grounded leaves, and a probability of the root."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -8,10 +9,13 @@ import orjson
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from proxies.catalogue.schema import RESIDUALS
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, say
 from workbench.cli.drive import analyze_claim
 from workbench.cli.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_run_options
 from workbench.cli.settings_file import defaults, run_settings
+from workbench.engine.run.aggregation import Aggregation
+from workbench.engine.workers.place import worker_place
 from workbench.errors import UsageError
 from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
 
@@ -110,8 +114,6 @@ def analyze(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."""
-    from workbench.engine.workers.place import worker_place
-
     place = worker_place(workers, trust_cluster=trust_cluster)
     chosen = dict(
         settings,
@@ -149,10 +151,6 @@ def analyze(
 
 def _aggregation(pairs: Sequence[str]) -> dict[str, Any] | None:
     """Return what ``--aggregate`` sets, by the names of ``Aggregation``; raises ``UsageError``."""
-    from dataclasses import fields
-
-    from workbench.engine.run.aggregation import Aggregation
-
     known = [item.name.replace("_", "-") for item in fields(Aggregation) if item.name != "learned_from"]
     values: dict[str, Any] = {}
     for pair in pairs:
@@ -182,8 +180,6 @@ def _name_grounders(chosen: dict[str, Any], pairs: Sequence[str]) -> None:
 
 
 def _residual(word: str | None) -> Any:
-    from proxies.catalogue.schema import RESIDUALS
-
     if word not in (None, *RESIDUALS):
         raise UsageError(f"max-residual is one of {', '.join(RESIDUALS)}, not {word!r}")
     return word
@@ -219,6 +215,10 @@ class AnalyzeCommand(TyperCommand):
                 sentence = (param.help or "").partition(" One of ")[0]
                 param.help = f"{sentence} One of {', '.join(plugin_names(self._GROUPS[param.name]))}."
         super().format_help(ctx, formatter)
+
+
+app = typer.Typer(add_completion=False)
+app.command(cls=AnalyzeCommand)(analyze)
 
 
 def _agent_options(

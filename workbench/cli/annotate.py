@@ -1,14 +1,28 @@
 """``resolve``, ``comment``, ``note``, ``sign-off``: what people say of a run; each is one event on its log."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
-
-if TYPE_CHECKING:
-    from workbench.store import Store
+from workbench.cli.table import show_fields
+from workbench.cli.tournament.resolving import resolve_due
+from workbench.engine import annotating
+from workbench.engine.annotating import (
+    add_comment,
+    add_note,
+    record_outcome,
+    resolve_from_series,
+    resolve_leaves_from_series,
+)
+from workbench.engine.run.fold import load_state
+from workbench.engine.wording import outcome_line, sign_off_line
+from workbench.errors import UsageError
+from workbench.formatting import percent
+from workbench.questions.book import resolve_question
+from workbench.questions.documents import question_document
+from workbench.store import Store
 
 _AUTHOR = typer.Option(help="Who says so: a typed name, not proved.")
 
@@ -50,15 +64,7 @@ def resolve(
 
     Runs on the embedded series resolve themselves when they finish, as soon as the data reach the day.
     """
-    from workbench.engine.annotating import record_outcome, resolve_from_series
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.wording import outcome_line
-    from workbench.errors import UsageError
-    from workbench.formatting import percent
-
     if due:
-        from workbench.cli.tournament.resolving import resolve_due
-
         if run is not None:
             raise UsageError("--due looks at everything open: leave out the run or question")
         resolve_due(quiet=quiet, as_json=as_json)
@@ -92,12 +98,8 @@ def resolve(
 
 
 def _resolve_question(
-    store: "Store", reference: str, answer: str | None, *, on: str | None, author: str, as_json: bool
+    store: Store, reference: str, answer: str | None, *, on: str | None, author: str, as_json: bool
 ) -> None:
-    from workbench.errors import UsageError
-    from workbench.questions.book import resolve_question
-    from workbench.questions.documents import question_document
-
     name, _, question = reference.partition("/")
     if answer is None:
         raise UsageError(f"what came of {reference}? `workbench resolve {reference} ANSWER`")
@@ -110,7 +112,7 @@ def _resolve_question(
 
 
 def _resolve_leaves(
-    store: "Store",
+    store: Store,
     run_id: str,
     node: str | None,
     outcome: str | None,
@@ -120,10 +122,6 @@ def _resolve_leaves(
     leaves: bool,
     as_json: bool,
 ) -> None:
-    from workbench.engine.annotating import record_outcome, resolve_leaves_from_series
-    from workbench.engine.run.fold import load_state
-    from workbench.errors import UsageError
-
     if leaves and (node is not None or outcome is not None):
         raise UsageError("--leaves asks the series: leave out the outcome and --node")
     if leaves:
@@ -156,8 +154,6 @@ def comment(
     author: Annotated[str, _AUTHOR] = "",
 ) -> None:
     """Pin a comment to a proposition: for a review; shown by `show`, the page and the note, covered by a sign-off."""
-    from workbench.engine.annotating import add_comment
-
     store = open_store()
     run_id = store.resolve_run(run)
     add_comment(store, run_id, node, text, author=author)
@@ -175,9 +171,6 @@ def note(
     author: Annotated[str, _AUTHOR] = "",
 ) -> None:
     """Keep a note on a run or on one of its propositions, and tag it; `runs --tag --search` finds it again."""
-    from workbench.engine.annotating import add_note
-    from workbench.errors import UsageError
-
     parts = words or []
     if len(parts) > 2:
         raise UsageError(
@@ -205,17 +198,11 @@ def sign_off(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."""
-    from workbench.engine import annotating
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.wording import sign_off_line
-
     store = open_store()
     run_id = store.resolve_run(run)
     if author is not None:
         annotating.sign_off(store, run_id, author=author, verdict=verdict, done=done or ())
     elif done:
-        from workbench.errors import UsageError
-
         raise UsageError("a sign-off needs a name: --author NAME")
     rows = annotating.sign_off_rows(store, load_state(store, run_id))
     if as_json:
@@ -230,6 +217,4 @@ def sign_off(
 
 
 def _print_checklist(checklist: Any) -> None:
-    from workbench.cli.table import show_fields
-
     show_fields(list(checklist.items()))

@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
+from proxies.catalogue import api_doc as documentation
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, say
+from workbench.engine import documents
+from workbench.settings import catalogue_of, home_from
 
 
 @command
@@ -14,8 +17,6 @@ def apis(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."""
-    from workbench.engine import documents
-
     pattern = " ".join(words) if words else None
     entries = documents.apis(pattern, environ=os.environ)
     if as_json:
@@ -32,7 +33,4 @@ def apis(
 @command
 def api_doc(paths: Annotated[list[str], typer.Argument(help="Endpoint paths, 1 to 25.")]) -> None:
     """Print the documentation of endpoints, with an example that runs."""
-    from proxies.catalogue import api_doc as documentation
-    from workbench.settings import catalogue_of, home_from
-
     echo(documentation(catalogue_of(home_from(os.environ)), paths))

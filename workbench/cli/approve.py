@@ -5,17 +5,18 @@ import getpass
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.engine.run.approvals import Undecided, decide, undecided_steps
+from workbench.engine.run.detached import ANSWERED_ELSEWHERE
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from workbench.engine.run.approvals import Undecided
-    from workbench.engine.run.state import RunState
-    from workbench.store import Store, StoredEvent
+from workbench.store import Store, StoredEvent
+from workbench.store import events as ev
 
 _QUESTION = "yes, no REASON, or edit FILE (the cell to run instead)?"
 
@@ -36,9 +37,6 @@ def approve(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."""
-    from workbench.engine.run.approvals import decide, undecided_steps
-    from workbench.engine.run.fold import load_state
-
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)
     chosen = [
@@ -75,7 +73,7 @@ def approve(
         say(f"{step}: {decision.verdict}, by {decision.author}, is on record")
 
 
-def shown(step: "Undecided") -> str:
+def shown(step: Undecided) -> str:
     """Return a step as a person reads it before deciding, all of what would be run or sent; ``echo`` and ``say`` escape it."""
     event = step.event
     head = f"{step.name}  {event.what} of {event.node}, trial {event.trial}, attempt {event.attempt}"
@@ -92,8 +90,6 @@ def person() -> str:
 
 def can_answer() -> bool:
     """Whether somebody can answer what a run of this process asks."""
-    from workbench.engine.run.detached import ANSWERED_ELSEWHERE
-
     elsewhere = all(os.environ.get(name) == value for name, value in ANSWERED_ELSEWHERE.items())
     return elsewhere or at_terminal()
 
@@ -110,7 +106,7 @@ def _text_of(name: str) -> str:
         raise UsageError(f"{name!r:.200} cannot be read as text ({type(error).__name__})") from None
 
 
-def _set(ready: "asyncio.Future[None]") -> None:
+def _set(ready: asyncio.Future[None]) -> None:
     if not ready.done():  # the loop may see the same line twice before its reader is taken off
         ready.set_result(None)
 
@@ -118,23 +114,18 @@ def _set(ready: "asyncio.Future[None]") -> None:
 class TerminalAnswers:
     """Asks the person at this terminal about each step that waits; what they say goes to the log like every other answer."""
 
-    def __init__(self, store: "Store") -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._steps: asyncio.Queue[str] = asyncio.Queue()
         self._typed = b""
 
-    def listen(self, state: "RunState", stored: "StoredEvent") -> None:
+    def listen(self, state: RunState, stored: StoredEvent) -> None:
         """Take a step that waits onto the list; a listener of the run."""
-        from workbench.store import events as ev
-
         if isinstance(stored.event, ev.ApprovalAsked):
             self._steps.put_nowait(stored.run_id)
 
     async def work(self) -> None:
         """Ask until it is cancelled, or nobody types any more."""
-        from workbench.engine.run.approvals import decide, undecided_steps
-        from workbench.engine.run.fold import load_state
-
         while True:
             run_id = await self._steps.get()
             steps = undecided_steps(self._store, load_state(self._store, run_id))

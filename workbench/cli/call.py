@@ -8,6 +8,7 @@ import typer
 
 from proxies.errors import ProxyError, Refused
 from workbench.cli.common import JSON_OPTION, command, emit_json, exit_code, one_line, open_store, say
+from workbench.engine import documents
 
 
 @command
@@ -27,8 +28,6 @@ def call(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make one call through the broker and print its data and what was done to keep the cutoff."""
-    from workbench.engine import documents
-
     try:
         answer = asyncio.run(
             documents.call(

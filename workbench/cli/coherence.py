@@ -5,6 +5,9 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.formatting import percent
 
 
 @command
@@ -23,10 +26,6 @@ def coherence(
 
     What belongs together is read from the statements; only runs with the same cutoff are compared.
     """
-    from workbench.cli.table import show_table
-    from workbench.engine import documents
-    from workbench.formatting import percent
-
     store = open_store()
     groups = [[part.strip() for part in group.split(",") if part.strip()] for group in exclusive or ()]
     report = documents.coherence(store, runs or (), groups)

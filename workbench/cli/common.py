@@ -1,5 +1,6 @@
 """What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
 
+import json
 import os
 import shlex
 import shutil
@@ -9,18 +10,18 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
+import orjson
 import typer
 
 from proxies.errors import CatalogueError, ProxyError, Refused
 from sandbox.errors import IsolationUnavailable, SandboxError
 from workbench.cli.streams import drop_unread_output
 from workbench.errors import WorkbenchError
+from workbench.settings import home_from
+from workbench.store import Store
 from workbench.terminal import brief_lines, json_printable, printable
-
-if TYPE_CHECKING:
-    from workbench.store import Store
 
 P = ParamSpec("P")
 
@@ -47,9 +48,6 @@ ISOLATION_OPTION = typer.Option(
 
 def run_names(incomplete: str) -> list[str]:
     """Return the run ids of this environment's home that begin so, and ``last``: what Tab offers; nothing where none can be read."""
-    from workbench.settings import home_from
-    from workbench.store import Store
-
     home = home_from(os.environ)
     if not (home / "workbench.db").is_file():  # Tab must not make a home
         return []
@@ -66,11 +64,8 @@ def run_names(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def open_store() -> "Store":
+def open_store() -> Store:
     """Return the store of this environment's home; it is closed when the command ends."""
-    from workbench.settings import home_from
-    from workbench.store import Store
-
     store = Store(home_from(os.environ))
     at_end(store.close)
     return store
@@ -78,10 +73,6 @@ def open_store() -> "Store":
 
 def emit_json(value: Any) -> None:
     """Print one JSON document on stdout, and nothing else there."""
-    import json
-
-    import orjson
-
     try:
         text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except TypeError:

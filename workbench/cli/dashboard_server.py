@@ -18,6 +18,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from jinja2 import ChoiceLoader, FileSystemLoader
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
+from jupyter_core.utils import run_sync
+from tornado.httputil import HTTPServerRequest
+from tornado.ioloop import IOLoop
+from tornado.routing import Matcher, Rule
+from tornado.web import RequestHandler
+from traitlets.config import Config
+
 from sandbox.jupyter.door import (
     COOKIE_OPTIONS,
     CULL_SECONDS,
@@ -26,6 +35,7 @@ from sandbox.jupyter.door import (
     SERVER_SETTINGS,
     is_own_request,
 )
+from workbench.cli.warm_kernels import WarmKernels
 from workbench.errors import UsageError
 
 DEFAULT_PORT = 8866
@@ -61,8 +71,6 @@ def serve(home: Path, run_id: str | None, *, port: int | None, announce: Callabl
 
 def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) -> Any:
     """Return the Voila application, configured but not started."""
-    from traitlets.config import Config
-
     notebook = shipped_notebook("dashboard.ipynb")
     config = Config()
     config.Voila.ip = HOST
@@ -136,19 +144,11 @@ def _code_of(notebook: Path) -> str:
 
 
 def _application_class(environment: dict[str, str], code: str) -> Any:
-    from jinja2 import ChoiceLoader, FileSystemLoader
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-    from jupyter_core.utils import run_sync
-    from tornado.httputil import HTTPServerRequest
-    from tornado.ioloop import IOLoop
-    from tornado.routing import Matcher, Rule
-    from tornado.web import RequestHandler
     from voila.app import Voila
     from voila.tornado.handler import TornadoVoilaHandler
     from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
     from workbench.cli.dashboard_page import Page
-    from workbench.cli.warm_kernels import WarmKernels
 
     class OwnKernel(KernelSpecManager):
         """Offers one kernel: the Python of this process, whatever else is installed as ``python3``."""
@@ -160,7 +160,6 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
 
         def get_kernel_spec(self, kernel_name: str) -> Any:
             from ipykernel.kernelspec import RESOURCES, get_kernel_dict
-            from jupyter_client.kernelspec import NoSuchKernel
 
             if kernel_name != "python3":
                 raise NoSuchKernel(kernel_name)

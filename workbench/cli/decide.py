@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.questions.acting import pooled_events
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.run.fold import load_state
+from workbench.engine.whatif.edits import require_grounded
+from workbench.errors import UsageError
+from workbench.formatting import percent
+from workbench.questions.book import QuestionSet, load_set
+from workbench.questions.model import QuestionError, event_id, parts_of
 
 if TYPE_CHECKING:
-    from workbench.questions.book import QuestionSet
     from workbench.questions.choices import ChoiceRules
 
 
@@ -61,8 +69,6 @@ def decide(
     With --question the choices of a question of any kind are weighed by what they pay: both sides of its quoted asks, or
     --payoff; levels and days, which are nested, are sized together.
     """
-    from workbench.errors import UsageError
-
     if question is not None:
         if bool(runs) == (forecasts is not None):
             raise UsageError("--question wants forecasts of its events: runs, one per event, or --forecasts")
@@ -89,10 +95,6 @@ def decide(
 
 
 def _decide_runs(runs: list[str], threshold: float | None, *, as_json: bool) -> None:
-    from workbench.engine import documents
-    from workbench.engine.run.fold import load_state
-    from workbench.formatting import percent
-
     store = open_store()
     states = [load_state(store, store.resolve_run(run)) for run in runs]
     document = documents.decision(states, threshold)
@@ -105,8 +107,6 @@ def _decide_runs(runs: list[str], threshold: float | None, *, as_json: bool) -> 
 
 
 def _payoffs(words: list[str]) -> dict[str, float]:
-    from workbench.errors import UsageError
-
     values = {}
     for word in words:
         option, sign, value = word.rpartition("=")
@@ -130,10 +130,6 @@ def _decide_question(
     as_json: bool,
     **rules: Any,
 ) -> None:
-    from workbench.cli.questions.acting import pooled_events
-    from workbench.errors import UsageError
-    from workbench.formatting import percent
-    from workbench.questions.book import load_set
     from workbench.questions.choices import ChoiceRules, choice_document
 
     store = open_store()
@@ -168,10 +164,9 @@ def _decide_question(
 
 
 def _decide_linked(
-    questions: "QuestionSet", own: str, p: Mapping[str, float], rules: "ChoiceRules", *, as_json: bool
+    questions: QuestionSet, own: str, p: Mapping[str, float], rules: "ChoiceRules", *, as_json: bool
 ) -> None:
     """Say what does not fit together among the linked forecasts, the nearest that do, and the bets on them."""
-    from workbench.formatting import percent
     from workbench.questions.choices import linked_document
     from workbench.tournament.coherence import set_findings
 
@@ -192,9 +187,6 @@ def _decide_linked(
 
 
 def _show_choices(document: dict[str, Any], columns: list[str]) -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import percent
-
     if document["choices"]:
         show_table(columns, [[row[column] for column in columns] for row in document["choices"]])
         sized = document["portfolio"]
@@ -206,10 +198,6 @@ def _show_choices(document: dict[str, Any], columns: list[str]) -> None:
 
 def _roots(entry: Any, runs: list[str], horizon: str) -> dict[str, float]:
     """Roots of runs as forecasts of a question's events; of two exclusive options one run will do."""
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.whatif.edits import require_grounded
-    from workbench.questions.model import QuestionError, event_id, parts_of
-
     store = open_store()
     roots = []
     for run in runs:

@@ -4,6 +4,9 @@ from typing import Annotated
 
 from workbench.cli.common import ISOLATION_OPTION, command, command_name, echo, open_store
 from workbench.cli.drive import analyze_claim
+from workbench.engine.run.settings import with_preset
+from workbench.engine.view import view
+from workbench.formatting import percent
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 
 DEMO_STATEMENT, DEMO_CUTOFF = EXAMPLES[0], EXAMPLE_CUTOFF
@@ -14,10 +17,6 @@ def demo(
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
 ) -> None:
     """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
-    from workbench.engine.run.settings import with_preset
-    from workbench.engine.view import view
-    from workbench.formatting import percent
-
     run_id = analyze_claim(DEMO_STATEMENT, DEMO_CUTOFF, with_preset("product", isolation=isolation))
     store = open_store()
     run = view(store, run_id)

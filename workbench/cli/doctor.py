@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, emit_json
+from workbench.cli.table import show_fields
+from workbench.engine import documents
 
 
 @command
@@ -20,9 +22,6 @@ def doctor(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
-    from workbench.cli.table import show_fields
-    from workbench.engine import documents
-
     report = asyncio.run(documents.doctor(os.environ, live=live))
     if as_json:
         emit_json(report)

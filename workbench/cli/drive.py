@@ -4,10 +4,11 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import typer
 
+from proxies.asof.clock import Cutoff
+from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
 from workbench.cli.common import (
     BUG,
     EXPECTED,
@@ -24,37 +25,44 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.signals import stop_signals
-
-if TYPE_CHECKING:
-    from proxies.asof.clock import Cutoff
-    from workbench.engine.run.settings import RunSettings
-    from workbench.engine.run.state import RunState
-    from workbench.engine.workers.place import WorkerPlace
-    from workbench.propositions import NodeId
-    from workbench.store import Store, StoredEvent
+from workbench.engine.annotating import resolve_when_finished
+from workbench.engine.evidence.report import write_report
+from workbench.engine.hindsight import hindsight
+from workbench.engine.progress import print_progress
+from workbench.engine.run.approvals import check_answerable
+from workbench.engine.run.asked_text import cut_lines, rebuys
+from workbench.engine.run.assembly import open_engine
+from workbench.engine.run.detached import resume_detached
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.forecast import cost_line, error_line
+from workbench.engine.run.opening import new_run
+from workbench.engine.run.settings import RunSettings
+from workbench.engine.run.state import RunState
+from workbench.engine.view import view
+from workbench.engine.wording import run_lines
+from workbench.engine.workers.opening import workers_at
+from workbench.engine.workers.place import WorkerPlace
+from workbench.errors import UsageError
+from workbench.models.listing import require_key
+from workbench.propositions import NodeId
+from workbench.store import Store, StoredEvent
 
 
 def analyze_claim(
     statement: str,
     cutoff: str,
-    settings: "RunSettings",
+    settings: RunSettings,
     *,
     plan_only: bool = False,
     as_json: bool = False,
     detach: bool = False,
-    workers: "WorkerPlace | None" = None,
+    workers: WorkerPlace | None = None,
 ) -> str:
     """Open a run for a claim, work on it, print it, and return its id; leaves with the exit code of an early end.
 
     With ``detach`` another process works on it, and this returns when that has taken it up.
     """
-    from proxies.asof.clock import Cutoff
-    from workbench.cli.approve import can_answer
-    from workbench.engine.run.approvals import check_answerable
-
     if not settings.api_base:  # a server of one's own may want none
-        from workbench.models.listing import require_key
-
         require_key(settings.model, os.environ)  # before the run is opened: what is refused leaves nothing
     claim = (statement, Cutoff.parse(cutoff))
     check_answerable(settings, answered=can_answer(), workers=workers is not None)
@@ -69,11 +77,8 @@ def analyze_claim(
     return finish(store, worked_on, error, plan_only=plan_only, as_json=as_json)
 
 
-async def _open_run(store: "Store", claim: "tuple[str, Cutoff]", settings: "RunSettings") -> str:
+async def _open_run(store: Store, claim: tuple[str, Cutoff], settings: RunSettings) -> str:
     """Check a claim as its own process will, and open the run: what is refused is refused here, where somebody reads it."""
-    from workbench.engine.run.assembly import open_engine
-    from workbench.engine.run.opening import new_run
-
     async with open_engine(
         store, settings, environ=os.environ, isolation=settings.isolation, answered=True
     ) as engine:
@@ -83,23 +88,16 @@ async def _open_run(store: "Store", claim: "tuple[str, Cutoff]", settings: "RunS
     return run_id
 
 
-def _say_cut(store: "Store", run_id: str) -> None:
-    from workbench.engine.run.asked_text import cut_lines
-    from workbench.engine.run.fold import load_state
-
+def _say_cut(store: Store, run_id: str) -> None:
     for line in cut_lines(load_state(store, run_id).cut):
         say(line)
 
 
-def may_buy_again(store: "Store", runs: "Sequence[str]", *, yes: bool) -> bool:
+def may_buy_again(store: Store, runs: Sequence[str], *, yes: bool) -> bool:
     """Say what going on with runs buys again because their prompts held text of after the cutoff, and ask; False where nothing is.
 
     Leaves with exit 2 where nobody says yes: no model has been asked by then.
     """
-    from workbench.cli.approve import at_terminal
-    from workbench.engine.run.asked_text import rebuys
-    from workbench.errors import UsageError
-
     dues = rebuys(store, runs)
     for due in dues:
         say(due.line)
@@ -112,17 +110,15 @@ def may_buy_again(store: "Store", runs: "Sequence[str]", *, yes: bool) -> bool:
 
 
 def detach_run(
-    store: "Store",
+    store: Store,
     run_id: str,
     *,
     isolation: str | None,
-    workers: "WorkerPlace | None" = None,
-    leaves: "Sequence[NodeId]" = (),
+    workers: WorkerPlace | None = None,
+    leaves: Sequence[NodeId] = (),
     rebuy: bool = False,
 ) -> None:
     """Start a process that goes on with a run, print the run's id, and return when that process has taken it."""
-    from workbench.engine.run.detached import resume_detached
-
     process = resume_detached(store, run_id, isolation=isolation, workers=workers, leaves=leaves, rebuy=rebuy)
     if process.exit_code:
         say(process.line or f"workbench: process {process.pid} ended at once")
@@ -136,17 +132,17 @@ def detach_run(
 
 
 def drive(
-    store: "Store",
-    settings: "RunSettings",
+    store: Store,
+    settings: RunSettings,
     *,
     isolation: str | None,
-    workers: "WorkerPlace | None" = None,
+    workers: WorkerPlace | None = None,
     run_id: str | None = None,
-    claim: "tuple[str, Cutoff] | None" = None,
+    claim: tuple[str, Cutoff] | None = None,
     plan_only: bool = False,
-    leaves: "Sequence[NodeId]" = (),
+    leaves: Sequence[NodeId] = (),
     rebuy: bool = False,
-) -> "tuple[str | None, BaseException | None]":
+) -> tuple[str | None, BaseException | None]:
     """Work on a run, or on a new one for a claim; return its id and what ended the work early.
 
     ``leaves`` keeps it to these leaves of the run; ``rebuy`` as of ``Engine.work``.
@@ -176,27 +172,17 @@ def drive(
 
 
 async def _work(
-    store: "Store",
-    settings: "RunSettings",
+    store: Store,
+    settings: RunSettings,
     *,
     isolation: str | None,
-    workers: "WorkerPlace | None",
+    workers: WorkerPlace | None,
     run_id: str | None,
-    claim: "tuple[str, Cutoff] | None",
+    claim: tuple[str, Cutoff] | None,
     plan_only: bool,
-    leaves: "Sequence[NodeId]",
+    leaves: Sequence[NodeId],
     rebuy: bool,
-) -> "tuple[str | None, BaseException | None]":
-    from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
-    from workbench.engine.annotating import resolve_when_finished
-    from workbench.engine.evidence.report import write_report
-    from workbench.engine.hindsight import hindsight
-    from workbench.engine.progress import print_progress
-    from workbench.engine.run.assembly import open_engine
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.run.opening import new_run
-    from workbench.engine.workers.opening import workers_at
-
+) -> tuple[str | None, BaseException | None]:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
@@ -206,7 +192,7 @@ async def _work(
         loop.add_signal_handler(number, task.cancel)
     answers = TerminalAnswers(store) if settings.approve != "none" and at_terminal() else None
 
-    def listener(state: "RunState", stored: "StoredEvent") -> None:
+    def listener(state: RunState, stored: StoredEvent) -> None:
         print_progress(state, stored)
         if answers is not None:
             answers.listen(state, stored)
@@ -247,12 +233,9 @@ async def _work(
 
 
 def finish(
-    store: "Store", run_id: str | None, error: BaseException | None, *, plan_only: bool, as_json: bool
+    store: Store, run_id: str | None, error: BaseException | None, *, plan_only: bool, as_json: bool
 ) -> str:
     """Print a run as far as it has come and return its id, or leave with the exit code of what ended it early."""
-    from workbench.engine.view import view
-    from workbench.engine.wording import run_lines
-
     if run_id is None:
         assert error is not None
         if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
@@ -268,7 +251,6 @@ def finish(
     if error is not None:
         say(f"workbench: {_ending(error, run_id)}")
         raise typer.Exit(_code(error))
-    from workbench.engine.run.forecast import cost_line, error_line
 
     if plan_only:
         say(cost_line(run.state))

@@ -11,6 +11,8 @@ from collections.abc import Iterator, MutableMapping
 from io import StringIO
 from pathlib import Path
 
+from dotenv import dotenv_values
+
 LARGEST_BYTES = 65_536
 _MOST_NAMES = 20
 
@@ -95,8 +97,6 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
     Without interpolation: ``SEARCHAPI_API_KEY=${OPENAI_API_KEY}`` would send one vendor's key to another.
     """
-    from dotenv import dotenv_values
-
     values = dotenv_values(stream=StringIO(text), interpolate=False)
     yield from ((name, value) for name, value in values.items() if value is not None)
 

@@ -6,6 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
+from workbench.engine import documents
+from workbench.engine.evidence.trail import raw_answer
+from workbench.engine.run.fold import load_state
+from workbench.formatting import percent
 
 
 @command
@@ -19,8 +23,6 @@ def evidence(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Show what a leaf rests on: which cell printed each number of its report, and what each cell asked and got."""
-    from workbench.engine import documents
-
     store = open_store()
     run_id = store.resolve_run(run)
     if call is not None:
@@ -34,9 +36,6 @@ def evidence(
 
 
 def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -> None:
-    from workbench.engine.evidence.trail import raw_answer
-    from workbench.engine.run.fold import load_state
-
     answer = raw_answer(store, load_state(store, run_id), node, number, trial)
     if sys.stdout.isatty():
         echo(answer.decode("utf-8", "replace"))
@@ -46,8 +45,6 @@ def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -
 
 
 def _print(document: dict[str, Any]) -> None:
-    from workbench.formatting import percent
-
     echo(
         f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"
         f"trial {document['trial']}, attempt {document['attempt']}, manifest {(document['manifest_id'] or 'none')[:19]}\n"

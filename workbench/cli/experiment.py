@@ -23,13 +23,20 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.drive import may_buy_again
-from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
+from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES, read_prices
+from workbench.cli.signals import stop_signals
+from workbench.cli.table import show_table
+from workbench.engine.web import own_asker
+from workbench.engine.workers.place import worker_place
+from workbench.errors import BudgetStop, ProviderError, UsageError
+from workbench.experiments.ledger import SORT, StudyState, load_study
+from workbench.experiments.ready_files import needs_of, ready_studies, write_ready
+from workbench.experiments.study import StudyError, read_study
+from workbench.store import Store
 
 if TYPE_CHECKING:
-    from workbench.experiments.ledger import StudyState
     from workbench.experiments.plan import StudyPlan
     from workbench.experiments.runner import StudyRunner
-    from workbench.store import Store
 
 experiment = typer.Typer(help="Studies: arms x exam x trials x seeds.", no_args_is_help=True)
 
@@ -53,8 +60,6 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
-    from workbench.engine.workers.place import worker_place
-    from workbench.errors import BudgetStop, ProviderError
     from workbench.experiments.audit import audit_study
     from workbench.experiments.report import write_study
     from workbench.experiments.runner import StudyRunner
@@ -97,16 +102,12 @@ def run(
     echo(f"{folder / 'report.html'}")
 
 
-def _open_runs(store: "Store", plan: "StudyPlan") -> list[str]:
-    from workbench.experiments.ledger import SORT, load_study
-
+def _open_runs(store: Store, plan: "StudyPlan") -> list[str]:
     name = plan.spec.name
     return load_study(store, name).open_runs() if name in store.streams(SORT) else []
 
 
-async def _interruptible(runner: "StudyRunner") -> "StudyState":
-    from workbench.cli.signals import stop_signals
-
+async def _interruptible(runner: "StudyRunner") -> StudyState:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
@@ -119,7 +120,6 @@ async def _interruptible(runner: "StudyRunner") -> "StudyState":
 @command
 def status(file: StudyFile, as_json: Json = False) -> None:
     """How far a study is: forecasts made, missing and to come, by arm, and what they cost so far."""
-    from workbench.cli.table import show_table
     from workbench.experiments.documents import status_document
 
     store = open_store()
@@ -147,7 +147,6 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write the report of a finished study again: tables, page, notebook. Results are locked until the leak audit is done."""
-    from workbench.experiments.ledger import load_study
     from workbench.experiments.report import write_study
 
     store = open_store()
@@ -177,11 +176,7 @@ def judge(
     as_json: Json = False,
 ) -> None:
     """Have a model score the reasoning of a finished study from 1 to 5 in five dimensions; its report then shows the scores."""
-    from workbench.cli.run_options import read_prices
-    from workbench.engine.web import own_asker
-    from workbench.errors import UsageError
     from workbench.experiments.judging import judge_reports, judging_cost, reports_to_judge
-    from workbench.experiments.ledger import load_study
     from workbench.experiments.report import write_study
 
     store = open_store()
@@ -210,8 +205,6 @@ def judge(
 
 
 def _show_reasoning(rows: list[dict[str, Any]]) -> None:
-    from workbench.cli.table import show_table
-
     names = list(rows[0]["scores"]) if rows else []
     show_table(
         ["arm", "judge", "runs", *names, "mean"],
@@ -231,10 +224,6 @@ def ready(
     ] = None,
 ) -> None:
     """Studies that come with the workbench: listed, or written to a file to run or to edit."""
-    from workbench.cli.table import show_table
-    from workbench.errors import UsageError
-    from workbench.experiments.ready_files import needs_of, ready_studies, write_ready
-
     if name is None:
         show_table(
             ["study", "fill in", "what it asks"],
@@ -250,11 +239,9 @@ def ready(
         echo(f"{path}")
 
 
-def _plan(store: "Store", file: Path) -> "StudyPlan":
+def _plan(store: Store, file: Path) -> "StudyPlan":
     """Read and check a study; every mistake is a line on stderr, and the exit code is the caller's."""
-    from workbench.experiments.ledger import SORT, load_study
     from workbench.experiments.plan import plan_study
-    from workbench.experiments.study import StudyError, read_study
 
     try:
         spec = read_study(file)

@@ -5,15 +5,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.engine.run.files import manifest_id
+from workbench.engine.view import view
+from workbench.engine.wording import run_lines
 from workbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from workbench.store import Store
+from workbench.store import Store
+from workbench.synthesis.exchange.bayes_net import OnMisfit
+from workbench.synthesis.rules.normalise import check_normaliser
 
 #: A terminal would take some of their bytes for control sequences.
 _BINARY = ("zip", "pdf", "docx")
@@ -68,10 +71,7 @@ def export(
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
     from workbench.engine.evidence.package import export_run, format_of, note_beside
-    from workbench.engine.run.files import manifest_id
     from workbench.outputs import write_output
-    from workbench.synthesis.exchange.bayes_net import OnMisfit
-    from workbench.synthesis.rules.normalise import check_normaliser
 
     to = format_of(output, to)
     if output is None and to in _BINARY and sys.stdout.isatty():
@@ -132,8 +132,6 @@ def import_file(
     what differs is listed), unless --anyway. Nothing of a package is run.
     """
     from workbench.engine.evidence.package import import_run
-    from workbench.engine.view import view
-    from workbench.engine.wording import run_lines
 
     store = open_store()
     with differences_listed(as_json=as_json):
@@ -164,7 +162,7 @@ def differences_listed(*, as_json: bool) -> Iterator[None]:
         raise
 
 
-def _take_review(store: "Store", path: Path, *, as_json: bool) -> None:
+def _take_review(store: Store, path: Path, *, as_json: bool) -> None:
     from workbench.engine.evidence.returned import take_review
 
     returned = take_review(store, path)

@@ -7,7 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.agents.judging import DIMENSIONS
 from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.evidence.second_reading import audit_leaks, require_judge
+from workbench.engine.gateway import open_gateway
+from workbench.engine.run.fold import load_state
 from workbench.errors import UsageError
 
 _MODEL = typer.Option(
@@ -35,12 +41,6 @@ def judge(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Score the reasoning of a run's leaves from 1 to 5 in five dimensions; the run is unchanged."""
-    from workbench.cli.table import show_table
-    from workbench.engine import documents
-    from workbench.engine.evidence.second_reading import require_judge
-    from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.fold import load_state
-
     if recall and (node or model or against):
         raise UsageError(
             "--recall asks the run's own model of everything: leave out --node, --model and --against"
@@ -61,7 +61,6 @@ def judge(
     if as_json:
         emit_json(document)
         return
-    from workbench.agents.judging import DIMENSIONS
 
     lines = [
         (
@@ -102,12 +101,6 @@ def leaks(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."""
-    from workbench.cli.table import show_table
-    from workbench.engine import documents
-    from workbench.engine.evidence.second_reading import audit_leaks, require_judge
-    from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.fold import load_state
-
     store = open_store()
     run_ids = list(dict.fromkeys(store.resolve_run(run) for run in runs))
     if memory:
@@ -144,9 +137,6 @@ def grounders(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Print which grounder each leaf of a run went to and why; without a run how each grounder's resolved leaves came out."""
-    from workbench.cli.table import show_table
-    from workbench.engine import documents
-
     store = open_store()
     document = documents.grounders(store, None if run is None else store.resolve_run(run))
     if as_json:
@@ -203,8 +193,6 @@ def grounders(
 
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
     """Return a person's scores by leaf from a CSV file; raises ``UsageError`` that names the line."""
-    from workbench.agents.judging import DIMENSIONS
-
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
@@ -255,8 +243,6 @@ def _rate_line(kind: str, rate: dict[str, Any]) -> str:
 
 
 def _show_recall(document: dict[str, Any], *, as_json: bool) -> None:
-    from workbench.cli.table import show_table
-
     if as_json:
         emit_json(document)
         return

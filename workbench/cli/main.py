@@ -14,52 +14,80 @@ from typing import Any
 
 import typer
 
-from workbench.cli import science
-from workbench.cli.analyze import AnalyzeCommand, analyze
-from workbench.cli.annotate import comment, note, resolve, sign_off
-from workbench.cli.apis import api_doc, apis
-from workbench.cli.approve import approve
-from workbench.cli.audit import audit
-from workbench.cli.call import call
-from workbench.cli.coherence import coherence
 from workbench.cli.common import echo, say
-from workbench.cli.decide import decide
-from workbench.cli.demo import demo
-from workbench.cli.doctor import doctor
 from workbench.cli.env_file import load_keys
-from workbench.cli.evidence import evidence
-from workbench.cli.experiment import experiment
-from workbench.cli.export import export, import_file
-from workbench.cli.judge import grounders, judge, leaks
-from workbench.cli.keys import keys
-from workbench.cli.lab import lab
-from workbench.cli.mcp import mcp
-from workbench.cli.models import models
-from workbench.cli.noise import noise
-from workbench.cli.questions import questions, submit
-from workbench.cli.redteam import redteam
-from workbench.cli.refit import refit
-from workbench.cli.reground import reground
-from workbench.cli.resume import resume
-from workbench.cli.rm import gc, rm
-from workbench.cli.runs import list_runs
-from workbench.cli.scenarios import scenarios
-from workbench.cli.search import page, search
-from workbench.cli.sensitivity import sensitivity
-from workbench.cli.serve import serve
-from workbench.cli.show import show
+from workbench.cli.lazy import lazy_group
 from workbench.cli.signals import signals_interrupt
 from workbench.cli.streams import open_closed_streams
-from workbench.cli.tournament import forecast, tournament
-from workbench.cli.verify import verify
-from workbench.cli.watch import stop, watch
-from workbench.cli.whatif import whatif
-from workbench.cli.workers import workers
 from workbench.resources import is_resource_error, resource_line
 from workbench.version import __version__
 
+# In the order of `workbench --help`: making runs, asking them, taking them elsewhere, data, screens, the rest; then the groups.
+# fmt: off
+COMMANDS = {
+    "analyze": ("workbench.cli.analyze:app", "Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."),
+    "resume": ("workbench.cli.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
+    "reground": ("workbench.cli.reground:reground", "Ground one leaf again, in a new attempt; its price is said first, and what it concluded before stays on record."),
+    "watch": ("workbench.cli.watch:watch", "Show the progress of a run until it ends, and leave with its exit code; the run is not touched."),
+    "stop": ("workbench.cli.watch:stop", "End the process that works on a run; the run can be resumed."),
+    "approve": ("workbench.cli.approve:approve", "List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."),
+    "runs": ("workbench.cli.runs:list_runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),
+    "rm": ("workbench.cli.rm:rm", "Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."),
+    "gc": ("workbench.cli.rm:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
+    "show": ("workbench.cli.show:show", "Print a run's tree, with the rule of every inner node."),
+    "demo": ("workbench.cli.demo:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
+    "whatif": ("workbench.cli.whatif:whatif", "Edit nodes and see which ancestors move; the run itself is not changed."),
+    "sensitivity": ("workbench.cli.sensitivity:sensitivity", "Print what each leaf does to the root: its path weight, the root's range, its contribution."),
+    "scenarios": ("workbench.cli.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
+    "coherence": ("workbench.cli.coherence:coherence", "Check the roots of several runs against each other: nested and exclusive claims, repeats and contraries."),
+    "grounders": ("workbench.cli.judge:grounders", "Print which grounder each leaf of a run went to and why; without a run how each grounder's resolved leaves came out."),
+    "judge": ("workbench.cli.judge:judge", "Score the reasoning of a run's leaves from 1 to 5 in five dimensions; the run is unchanged."),
+    "leaks": ("workbench.cli.judge:leaks", "Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."),
+    "refit": ("workbench.cli.refit:refit", "Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."),
+    "redteam": ("workbench.cli.redteam:redteam", "Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note."),
+    "noise": ("workbench.cli.noise:noise", "Disturb the leaves and print the root's distribution; no model is asked."),
+    "evidence": ("workbench.cli.evidence:evidence", "Show what a leaf rests on: which cell printed each number of its report, and what each cell asked and got."),
+    "audit": ("workbench.cli.audit:audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
+    "verify": ("workbench.cli.verify:verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
+    "resolve": ("workbench.cli.annotate:resolve", "Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it."),
+    "comment": ("workbench.cli.annotate:comment", "Pin a comment to a proposition: for a review; shown by `show`, the page and the note, covered by a sign-off."),
+    "note": ("workbench.cli.annotate:note", "Keep a note on a run or on one of its propositions, and tag it; `runs --tag --search` finds it again."),
+    "sign-off": ("workbench.cli.annotate:sign_off", "Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."),
+    "export": ("workbench.cli.export:export", "Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."),
+    "import": ("workbench.cli.export:import_file", "Take in an exported run or a tree; it becomes a run of this home, marked as imported."),
+    "decide": ("workbench.cli.decide:decide", "Turn the roots of runs into the probabilities of exclusive options and name the one to take."),
+    "apis": ("workbench.cli.apis:apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
+    "api-doc": ("workbench.cli.apis:api_doc", "Print the documentation of endpoints, with an example that runs."),
+    "call": ("workbench.cli.call:call", "Make one call through the broker and print its data and what was done to keep the cutoff."),
+    "search": ("workbench.cli.search:search", "Search the web as of a cutoff."),
+    "page": ("workbench.cli.search:page", "Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."),
+    "serve": ("workbench.cli.serve:serve", "Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."),
+    "lab": ("workbench.cli.lab:lab", "Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."),
+    "forecast": ("workbench.cli.tournament.due:forecast", "Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."),
+    "mcp": ("workbench.cli.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
+    "submit": ("workbench.cli.questions.acting:submit", "Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."),
+    "score": ("workbench.cli.science.score:score", "Score forecasts by question type and overall."),
+    "compare": ("workbench.cli.science.compare:compare", "Compare methods with a reference on the events both answered."),
+    "returns": ("workbench.cli.science.returns:returns", "Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck."),
+    "paper-tables": ("workbench.cli.science.paper_tables:paper_tables", "Print Tables 1, 9 and 17 of paper B, printed and ours, with the difference and why it is there."),
+    "exceed": ("workbench.cli.science.exceed:exceed", "Chance that the series lies above each level on each day, from data before the cutoff only."),
+    "elicit": ("workbench.cli.science.elicit:elicit", "Pool what one model answered when asked in several ways: variants, both directions, repeated votes."),
+    "simulate": ("workbench.cli.science.simulate:simulate", "Run a study on known ground: every estimate with its interval, every claim with what came out."),
+    "doctor": ("workbench.cli.doctor:doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
+    "keys": ("workbench.cli.keys:keys", "The key that signs your packages, and whose keys you trust by name."),
+    "questions": ("workbench.cli.questions:questions", "Sets of questions: imported, fetched from venues, listed, resolved, scored."),
+    "experiment": ("workbench.cli.experiment:experiment", "Studies: arms x exam x trials x seeds."),
+    "tournament": ("workbench.cli.tournament:tournament", "A night over many open questions: triage, quick pass, trees for a few, coherence, a page."),
+    "calibrate": ("workbench.cli.science.calibrate:calibrate", "Calibration learned from resolved forecasts."),
+    "exam": ("workbench.cli.science.exam:exams", "Named views of a file of questions."),
+    "models": ("workbench.cli.models:models", "List the models that the keys at hand reach, or try one."),
+    "workers": ("workbench.cli.workers:workers", "A Dask cluster that grounds leaves: see docs/scale.md."),
+}
+# fmt: on
+
 app = typer.Typer(
     name="workbench",
+    cls=lazy_group(COMMANDS),
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -73,58 +101,6 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
     if version:
         echo(f"analyst-workbench {__version__}")
         raise typer.Exit
-
-
-# In the order of `workbench --help`: making runs, asking them, taking them elsewhere, data, screens, the rest.
-app.command(cls=AnalyzeCommand)(analyze)
-app.command()(resume)
-app.command()(reground)
-app.command()(watch)
-app.command()(stop)
-app.command()(approve)
-app.command("runs")(list_runs)
-app.command()(rm)
-app.command()(gc)
-app.command()(show)
-app.command()(demo)
-app.command()(whatif)
-app.command()(sensitivity)
-app.command()(scenarios)
-app.command()(coherence)
-app.command()(grounders)
-app.command()(judge)
-app.command()(leaks)
-app.command()(refit)
-app.command()(redteam)
-app.command()(noise)
-app.command()(evidence)
-app.command()(audit)
-app.command()(verify)
-app.command()(resolve)
-app.command()(comment)
-app.command()(note)
-app.command("sign-off")(sign_off)
-app.command("export")(export)
-app.command("import")(import_file)
-app.add_typer(keys, name="keys")
-app.command()(decide)
-app.command()(apis)
-app.command("api-doc")(api_doc)
-app.command()(call)
-app.command()(search)
-app.command()(page)
-app.command()(serve)
-app.command()(lab)
-app.add_typer(questions, name="questions")
-app.add_typer(experiment, name="experiment")
-app.add_typer(tournament, name="tournament")
-app.command()(forecast)
-app.command()(mcp)
-app.command()(submit)
-science.register(app)
-app.add_typer(models, name="models")
-app.add_typer(workers, name="workers")
-app.command()(doctor)
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import command, leave_current_folder, say
+from workbench.errors import UsageError
+from workbench.mcp import transports
 from workbench.settings import home_from
 
 
@@ -29,9 +31,6 @@ def mcp(
     ] = None,
 ) -> None:
     """Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."""
-    from workbench.errors import UsageError
-    from workbench.mcp import transports
-
     if port is not None and not http:
         raise UsageError("--port belongs to --http")
     home = home_from(os.environ).absolute()

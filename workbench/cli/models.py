@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
+from workbench.agents.trying import try_model, verdict
 from workbench.cli.common import API_BASE_OPTION, JSON_OPTION, WANTING, command, echo, emit_json, say
+from workbench.engine.hindsight import training_end
+from workbench.engine.run.settings import RunSettings
+from workbench.models.listing import KEYS, reachable
+from workbench.models.model_options import RetrySettings
+from workbench.models.registry import open_model
 
 models = typer.Typer(
     help="List the models that the keys at hand reach, or try one.",
@@ -25,8 +31,6 @@ def list_models(
     """List models with context, vision, tools, JSON schema, price per million tokens, and the end of their training."""
     if ctx.invoked_subcommand is not None:
         return
-    from workbench.engine.hindsight import training_end
-    from workbench.models.listing import KEYS, reachable
 
     entries = [
         entry
@@ -66,11 +70,6 @@ def try_one(
 
     Nothing is run and nothing is recorded; the model is asked about ten times at most.
     """
-    from workbench.agents.trying import try_model, verdict
-    from workbench.engine.run.settings import RunSettings
-    from workbench.models.model_options import RetrySettings
-    from workbench.models.registry import open_model
-
     settings = RunSettings(model=model, api_base=api_base, reply_form=reply_form, timeout=timeout)  # type: ignore[arg-type]
     opened = open_model(
         model,

@@ -5,6 +5,10 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.run.fold import load_state
+from workbench.formatting import percent
 
 
 @command
@@ -20,11 +24,6 @@ def noise(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Disturb the leaves and print the root's distribution; no model is asked."""
-    from workbench.cli.table import show_table
-    from workbench.engine import documents
-    from workbench.engine.run.fold import load_state
-    from workbench.formatting import percent
-
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     study = documents.noise(state, kind, level, seed=seed, draws=draws)

@@ -7,6 +7,11 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.engine.annotating import keep_case
+from workbench.engine.gateway import open_gateway
+from workbench.engine.run.fold import load_state
+from workbench.engine.whatif.edits import require_grounded
+from workbench.engine.whatif.red_team import price_of_case, red_team, with_model
 
 
 @command
@@ -25,12 +30,6 @@ def redteam(
 
     The case is never taken by itself: the printed `whatif` line tries it.
     """
-    from workbench.engine.annotating import keep_case
-    from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.whatif.edits import require_grounded
-    from workbench.engine.whatif.red_team import price_of_case, red_team, with_model
-
     store = open_store()
     state = with_model(load_state(store, store.resolve_run(run)), model, api_base)
     require_grounded(state)

@@ -7,6 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.gateway import open_gateway
+from workbench.engine.run.fold import load_state
+from workbench.engine.whatif.asking_again import price_line
+from workbench.engine.whatif.refits import refit_nodes
 from workbench.errors import UsageError
 
 
@@ -19,13 +25,6 @@ def refit(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
-    from workbench.cli.table import show_table
-    from workbench.engine import documents
-    from workbench.engine.gateway import open_gateway
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.whatif.asking_again import price_line
-    from workbench.engine.whatif.refits import refit_nodes
-
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     nodes = refit_nodes(state, tuple(node or ()))

@@ -8,6 +8,9 @@ import typer
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, RUN, command, open_store, say
 from workbench.cli.drive import detach_run, drive, finish
 from workbench.cli.run_options import DETACH
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
+from workbench.engine.run.settings import check_level
 
 
 @command
@@ -29,10 +32,6 @@ def reground(
 
     The nodes above follow by their stored rules. If the attempt comes to nothing the old value stands.
     """
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
-    from workbench.engine.run.settings import check_level
-
     if isolation is not None:
         check_level(isolation)
     store = open_store()

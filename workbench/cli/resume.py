@@ -8,6 +8,12 @@ import typer
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, RUN, command, open_store, say
 from workbench.cli.drive import detach_run, drive, finish, may_buy_again
 from workbench.cli.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_run_options
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.opening import change_run
+from workbench.engine.run.regrounding import trying_line
+from workbench.engine.run.settings import check_level
+from workbench.engine.whatif.edits import adopt_tree_file
+from workbench.engine.workers.place import worker_place
 
 
 @command
@@ -35,12 +41,6 @@ def resume(
     What is changed by an option stays changed for later sittings, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
     """
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.run.opening import change_run
-    from workbench.engine.run.settings import check_level
-    from workbench.engine.whatif.edits import adopt_tree_file
-    from workbench.engine.workers.place import worker_place
-
     place = worker_place(workers, trust_cluster=trust_cluster)
     if isolation is not None:
         check_level(isolation)
@@ -58,8 +58,6 @@ def resume(
     else:
         only = list(dict.fromkeys(leaves or ()))
         if only:
-            from workbench.engine.run.regrounding import trying_line
-
             say(trying_line(state, only))
         state.require_model()
         again = may_buy_again(store, [run_id], yes=yes)

@@ -5,6 +5,10 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import RUN, command, open_store, say
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.ownership import own_run, owner_of
+from workbench.errors import UsageError, WorkbenchError
+from workbench.store.removal import collect_garbage, remove_run
 
 
 @command
@@ -13,11 +17,6 @@ def rm(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."""
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.run.ownership import own_run
-    from workbench.errors import WorkbenchError
-    from workbench.store.removal import remove_run
-
     store = open_store()
     run_id = store.resolve_run(run)
     with own_run(store.folder(run_id)):  # refuses a run that is in work, and keeps others off it
@@ -40,10 +39,6 @@ def rm(
 @command
 def gc() -> None:
     """Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."""
-    from workbench.engine.run.ownership import owner_of
-    from workbench.errors import UsageError
-    from workbench.store.removal import collect_garbage
-
     store = open_store()
     for run_id in store.run_ids():
         # A run files a body a moment before the row that names it.

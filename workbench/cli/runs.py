@@ -7,6 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.keys import signed_line
+from workbench.formatting import NO_VALUE, outcome_words, percent, point_change
 
 
 @command
@@ -24,8 +28,6 @@ def list_runs(
 
     Leaves with exit code 6 if the records of a run cannot be read.
     """
-    from workbench.engine import documents
-
     store = open_store()
     rows = documents.runs(store, tags=tag or (), search=search, limit=limit)
     damaged = any("unreadable" in row for row in rows)
@@ -38,9 +40,6 @@ def list_runs(
 
 
 def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import NO_VALUE, percent
-
     if not rows and chosen:
         say(f"no run in {home} has these tags and words: `workbench runs` lists all")
         return
@@ -81,14 +80,10 @@ def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
 
 
 def _change(row: dict[str, Any]) -> str:
-    from workbench.formatting import NO_VALUE, point_change
-
     return NO_VALUE if row["before"] is None else point_change(row["before"]["p"], row["p"])
 
 
 def _review(instant: str | None, now: datetime) -> str:
-    from workbench.formatting import NO_VALUE
-
     if instant is None:
         return NO_VALUE
     review = datetime.fromisoformat(instant)
@@ -96,8 +91,6 @@ def _review(instant: str | None, now: datetime) -> str:
 
 
 def _outcome_cells(outcome: dict[str, Any] | None) -> tuple[str, str]:
-    from workbench.formatting import NO_VALUE, outcome_words
-
     if outcome is None:
         return NO_VALUE, NO_VALUE
     brier = outcome["brier"]
@@ -109,6 +102,4 @@ def _tags(tags: list[str]) -> str:
 
 
 def _mark(imported: dict[str, Any] | None) -> str:
-    from workbench.engine.keys import signed_line
-
     return "" if imported is None else f"IMPORTED, {signed_line(imported['signed'])}  "

@@ -5,6 +5,14 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.run.fold import load_state
+from workbench.engine.whatif import saved
+from workbench.engine.whatif.typed_values import parse_probability
+from workbench.errors import UsageError
+from workbench.formatting import percent
+from workbench.propositions.scenario_book import Action
 
 
 @command
@@ -33,12 +41,6 @@ def scenarios(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."""
-    from workbench.engine import documents
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.whatif import saved
-    from workbench.engine.whatif.typed_values import parse_probability
-    from workbench.propositions.scenario_book import Action
-
     store = open_store()
     run_id = store.resolve_run(run)
     wanted: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
@@ -67,8 +69,6 @@ def scenarios(
 
 
 def _pair(option: str, text: str, form: str) -> tuple[str, str]:
-    from workbench.errors import UsageError
-
     name, equals, rest = (part.strip() for part in text.partition("="))
     if not (name and equals and rest):
         raise UsageError(f"{option} {text!r}: write {form}")
@@ -76,9 +76,6 @@ def _pair(option: str, text: str, form: str) -> tuple[str, str]:
 
 
 def _show_tables(table: dict[str, Any]) -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import percent
-
     names = [row["name"] for row in table["scenarios"]]
     lines = [("base", percent(table["base"]["root"]), "")]
     for row in table["scenarios"]:

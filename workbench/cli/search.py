@@ -20,6 +20,8 @@ from workbench.cli.common import (
     open_store,
     say,
 )
+from workbench.engine import documents
+from workbench.search.options import WebOptions
 
 _CUTOFF = typer.Option(help="Knowledge cutoff: a date, an instant with its zone, or now.")
 _QUESTION = typer.Option(
@@ -52,9 +54,6 @@ def search(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Search the web as of a cutoff."""
-    from workbench.engine import documents
-    from workbench.search.options import WebOptions
-
     chosen = tuple(name.strip() for name in engines.split(",") if name.strip()) if engines else None
     options = WebOptions(engines=chosen, sources=tuple(source or ()), resolution_text=question or "")
     document = _answer(
@@ -89,9 +88,6 @@ def page(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."""
-    from workbench.engine import documents
-    from workbench.search.options import WebOptions
-
     options = WebOptions(sources=tuple(source or ()), resolution_text=question or "")
     document = _answer(
         documents.page(

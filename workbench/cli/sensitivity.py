@@ -5,6 +5,11 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.run.fold import load_state
+from workbench.formatting import percent
+from workbench.synthesis.sensitivity.assumptions import assumption_detail
 
 #: Pairs of leaves whose errors go together that are named.
 _PAIRS = 5
@@ -33,10 +38,6 @@ def sensitivity(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
-    from workbench.engine import documents
-    from workbench.engine.run.fold import load_state
-    from workbench.synthesis.sensitivity.assumptions import assumption_detail
-
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     if two is not None:
@@ -54,9 +55,6 @@ def sensitivity(
 
 
 def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import percent
-
     lines = [
         (
             row["id"],
@@ -74,9 +72,6 @@ def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> Non
 
 
 def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import percent
-
     if as_json:
         emit_json(document)
         return
@@ -89,9 +84,6 @@ def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import percent
-
     low, high = document["reachable"]
     echo(
         f"\nroot {percent(document['root'])}; whatever the leaves turn out, {percent(low)} to {percent(high)}"

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import command, leave_current_folder, say
+from workbench.cli.dashboard_server import serve as serve_dashboards
+from workbench.engine.view import load_run
 from workbench.settings import home_from
 
 
@@ -20,9 +22,6 @@ def serve(
     ] = None,
 ) -> None:
     """Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."""
-    from workbench.cli.dashboard_server import serve as serve_dashboards
-    from workbench.engine.view import load_run
-
     # Before the folder is left: WORKBENCH_HOME may be relative to it.
     home = home_from(os.environ)
     run_id = load_run(home, run).document()["run_id"] if run is not None else None

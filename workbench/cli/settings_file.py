@@ -9,15 +9,13 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proxies.fetch.pacing import RATES
+from workbench.engine.run.settings import RunSettings, with_preset
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
 from workbench.settings import config_folder
-
-if TYPE_CHECKING:
-    from workbench.engine.run.settings import RunSettings
 
 NAME = "workbench.toml"
 LARGEST_BYTES = 65_536
@@ -89,10 +87,8 @@ def with_defaults(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
     return {**rest, **used}
 
 
-def run_settings(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> "RunSettings":
+def run_settings(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> RunSettings:
     """Return a run's settings from the options of a command line and the files' values; raises ``UsageError``."""
-    from workbench.engine.run.settings import RunSettings, with_preset
-
     together = with_defaults(chosen, values)
     try:
         # Read back as a stored run's settings are: a file's values may be of any kind.

@@ -1,17 +1,19 @@
 """``show``: a run's tree, with the rule of every inner node; of a run of this home, or of a package that stays outside."""
 
 import tempfile
+import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, run_names, say
 from workbench.cli.export import differences_listed
-
-if TYPE_CHECKING:
-    from workbench.engine.run.state import RunState
-    from workbench.store import Store
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
+from workbench.engine.view import view_of
+from workbench.engine.wording import run_lines
+from workbench.store import Store
 
 
 @command
@@ -36,8 +38,6 @@ def show(
     A package (FILE.zip) is checked as by `import` and shown without being taken in: the data folder is not touched.
     """
     if not run.lower().endswith(".zip"):
-        from workbench.engine.run.fold import load_state
-
         store = open_store()
         _show(store, load_state(store, store.resolve_run(run)), run, whole, open_note, as_json)
         return
@@ -49,10 +49,7 @@ def show(
         _show(package.store, package.state, run, whole, open_note, as_json)
 
 
-def _show(store: "Store", state: "RunState", named: str, whole: bool, open_note: bool, as_json: bool) -> None:
-    from workbench.engine.view import view_of
-    from workbench.engine.wording import run_lines
-
+def _show(store: Store, state: RunState, named: str, whole: bool, open_note: bool, as_json: bool) -> None:
     loaded = view_of(store, state)
     if as_json:
         document = loaded.document()
@@ -69,8 +66,6 @@ def _show(store: "Store", state: "RunState", named: str, whole: bool, open_note:
 
 def _open(page: str) -> None:
     """Write a page of ours where nobody else can, and open it in the person's browser."""
-    import webbrowser
-
     # Not removed: when the browser has read it nobody knows.
     path = Path(tempfile.mkdtemp(prefix="workbench-note-")) / "note.html"
     path.write_text(page, encoding="utf-8", errors="replace")

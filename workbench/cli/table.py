@@ -5,6 +5,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from workbench.terminal import LONGEST_LINE, printable
 
 _NUMBER = re.compile(r"[-+]?\d|[-–]$|nan$")
@@ -24,11 +29,6 @@ def show_table(header: Sequence[str] | None, rows: Sequence[Sequence[Any]]) -> N
     a number never is: half a number is a wrong number, so a line that is still too long runs over. Without a header there is
     no first line.
     """
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     lines = [[_cell(value) for value in row] for row in rows]
     if header is None and not lines:
         return
@@ -81,8 +81,6 @@ def _cell(value: Any) -> str:
 
 def _least_width(column: Sequence[str], numeric: bool) -> int:
     """Width down to which a column may be folded: whole numbers, whole words of the header, some of the text."""
-    from rich.cells import cell_len
-
     name, *cells = column
     word = max(map(cell_len, name.split()), default=0)
     cell = max(map(cell_len, cells), default=0)

@@ -16,6 +16,9 @@ from workbench.cli.common import (
     emit_json,
     open_store,
 )
+from workbench.engine import documents
+from workbench.engine.keys import signed_line
+from workbench.formatting import percent
 
 
 @command
@@ -29,9 +32,6 @@ def verify(
 
     If the records already differ, or no proof has a notebook, no cell is run. The level that stands in the run's records is not used.
     """
-    from workbench.engine import documents
-    from workbench.engine.keys import signed_line
-
     store = open_store()
     report = asyncio.run(documents.verification(store, store.resolve_run(run), node, isolation=isolation))
     if as_json:
@@ -58,8 +58,6 @@ def verify(
 
 def drift_line(report: Mapping[str, Any]) -> str:
     """Return what the proofs conclude now, and how far that lies from the record."""
-    from workbench.formatting import percent
-
     place = report["node"]
     if report["p"] is None:
         return f"{place} {percent(report['recorded_p'])} on record; the re-run concludes nothing that can be compared"

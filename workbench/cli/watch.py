@@ -1,7 +1,7 @@
 """``watch`` and ``stop``: a run that another process works on, followed and ended from outside."""
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,9 +18,12 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-
-if TYPE_CHECKING:
-    from workbench.engine.run.state import RunState
+from workbench.engine.progress import follow_run, print_progress
+from workbench.engine.run.detached import stop_run
+from workbench.engine.run.ownership import owner_of
+from workbench.engine.run.state import RunState
+from workbench.engine.view import view
+from workbench.engine.wording import run_lines
 
 #: Seconds between two looks at the log.
 _LOOK = 0.5
@@ -31,11 +34,6 @@ _CODES = {"failure": PROVIDER, "outage": PROVIDER, "refused": USAGE, "other-writ
 @command
 def watch(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Show the progress of a run until it ends, and leave with its exit code; the run is not touched."""
-    from workbench.engine.progress import follow_run, print_progress
-    from workbench.engine.run.ownership import owner_of
-    from workbench.engine.view import view
-    from workbench.engine.wording import run_lines
-
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)
     owner = owner_of(store.folder(run_id))
@@ -54,7 +52,7 @@ def watch(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
     raise typer.Exit(code)
 
 
-def run_code(state: "RunState") -> int:
+def run_code(state: RunState) -> int:
     """Return the exit code that the command which worked on a run left with."""
     if state.finished:
         return DONE
@@ -64,8 +62,6 @@ def run_code(state: "RunState") -> int:
 @command
 def stop(run: Annotated[str, RUN]) -> None:
     """End the process that works on a run; the run can be resumed."""
-    from workbench.engine.run.detached import stop_run
-
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)
     if not stop_run(store, run_id):

@@ -2,19 +2,25 @@
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.engine.run.fold import load_state
+from workbench.engine.run.state import RunState
+from workbench.engine.whatif import edits as engine
+from workbench.engine.whatif.edits import WhatIfResult
+from workbench.engine.whatif.remarks import edit_remarks
+from workbench.engine.whatif.saved import save_scenario
+from workbench.engine.wording import brought_lines
 from workbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from workbench.engine.run.state import RunState
-    from workbench.engine.whatif.edits import WhatIfResult
-    from workbench.propositions import Tree
-    from workbench.propositions.edits import Edit
-    from workbench.store import Store
+from workbench.formatting import percent, point_change
+from workbench.propositions import Tree
+from workbench.propositions.edits import Edit
+from workbench.store import Store, utc_now
 
 
 @command
@@ -97,12 +103,6 @@ def whatif(
 
     The edits of one call are made in the order unpin, restate, add, remove, polarity, rule, weight, pin, set.
     """
-    from workbench.engine.run.fold import load_state
-    from workbench.engine.whatif import edits as engine
-    from workbench.engine.whatif.remarks import edit_remarks
-    from workbench.engine.whatif.saved import save_scenario
-    from workbench.store import utc_now
-
     store = open_store()
     run_id = store.resolve_run(run)
     state = load_state(store, run_id)
@@ -158,11 +158,7 @@ def whatif(
         _print(result, state)
 
 
-def _show_ways(tree: "Tree", text: str, *, as_json: bool) -> None:
-    from workbench.cli.table import show_table
-    from workbench.engine import documents
-    from workbench.formatting import percent, point_change
-
+def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
     ways = documents.ways_to_reach(tree, text)
     if as_json:
         emit_json(ways)
@@ -191,7 +187,7 @@ def _show_ways(tree: "Tree", text: str, *, as_json: bool) -> None:
         echo(f"or every leaf {percent(ways['share'])} of its way towards the end that moves the root there")
 
 
-def _full(store: "Store", state: "RunState", edits: "tuple[Edit, ...]", *, yes: bool) -> "WhatIfResult":
+def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) -> WhatIfResult:
     from workbench.engine.evidence.looked_up import stored_look_ups
     from workbench.engine.gateway import open_gateway
     from workbench.engine.whatif import asking_again
@@ -213,11 +209,8 @@ def _is_asked(yes: bool) -> bool:
     return not yes and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _compare(result: "WhatIfResult") -> None:
+def _compare(result: WhatIfResult) -> None:
     """Print the old and the new rule of each proposition that was asked about, number by number, then both texts."""
-    from workbench.cli.table import show_table
-    from workbench.engine.wording import brought_lines
-
     rows = []
     for change in result.asked_again or ():
         before, after = change.before, change.after
@@ -230,7 +223,7 @@ def _compare(result: "WhatIfResult") -> None:
             echo(line)
 
 
-def _explain(result: "WhatIfResult") -> None:
+def _explain(result: WhatIfResult) -> None:
     if result.whatif.after is not None:
         return
     if result.valueless:
@@ -241,10 +234,7 @@ def _explain(result: "WhatIfResult") -> None:
         say(f"{stale} cannot be recomputed without the model: ask it again with --full")
 
 
-def _print(result: "WhatIfResult", state: "RunState") -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import percent
-
+def _print(result: WhatIfResult, state: RunState) -> None:
     whatif = result.whatif
     rows = []
     for change in whatif.changed:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import command, echo
+from workbench.engine.workers.certificates import certificate_folder, command_lines, new_certificates
 
 workers = typer.Typer(no_args_is_help=True, help="A Dask cluster that grounds leaves: see docs/scale.md.")
 
@@ -24,8 +25,6 @@ def keys(
     ] = None,
 ) -> None:
     """Make a set of certificates for a scheduler, its workers and yourself, good for a year, and say how to use it."""
-    from workbench.engine.workers.certificates import certificate_folder, command_lines, new_certificates
-
     place = (folder or certificate_folder(os.environ)).absolute()
     new_certificates(place)
     echo(

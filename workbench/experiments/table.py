@@ -15,7 +15,6 @@ from workbench.experiments.ledger import StudyState
 from workbench.experiments.study import Cell, StudySpec
 from workbench.questions.formats.tables import csv_of
 from workbench.science.arrays import FloatArray
-from workbench.science.tables import Forecasts
 from workbench.store.events import ForecastMade, ForecastMissing
 
 #: Columns of the table, in this order; those of the exam's events follow.
@@ -96,21 +95,6 @@ def trials_of(frame: pd.DataFrame, exam: StudyExam) -> dict[str, FloatArray]:
             matrix[place[event], column[seed, trial]] = p
         matrices[str(arm)] = matrix
     return matrices
-
-
-def forecasts_of(frame: pd.DataFrame, exam: StudyExam) -> Forecasts:
-    """The study's forecasts as the science room reads them: one trial per seed and trial."""
-    matrices = trials_of(frame, exam)
-    width = max(matrix.shape[1] for matrix in matrices.values())
-    return Forecasts.of(
-        exam.events,
-        {
-            arm: {str(number + 1): matrix[:, number] for number in range(matrix.shape[1])}
-            for arm, matrix in matrices.items()
-            if np.isfinite(matrix).any() and width
-        },
-        keyed_by="trial",
-    )
 
 
 def write_tables(folder: Path, frame: pd.DataFrame, exam: StudyExam) -> list[Path]:

@@ -14,11 +14,15 @@ Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 
 
+#: An unknown field is refused rather than dropped: it means that another version wrote the event. The schema of a model is
+#: built when it is first used: a command meets a dozen of the fifty kinds.
+SHAPE = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
 class EventBase(BaseModel):
     """One event; ``node`` and ``trial`` are columns of the log."""
 
-    # An unknown field is refused rather than dropped: it means that another version wrote the event.
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SHAPE
 
     node: str | None = None
     trial: int | None = None

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic import BaseModel, Field, NonNegativeInt
 
-from workbench.store.event_base import EventBase, Hash, JournalHead, Probability
+from workbench.store.event_base import SHAPE, EventBase, Hash, JournalHead, Probability
 
 
 class LeafKept(EventBase):
@@ -21,7 +21,7 @@ class EvidenceRecord(BaseModel):
     ``body`` is None in records of the first version, whose notebook evidence has nothing to store.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SHAPE
 
     kind: str
     package: str | None = None

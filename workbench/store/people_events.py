@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from workbench.store.event_base import Day, EventBase, Hash, JournalHead, Probability
+from workbench.store.event_base import SHAPE, Day, EventBase, Hash, JournalHead, Probability
 
 NodeName = Annotated[str, Field(pattern=r"^P(0|[1-9]\d{0,8}(\.[1-9]\d{0,8})*)$", max_length=400)]
 Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$")]
@@ -62,7 +62,7 @@ class ReviewSigned(EventBase):
 class ReturnedComment(BaseModel):
     """A comment as it was made in another home."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SHAPE
 
     node: NodeName
     text: str
@@ -73,7 +73,7 @@ class ReturnedComment(BaseModel):
 class ReturnedSignOff(BaseModel):
     """A sign-off as it was made in another home, with the fields of `ReviewSigned`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SHAPE
 
     author: str
     verdict: Literal["accept", "return"]

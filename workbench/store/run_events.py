@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
-from workbench.store.event_base import EventBase, Hash, Probability, PublicKey, Signature
+from workbench.store.event_base import SHAPE, EventBase, Hash, Probability, PublicKey, Signature
 
 
 class CutText(BaseModel):
     """A piece of what people wrote of the claim that was cut, being of after the cutoff; ``field`` says from what."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SHAPE
 
     field: str
     text: str
@@ -77,7 +77,7 @@ class TreeEdited(EventBase):
 class LookUpRecord(BaseModel):
     """What a synthesizer looked up for a node first: the attempt under which its requests are filed, and its stored form."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SHAPE
 
     attempt: int = Field(ge=1)
     body: Hash
@@ -102,7 +102,7 @@ class NodeSynthesized(EventBase):
 class NumberSpread(BaseModel):
     """One number over several refits of a node; ``flips`` where it was above 0 in one and below in another."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = SHAPE | ConfigDict(allow_inf_nan=False)
 
     mean: float
     sd: float
@@ -273,7 +273,7 @@ class PackageSignature(BaseModel):
     ``members`` is the hash over all members of the package.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SHAPE
 
     key: PublicKey
     members: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

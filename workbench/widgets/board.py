@@ -38,7 +38,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     Parameters
     ----------
     run : RunView
-        What ``workbench.engine.load_run`` returns; its scenarios are those of the data folder it lies in.
+        What ``workbench.engine.view.load_run`` returns; its scenarios are those of the data folder it lies in.
     scenario : str
         The scenario to work on: the draft, where the page's address names none.
     node : str

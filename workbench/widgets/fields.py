@@ -52,11 +52,6 @@ def show_if(condition: bool, *widgets: ipywidgets.Widget) -> None:
             widget.add_class(_HIDDEN)
 
 
-def is_hidden(widget: ipywidgets.Widget) -> bool:
-    """Whether a widget was hidden by ``show_if``."""
-    return _HIDDEN in widget._dom_classes
-
-
 def field(label: str, name: str = "") -> ipywidgets.Text:
     """Return a field for one line of text, its label shown inside while it is empty."""
     text = plain_widget(ipywidgets.Text, placeholder=label, continuous_update=True)

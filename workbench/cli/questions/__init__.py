@@ -2,27 +2,27 @@
 
 import typer
 
-from workbench.cli.questions.acting import bet, settle, submit
-from workbench.cli.questions.contexts import contexts
-from workbench.cli.questions.making import long_short
-from workbench.cli.questions.resolving import resolve_questions, score_questions
-from workbench.cli.questions.sets import export_questions, fetch, import_questions, list_questions, show
-from workbench.cli.questions.sorting import classify
+from workbench.cli.lazy import lazy_group
+
+# fmt: off
+COMMANDS = {
+    "import": ("workbench.cli.questions.sets:import_questions", "Read a file of questions into a set; what becomes no question is listed with its reason."),
+    "fetch": ("workbench.cli.questions.sets:fetch", "Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."),
+    "list": ("workbench.cli.questions.sets:list_questions", "The sets of this home, or the questions of one."),
+    "show": ("workbench.cli.questions.sets:show", "One question with its events, or what a set holds and what of it cannot be scored, and why."),
+    "resolve": ("workbench.cli.questions.resolving:resolve_questions", "Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."),
+    "score": ("workbench.cli.questions.resolving:score_questions", "Score a file of forecasts on a set; what cannot be scored is listed with its reason."),
+    "export": ("workbench.cli.questions.sets:export_questions", "Write a set to a file; `events` is what `score`, `exam` and `compare` read."),
+    "long-short": ("workbench.cli.questions.making:long_short", "Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."),
+    "classify": ("workbench.cli.questions.sorting:classify", "Give each question one topic of a fixed list; stored with the set, usable as `--by topic`."),
+    "contexts": ("workbench.cli.questions.contexts:contexts", "Gather contexts: ten ranked sources with summaries and the market, under each question's cutoff; those on record stay."),
+    "bet": ("workbench.cli.questions.acting:bet", "Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."),
+    "settle": ("workbench.cli.questions.acting:settle", "What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."),
+}
+# fmt: on
 
 questions = typer.Typer(
-    help="Sets of questions: imported, fetched from venues, listed, resolved, scored.", no_args_is_help=True
+    cls=lazy_group(COMMANDS),
+    help="Sets of questions: imported, fetched from venues, listed, resolved, scored.",
+    no_args_is_help=True,
 )
-questions.command("import")(import_questions)
-questions.command("fetch")(fetch)
-questions.command("list")(list_questions)
-questions.command("show")(show)
-questions.command("resolve")(resolve_questions)
-questions.command("score")(score_questions)
-questions.command("export")(export_questions)
-questions.command("long-short")(long_short)
-questions.command("classify")(classify)
-questions.command("contexts")(contexts)
-questions.command("bet")(bet)
-questions.command("settle")(settle)
-
-__all__ = ["questions", "submit"]

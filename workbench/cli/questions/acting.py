@@ -2,15 +2,22 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.science.files import write_csv
 from workbench.cli.science.options import ForecastsFile
-
-if TYPE_CHECKING:
-    from workbench.questions.book import QuestionSet
+from workbench.cli.table import show_table
+from workbench.errors import UsageError
+from workbench.outputs import write_output
+from workbench.questions.book import QuestionSet, load_set
+from workbench.questions.formats.registry import read_text
+from workbench.questions.model import check_day
+from workbench.questions.submission_check import check_submission, read_rationales
+from workbench.questions.submitting import FORMS, submission
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 Method = Annotated[str, typer.Option("--method", help="Whose forecasts; needed where the file has several.")]
@@ -39,10 +46,7 @@ def bet(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."""
-    from workbench.cli.table import show_table
     from workbench.questions.bets import BetRules, bets_document
-    from workbench.questions.book import load_set
-    from workbench.questions.model import check_day
 
     questions = load_set(open_store(), name)
     rules = BetRules(
@@ -74,7 +78,6 @@ def bet(
 
 
 def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) -> None:
-    from workbench.cli.science.files import write_csv
     from workbench.questions.trades import LOG_COLUMNS, new_trades, read_log
 
     logged = read_log(_text_of(path), name=path.name) if path.exists() else []
@@ -85,8 +88,6 @@ def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) 
 
 
 def _text_of(path: Path) -> str:
-    from workbench.errors import UsageError
-
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -106,8 +107,6 @@ def settle(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."""
-    from workbench.cli.table import show_table
-    from workbench.questions.book import load_set
     from workbench.questions.trades import read_log, settled_document
 
     document = settled_document(
@@ -157,13 +156,6 @@ def submit(
     ] = False,
 ) -> None:
     """Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."""
-    from workbench.errors import UsageError
-    from workbench.outputs import write_output
-    from workbench.questions.book import load_set
-    from workbench.questions.formats.registry import read_text
-    from workbench.questions.submission_check import check_submission, read_rationales
-    from workbench.questions.submitting import FORMS, submission
-
     store = open_store()
     questions = load_set(store, name)
     if form not in FORMS:
@@ -217,11 +209,8 @@ def _say_problems(problems: list[str]) -> None:
         raise typer.Exit(WANTING)
 
 
-def pooled_events(questions: "QuestionSet", path: Path, method: str, how: str) -> dict[str, float]:
+def pooled_events(questions: QuestionSet, path: Path, method: str, how: str) -> dict[str, float]:
     """One probability per event out of a file of forecasts; `decide` reads them so too."""
-    import numpy as np
-
-    from workbench.errors import UsageError
     from workbench.questions.scoring import events_table
     from workbench.science.documents.forecasts import pooled_forecasts
     from workbench.science.tables import read_forecasts

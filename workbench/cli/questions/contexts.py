@@ -4,10 +4,11 @@ import asyncio
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from proxies.asof.clock import Cutoff
 from workbench.cli.common import (
     API_BASE_OPTION,
     JSON_OPTION,
@@ -19,12 +20,21 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-
-if TYPE_CHECKING:
-    from workbench.experiments.contexts.gathering import Wanted
-    from workbench.experiments.contexts.values import Context
-    from workbench.questions.model import Question
-    from workbench.questions.schedule import HalvingSchedule
+from workbench.cli.run_options import read_prices
+from workbench.cli.science.options import listed
+from workbench.experiments.contexts import book
+from workbench.experiments.contexts.gathering import (
+    GatherOptions,
+    Wanted,
+    context_cost,
+    missing_contexts,
+    open_gatherer,
+)
+from workbench.experiments.contexts.values import Context
+from workbench.outputs import write_output
+from workbench.questions.book import load_set
+from workbench.questions.model import Question
+from workbench.questions.schedule import HalvingSchedule, closing
 
 
 @command
@@ -66,19 +76,6 @@ def contexts(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Gather contexts: ten ranked sources with summaries and the market, under each question's cutoff; those on record stay."""
-    from workbench.cli.run_options import read_prices
-    from workbench.cli.science.options import listed
-    from workbench.experiments.contexts import book
-    from workbench.experiments.contexts.gathering import (
-        GatherOptions,
-        context_cost,
-        missing_contexts,
-        open_gatherer,
-    )
-    from workbench.outputs import write_output
-    from workbench.questions.book import load_set
-    from workbench.questions.schedule import HalvingSchedule
-
     store = open_store()
     name, _, question = reference.partition("/")
     questions = load_set(store, name)
@@ -138,12 +135,8 @@ def contexts(
         raise typer.Exit(PROVIDER)
 
 
-def _wanted(question: "Question", cutoff: str, schedule: "HalvingSchedule | None") -> "list[Wanted]":
+def _wanted(question: Question, cutoff: str, schedule: HalvingSchedule | None) -> list[Wanted]:
     """The times at which a question's context is wanted."""
-    from proxies.asof.clock import Cutoff
-    from workbench.experiments.contexts.gathering import Wanted
-    from workbench.questions.schedule import closing
-
     now = datetime.now(UTC)
     if schedule is not None:
         close = closing(question)
@@ -157,7 +150,7 @@ def _wanted(question: "Question", cutoff: str, schedule: "HalvingSchedule | None
     return [Wanted(question, Cutoff.parse(own, now=now))]
 
 
-def _show(reference: str, entries: "list[Context]", *, as_json: bool) -> None:
+def _show(reference: str, entries: list[Context], *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {"question": reference, "contexts": [{**each.to_json(), "text": each.text} for each in entries]}

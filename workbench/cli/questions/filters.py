@@ -2,13 +2,16 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from workbench.questions.selection import SelectionRules
+from workbench.cli.science.options import listed
+from workbench.errors import UsageError
+from workbench.questions.model import check_day
+from workbench.questions.selection import RULES, SelectionRules
 
 _FILTERS: dict[str, Any] = {
     "closes_from": Annotated[str | None, typer.Option("--closes-from", help="First closing day.")],
@@ -68,14 +71,7 @@ def takes_filters(default: str) -> Callable[[Callable[..., None]], Callable[...,
     return decorate
 
 
-def _bounds(name: str, used: dict[str, Any]) -> "SelectionRules":
-    from dataclasses import replace
-
-    from workbench.cli.science.options import listed
-    from workbench.errors import UsageError
-    from workbench.questions.model import check_day
-    from workbench.questions.selection import RULES
-
+def _bounds(name: str, used: dict[str, Any]) -> SelectionRules:
     if name not in RULES:
         raise UsageError(f"--rules is one of {', '.join(RULES)}, not {name!r}")
     for option in ("closes_from", "closes_to"):

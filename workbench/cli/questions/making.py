@@ -1,11 +1,15 @@
 """``questions long-short``: questions made out of prices, instead of read from a list of them."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.questions.book import add_questions
+from workbench.questions.formats.registry import read_text
+from workbench.questions.formats.tables import read_rows
 
 
 @command
@@ -23,12 +27,7 @@ def long_short(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."""
-    from collections import Counter
-
-    from workbench.questions.book import add_questions
     from workbench.questions.formats.long_short import read_price_history
-    from workbench.questions.formats.registry import read_text
-    from workbench.questions.formats.tables import read_rows
 
     reading = read_price_history(read_rows(read_text(file)), start, days=days, payoff=payoff)
     set_name = name or file.name.partition(".")[0]

@@ -8,6 +8,11 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.science.options import ForecastsFile, Methods, Variant, listed
+from workbench.cli.table import show_table
+from workbench.errors import UsageError
+from workbench.questions import book
+from workbench.questions.book import load_set
+from workbench.questions.formats.registry import read_resolutions
 
 
 @command
@@ -28,9 +33,6 @@ def resolve_questions(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."""
-    from workbench.errors import UsageError
-    from workbench.questions import book
-
     store = open_store()
     if question is not None and answer is not None:
         resolved = book.resolve_question(
@@ -42,8 +44,6 @@ def resolve_questions(
             f"what came of {question}? `workbench questions resolve {name} {question} yes|no|ANSWER`"
         )
     elif source is not None:
-        from workbench.questions.formats.registry import read_resolutions
-
         events = {event.id for event in book.load_set(store, name).events()}
         final = read_resolutions(source, book.load_set(store, name).questions)
         own = [each for each in final if each.event in events]
@@ -93,8 +93,6 @@ def score_questions(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Score a file of forecasts on a set; what cannot be scored is listed with its reason."""
-    from workbench.cli.table import show_table
-    from workbench.questions.book import load_set
     from workbench.questions.scoring import score_set
     from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 

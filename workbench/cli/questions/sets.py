@@ -3,17 +3,23 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.questions.filters import takes_filters
-
-if TYPE_CHECKING:
-    from workbench.questions.formats.base import Reading
-    from workbench.questions.selection import Selection, SelectionRules
-    from workbench.store import Store
+from workbench.cli.science.options import listed
+from workbench.cli.table import show_table
+from workbench.engine import documents
+from workbench.errors import UsageError
+from workbench.outputs import write_output
+from workbench.questions.book import SORT, add_questions, load_set, set_of
+from workbench.questions.formats.base import LeftOut, Reading
+from workbench.questions.formats.registry import WRITERS, read_file
+from workbench.questions.selection import Selection, SelectionRules, select
+from workbench.questions.venue_calls import fetch_events
+from workbench.store import Store
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
@@ -26,7 +32,7 @@ def import_questions(
     file: Annotated[
         Path, typer.Argument(help="CSV, JSON, ForecastBench, Prophet Arena, Metaculus, Kalshi, Polymarket.")
     ],
-    bounds: "SelectionRules",
+    bounds: SelectionRules,
     name: As = None,
     form: Annotated[
         str | None,
@@ -35,8 +41,6 @@ def import_questions(
     as_json: Json = False,
 ) -> None:
     """Read a file of questions into a set; what becomes no question is listed with its reason."""
-    from workbench.questions.formats.registry import read_file
-
     reading, read_as = read_file(file, form)
     set_name = name or file.name.partition(".")[0]
     _keep(set_name, reading, bounds, form=read_as, origin=file.name, as_json=as_json)
@@ -46,7 +50,7 @@ def import_questions(
 @takes_filters("prophet-paper")
 def fetch(
     venue: Annotated[str, typer.Argument(help="kalshi or polymarket.")],
-    bounds: "SelectionRules",
+    bounds: SelectionRules,
     name: Annotated[str | None, typer.Option("--as", help="Name of the set; the venue's without it.")] = None,
     series: Annotated[
         str, typer.Option("--series", help="Kalshi series or Polymarket tag ids, by comma.")
@@ -56,10 +60,6 @@ def fetch(
     as_json: Json = False,
 ) -> None:
     """Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."""
-    from workbench.cli.science.options import listed
-    from workbench.engine import documents
-    from workbench.questions.venue_calls import fetch_events
-
     store = open_store()
 
     async def call(path: str, params: Any) -> Any:
@@ -71,13 +71,8 @@ def fetch(
 
 
 def _keep(
-    name: str, reading: "Reading", rules: "SelectionRules", *, form: str, origin: str, as_json: bool
+    name: str, reading: Reading, rules: SelectionRules, *, form: str, origin: str, as_json: bool
 ) -> None:
-    from workbench.cli.table import show_table
-    from workbench.questions.book import add_questions
-    from workbench.questions.formats.base import LeftOut, Reading
-    from workbench.questions.selection import select
-
     selection = select(reading.questions, rules)
     dropped = [LeftOut(v.event, f"{v.filter}: {v.reason}") for v in selection.verdicts if v.filter]
     remaining = Reading(questions=selection.questions, left_out=(*reading.left_out, *dropped))
@@ -102,7 +97,7 @@ def _keep(
     echo(f"set {name}: {len(selection.questions)} questions as {form}, {changed} new or changed")
 
 
-def _filters(selection: "Selection") -> list[dict[str, Any]]:
+def _filters(selection: Selection) -> list[dict[str, Any]]:
     return [count._asdict() for count in selection.counts]
 
 
@@ -113,7 +108,6 @@ def list_questions(
     as_json: Json = False,
 ) -> None:
     """The sets of this home, or the questions of one."""
-    from workbench.cli.table import show_table
     from workbench.questions import documents
 
     store = open_store()
@@ -168,7 +162,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """One question with its events, or what a set holds and what of it cannot be scored, and why."""
-    from workbench.cli.table import show_table
     from workbench.questions import documents
 
     name, _, question = reference.partition("/")
@@ -205,10 +198,7 @@ def show(
         say(f"not scored: {reason}")
 
 
-def _show_against(store: "Store", name: str, corpus: str, *, as_json: bool) -> None:
-    from workbench.cli.table import show_table
-    from workbench.questions.book import SORT, load_set, set_of
-    from workbench.questions.formats.registry import read_file
+def _show_against(store: Store, name: str, corpus: str, *, as_json: bool) -> None:
     from workbench.questions.representing import against_document
 
     other = (
@@ -242,11 +232,6 @@ def export_questions(
     ] = None,
 ) -> None:
     """Write a set to a file; `events` is what `score`, `exam` and `compare` read."""
-    from workbench.errors import UsageError
-    from workbench.outputs import write_output
-    from workbench.questions.book import load_set
-    from workbench.questions.formats.registry import WRITERS
-
     chosen = form or output.suffix.removeprefix(".")
     if chosen not in WRITERS:
         raise UsageError(f"a set is written as {', '.join(WRITERS)}, not {chosen!r}: --format names one")

@@ -1,10 +1,13 @@
 """``questions classify``: topics of a set's questions, by rule or by a model; scores then go ``--by topic``."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from collections import Counter
+from typing import Annotated
 
 import typer
 
+from proxies.asof.clock import Cutoff
+from workbench.agents.topics import BATCH, classify_questions
 from workbench.cli.common import (
     API_BASE_OPTION,
     JSON_OPTION,
@@ -15,10 +18,12 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-
-if TYPE_CHECKING:
-    from workbench.models.base import Asker
-    from workbench.questions.book import QuestionSet
+from workbench.cli.run_options import read_prices
+from workbench.cli.table import show_table
+from workbench.engine.web import own_asker
+from workbench.models.base import Asker
+from workbench.questions.book import QuestionSet, load_set
+from workbench.questions.topics import COLUMN, NAMES, record_topics, topic_by_rule
 
 
 @command
@@ -34,14 +39,6 @@ def classify(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Give each question one topic of a fixed list; stored with the set, usable as `--by topic`."""
-    from collections import Counter
-
-    from workbench.cli.run_options import read_prices
-    from workbench.cli.table import show_table
-    from workbench.engine.web import own_asker
-    from workbench.questions.book import load_set
-    from workbench.questions.topics import COLUMN, NAMES, record_topics, topic_by_rule
-
     store = open_store()
     questions = load_set(store, name)
     chosen = [
@@ -73,11 +70,8 @@ def classify(
 
 
 async def _by_model(
-    questions: "QuestionSet", chosen: list[str], names: tuple[str, ...], ask: "Asker"
+    questions: QuestionSet, chosen: list[str], names: tuple[str, ...], ask: Asker
 ) -> list[dict[str, str]]:
-    from proxies.asof.clock import Cutoff
-    from workbench.agents.topics import BATCH, classify_questions
-
     # A fixed day: the same questions are the same request, which is not paid for twice.
     cutoff = Cutoff.parse("2100-01-01")
     batches = [chosen[start : start + BATCH] for start in range(0, len(chosen), BATCH)]

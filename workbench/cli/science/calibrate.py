@@ -17,6 +17,9 @@ from workbench.cli.science.options import (
     listed,
 )
 from workbench.errors import UsageError
+from workbench.science.calibrating.calibration import load_calibration, save_calibration
+from workbench.science.documents import calibrated_document, calibration_document, method_names
+from workbench.science.tables import read_events, read_forecasts
 
 calibrate = typer.Typer(help="Calibration learned from resolved forecasts.", no_args_is_help=True)
 
@@ -44,10 +47,6 @@ def fit(
     json: AsJson = False,
 ) -> None:
     """Fit a calibration on every resolved forecast of one method."""
-    from workbench.science.calibrating.calibration import save_calibration
-    from workbench.science.documents import calibration_document, method_names
-    from workbench.science.tables import read_events, read_forecasts
-
     table = read_events(events, unresolved=True)
     probabilities = read_forecasts(forecasts, table)
     names = method_names(probabilities, listed(method))
@@ -102,10 +101,6 @@ def apply(
     json: AsJson = False,
 ) -> None:
     """Write calibrated forecasts, resolved or not, as variant `calibrated`."""
-    from workbench.science.calibrating.calibration import load_calibration
-    from workbench.science.documents import calibrated_document
-    from workbench.science.tables import read_events, read_forecasts
-
     loaded = load_calibration(model)
     table = read_events(events, unresolved=True)
     probabilities = read_forecasts(forecasts, table)

@@ -20,6 +20,8 @@ from workbench.cli.science.options import (
     with_exam,
 )
 from workbench.cli.table import show_table
+from workbench.science.documents import compare_document
+from workbench.science.recipe import Recipe
 
 
 @command
@@ -65,9 +67,6 @@ def compare(
     of whole clusters: events of one series in one stretch of time count as one. A verdict wants a p value of at most 0.05 after
     Holm's correction for all methods compared, a mixed model that agrees, and 6 clusters: with fewer it is "too few to tell".
     """
-    from workbench.science.documents import compare_document
-    from workbench.science.recipe import Recipe
-
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
     document = compare_document(
         table,

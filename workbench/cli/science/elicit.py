@@ -8,6 +8,8 @@ import typer
 from workbench.cli.common import command, emit_json
 from workbench.cli.science.options import AsJson
 from workbench.cli.table import show_table
+from workbench.science.documents import elicit_document
+from workbench.science.tables import read_answers
 
 
 @command
@@ -22,9 +24,6 @@ def elicit(
     json: AsJson = False,
 ) -> None:
     """Pool what one model answered when asked in several ways: variants, both directions, repeated votes."""
-    from workbench.science.documents import elicit_document
-    from workbench.science.tables import read_answers
-
     document = elicit_document(read_answers(answers))
     if json:
         emit_json(document)

@@ -1,16 +1,17 @@
 """`exam`: named views of a file of questions, built by rule; `score --exam NAME` and the like use them."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import orjson
 import typer
 
 from workbench.cli.common import command, emit_json, say
+from workbench.cli.science.files import write_whole
 from workbench.cli.science.options import AsJson, EventsFile, Home, exams_folder, listed
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from workbench.questions.exams import Exam
+from workbench.questions.exams import Exam, ExamRules, build_exam, exams_document, saved_exams
+from workbench.science.tables import read_events
 
 exams = typer.Typer(help="Named views of a file of questions.", no_args_is_help=True)
 
@@ -44,12 +45,6 @@ def build(
     json: AsJson = False,
 ) -> None:
     """Choose questions by dates, source, strata and seed, leaving out what a model may know by heart."""
-    import orjson
-
-    from workbench.cli.science.files import write_whole
-    from workbench.questions.exams import ExamRules, build_exam
-    from workbench.science.tables import read_events
-
     if not name or not all(letter.isalnum() or letter in "._-" for letter in name) or name.startswith("."):
         raise UsageError(
             f"{name!r} is no name for an exam: letters, digits, dots, dashes and underscores only"
@@ -86,7 +81,7 @@ def build(
     show_table(["exam", "questions", "events", "not safe", "digest"], [_line(exam)])
 
 
-def _line(exam: "Exam") -> list[object]:
+def _line(exam: Exam) -> list[object]:
     return [exam.rules.name, exam.questions, len(exam.event_ids), exam.unsafe, exam.digest[:19]]
 
 
@@ -94,8 +89,6 @@ def _line(exam: "Exam") -> list[object]:
 @command
 def list_exams(home: Home = None, json: AsJson = False) -> None:
     """Exams that were built, in the order of their names."""
-    from workbench.questions.exams import exams_document, saved_exams
-
     saved, broken = saved_exams(exams_folder(home))
     for file, problem in broken.items():
         say(f"{file}: {problem}")

@@ -10,6 +10,9 @@ from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.options import AsJson, listed, numbers
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
+from workbench.science.series.exceedance import exceed_document, model_names
+from workbench.science.series.history import History
+from workbench.science.tables import read_series
 
 
 @command
@@ -39,9 +42,6 @@ def exceed(
             raise UsageError(
                 f"{option} is missing: --series, --cutoff, --on and --above are needed (`--model list` needs none)"
             )
-    from workbench.science.documents import exceed_document
-    from workbench.science.series.history import History
-    from workbench.science.tables import read_series
 
     assert series is not None  # checked above; for the type checker
     days, values = read_series(series, date_column, value_column)
@@ -65,8 +65,6 @@ def exceed(
 
 
 def _list_models(*, json: bool) -> None:
-    from workbench.science.series.exceedance import model_names
-
     if json:
         emit_json({"models": model_names()})
         return

@@ -1,18 +1,16 @@
 """What the science commands share: options, lists of words and numbers, and reading the two files."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from workbench.questions.exams import Exam
-    from workbench.science.tables import Events, Forecasts
+from workbench.questions.exams import Exam, find_exam
+from workbench.science.tables import Events, Forecasts, read_events, read_forecasts
+from workbench.settings import home_from
 
 EventsFile = Annotated[Path, typer.Option("--events", help="Events: CSV (gzip too) or parquet.")]
 ForecastsFile = Annotated[Path, typer.Option("--forecasts", help="Forecasts: CSV (gzip too) or parquet.")]
@@ -60,7 +58,7 @@ def numbers(text: str, *, option: str) -> list[float]:
     return values
 
 
-def with_half_width(value: float | None, interval: "Sequence[float] | None") -> str | float | None:
+def with_half_width(value: float | None, interval: Sequence[float] | None) -> str | float | None:
     """A number of a table with half the width of its interval, in one word so that a pipe can cut the table up.
 
     Examples
@@ -75,25 +73,20 @@ def with_half_width(value: float | None, interval: "Sequence[float] | None") -> 
 
 def exams_folder(home: Path | None) -> Path:
     """Where `exam build` puts its files and ``--exam`` looks for them."""
-    from workbench.settings import home_from
-
     return (home or home_from(os.environ)) / "exams"
 
 
 def load(
     events: Path, forecasts: Path, *, exam: str | None = None, home: Path | None = None
-) -> "tuple[Events, Forecasts, Exam | None]":
+) -> tuple[Events, Forecasts, Exam | None]:
     """Both files, checked against each other and cut down to the events of an exam if one is named.
 
     Forecasts are checked against the whole file of events first: an exam chooses among good rows, it does not hide bad
     ones. Only the events that are scored need an outcome.
     """
-    from workbench.science.tables import read_events, read_forecasts
-
     if exam is None:
         table = read_events(events)
         return table, read_forecasts(forecasts, table), None
-    from workbench.questions.exams import find_exam
 
     chosen = find_exam(exams_folder(home), exam)
     # With an exam only the chosen events are scored, so the others may still be unresolved.
@@ -102,6 +95,6 @@ def load(
     return table.take(rows), read_forecasts(forecasts, table).take(rows), chosen
 
 
-def with_exam(document: "dict[str, object]", exam: "Exam | None") -> "dict[str, object]":
+def with_exam(document: dict[str, object], exam: Exam | None) -> dict[str, object]:
     """The document, and which exam its numbers are of."""
     return document if exam is None else {**document, "exam": exam.summary()}

@@ -8,6 +8,8 @@ import typer
 from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.options import AsJson, EventsFile, Seed
 from workbench.cli.table import show_table
+from workbench.science.documents import paper_tables_document
+from workbench.science.tables import read_events, read_forecasts
 
 
 @command
@@ -20,9 +22,6 @@ def paper_tables(
     json: AsJson = False,
 ) -> None:
     """Print Tables 1, 9 and 17 of paper B, printed and ours, with the difference and why it is there."""
-    from workbench.science.documents import paper_tables_document
-    from workbench.science.tables import read_events, read_forecasts
-
     table = read_events(events)
     document = paper_tables_document(
         table, read_forecasts(published, table), read_forecasts(trials, table), resamples=resamples, seed=seed

@@ -25,6 +25,15 @@ from workbench.cli.science.options import (
     with_half_width,
 )
 from workbench.cli.table import show_table
+from workbench.science.comparing.score_intervals import Resampling
+from workbench.science.documents import (
+    POSITION_COLUMNS,
+    BettingRules,
+    market_forecasts,
+    position_rows,
+    returns_document,
+)
+from workbench.science.scoring.positions import Costs
 
 
 @command
@@ -73,16 +82,6 @@ def returns(
     says that the expectations were off. With --fee, --cap or --no-price bets are of one side, sized after costs, the rest kept.
     Behind each ± stands half a 95 % interval over questions.
     """
-    from workbench.science.comparing.score_intervals import Resampling
-    from workbench.science.documents import (
-        POSITION_COLUMNS,
-        BettingRules,
-        market_forecasts,
-        position_rows,
-        returns_document,
-    )
-    from workbench.science.scoring.positions import Costs
-
     levels = numbers(risk_aversion, option="--risk-aversion")
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
     values = market_forecasts(

@@ -1,7 +1,7 @@
 """`score`: Brier scores, indices and calibration of forecasts against what happened."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -22,11 +22,14 @@ from workbench.cli.science.options import (
     with_half_width,
 )
 from workbench.cli.table import show_table
+from workbench.engine.own_scores import own_document
+from workbench.engine.step_scores import STATISTICS, steps_document
 from workbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from workbench.science.comparing.score_intervals import Resampling
-    from workbench.science.recipe import Recipe
+from workbench.formatting import outcome_words, percent
+from workbench.science.comparing.score_intervals import Resampling
+from workbench.science.documents import UtilityRule, score_document
+from workbench.science.recipe import Recipe
+from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 
 
 @command
@@ -104,11 +107,6 @@ def score(
     Overall is the mean of the question types, but ece and log_loss pool all events. ``abi`` takes its question
     effects from all methods of the forecasts file. Behind each ± stands half a 95 % interval: questions are drawn again, all else is held fixed.
     """
-    from workbench.science.comparing.score_intervals import Resampling
-    from workbench.science.documents import UtilityRule, score_document
-    from workbench.science.recipe import Recipe
-    from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
-
     columns = check_metrics(listed(metrics) or DEFAULT_METRICS)
     recipe = Recipe(
         pool=pool,
@@ -191,16 +189,13 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
 
 
 def _score_own(
-    recipe: "Recipe",
+    recipe: Recipe,
     columns: Sequence[str],
     *,
     by: str,
-    resampling: "Resampling",
+    resampling: Resampling,
     as_json: bool,
 ) -> None:
-    from workbench.engine.own_scores import own_document
-    from workbench.formatting import outcome_words, percent
-
     document = own_document(open_store(), recipe, metrics=columns, by=by, resampling=resampling)
     if as_json:
         emit_json(document)
@@ -238,9 +233,7 @@ def _score_own(
         say(f"not counted: {row['run_id']}: {row['reason']}")
 
 
-def _score_steps(resampling: "Resampling", *, as_json: bool) -> None:
-    from workbench.engine.step_scores import STATISTICS, steps_document
-
+def _score_steps(resampling: Resampling, *, as_json: bool) -> None:
     document = steps_document(open_store(), resampling)
     if as_json:
         emit_json(document)

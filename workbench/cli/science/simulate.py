@@ -8,6 +8,8 @@ from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.options import AsJson, Seed
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
+from workbench.science.comparing.clusters import MIN_CLUSTERS
+from workbench.science.simulator.studies import STUDIES, run_study
 
 
 @command
@@ -20,9 +22,6 @@ def simulate(
     json: AsJson = False,
 ) -> None:
     """Run a study on known ground: every estimate with its interval, every claim with what came out."""
-    from workbench.science.comparing.clusters import MIN_CLUSTERS
-    from workbench.science.simulator.studies import STUDIES, run_study
-
     if batches < MIN_CLUSTERS:
         raise UsageError(f"intervals need at least {MIN_CLUSTERS} batches, not {batches}")
     studies = [

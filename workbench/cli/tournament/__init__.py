@@ -2,16 +2,19 @@
 
 import typer
 
-from workbench.cli.tournament.due import forecast
-from workbench.cli.tournament.nights import promote, run, show, triage
+from workbench.cli.lazy import lazy_group
+
+# fmt: off
+COMMANDS = {
+    "run": ("workbench.cli.tournament.nights:run", "Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."),
+    "triage": ("workbench.cli.tournament.nights:triage", "The open questions of a set by crowd, time left and expected gain for a dollar; asks nobody (docs/tournament.md)."),
+    "promote": ("workbench.cli.tournament.nights:promote", "Give single events of a night a tree, whatever its rule chose."),
+    "show": ("workbench.cli.tournament.nights:show", "What a night came to so far, with what does not hold together; writes its page and files again."),
+}
+# fmt: on
 
 tournament = typer.Typer(
+    cls=lazy_group(COMMANDS),
     help="A night over many open questions: triage, quick pass, trees for a few, coherence, a page.",
     no_args_is_help=True,
 )
-tournament.command("run")(run)
-tournament.command("triage")(triage)
-tournament.command("promote")(promote)
-tournament.command("show")(show)
-
-__all__ = ["forecast", "tournament"]

@@ -1,11 +1,14 @@
 """``forecast``: questions again as their set was forecast last; ``--due`` takes those whose next review has come, for a cron line."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from proxies.asof.clock import Cutoff
+from proxies.errors import ProxyError
+from sandbox.errors import SandboxError
 from workbench.cli.common import (
     ISOLATION_OPTION,
     JSON_OPTION,
@@ -20,10 +23,11 @@ from workbench.cli.common import (
 from workbench.cli.drive import may_buy_again
 from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
 from workbench.cli.tournament.sitting import StoppedByHand, sitting, work
+from workbench.errors import UsageError, WorkbenchError
+from workbench.questions.schedule import HalvingSchedule
+from workbench.store import Store
 
 if TYPE_CHECKING:
-    from workbench.questions.schedule import HalvingSchedule
-    from workbench.store import Store
     from workbench.tournament.work import Sitting
 
 
@@ -58,10 +62,6 @@ def forecast(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."""
-    from proxies.errors import ProxyError
-    from sandbox.errors import SandboxError
-    from workbench.errors import UsageError, WorkbenchError
-    from workbench.questions.schedule import HalvingSchedule
     from workbench.tournament.night import load_night, nights_of
 
     surroundings = sitting(isolation=isolation, workers=workers, trust_cluster=trust_cluster, quiet=quiet)
@@ -108,13 +108,13 @@ def forecast(
 class _Wanted:
     """What is to be forecast of a set: all open questions, those named, or with a schedule those of them that are due."""
 
-    schedule: "HalvingSchedule | None"
+    schedule: HalvingSchedule | None
     budget_usd: float | None
     now: datetime
     yes: bool
 
     def of(
-        self, store: "Store", set_name: str, questions: list[str]
+        self, store: Store, set_name: str, questions: list[str]
     ) -> tuple[list[str] | None, dict[str, str]]:
         """Ids, None for all open ones, and since when those that are due have been so."""
         from workbench.tournament.work import due_questions
@@ -127,12 +127,9 @@ class _Wanted:
 
 
 def _forecast_set(
-    store: "Store", set_name: str, questions: list[str], surroundings: "Sitting", wanted: _Wanted
+    store: Store, set_name: str, questions: list[str], surroundings: "Sitting", wanted: _Wanted
 ) -> dict[str, Any]:
     """Finish what is unfinished of a set, then forecast what is wanted of it."""
-    from dataclasses import replace
-
-    from proxies.asof.clock import Cutoff
     from workbench.tournament import work as steps
     from workbench.tournament.night import load_night, nights_of
     from workbench.tournament.page import write_night
@@ -174,7 +171,7 @@ def _forecast_set(
     return {"set": set_name, "questions": chosen, "nights": forecasts}
 
 
-def _counts(store: "Store", name: str) -> dict[str, int]:
+def _counts(store: Store, name: str) -> dict[str, int]:
     from workbench.tournament.night import load_night
 
     study = load_night(store, name).study

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from proxies.asof.clock import Cutoff
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.drive import may_buy_again
 from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES, takes_run_options
+from workbench.cli.table import show_table
 from workbench.cli.tournament.sitting import rules_of, sitting, work
+from workbench.errors import UsageError
+from workbench.formatting import percent
+from workbench.store import Store
+from workbench.tournament.triage import TriageRow
 
 if TYPE_CHECKING:
-    from workbench.store import Store
     from workbench.tournament.night import Night
     from workbench.tournament.results import NightResults
-    from workbench.tournament.triage import TriageRow
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set of questions.")]
 NightName = Annotated[
@@ -83,8 +87,6 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
-    from proxies.asof.clock import Cutoff
-    from workbench.errors import UsageError
     from workbench.tournament import work as steps
 
     if until not in ("contexts", "quick", "trees"):
@@ -145,7 +147,6 @@ def triage(
     as_json: Json = False,
 ) -> None:
     """The open questions of a set by crowd, time left and expected gain for a dollar; asks nobody (docs/tournament.md)."""
-    from proxies.asof.clock import Cutoff
     from workbench.tournament import work as steps
 
     rules, _ = rules_of(
@@ -192,7 +193,7 @@ def show(name: NightName, as_json: Json = False) -> None:
     _finish(store, load_night(store, name), as_json=as_json)
 
 
-def _finish(store: "Store", night: "Night", *, as_json: bool) -> None:
+def _finish(store: Store, night: "Night", *, as_json: bool) -> None:
     from workbench.tournament.page import write_night
 
     results, folder = write_night(store, night)
@@ -204,9 +205,6 @@ def _finish(store: "Store", night: "Night", *, as_json: bool) -> None:
 
 
 def _show_results(results: "NightResults") -> None:
-    from workbench.cli.table import show_table
-    from workbench.formatting import percent
-
     header = ["event", "crowd", "spread", "quick", "tree", "raw", "forecast", "to gain", "flags"]
     show_table(
         header,
@@ -228,9 +226,7 @@ def _show_results(results: "NightResults") -> None:
         echo("coherent")
 
 
-def _show_grid(rows: "list[TriageRow]", left_out: "list[Any]", lines: list[str], *, as_json: bool) -> None:
-    from workbench.cli.table import show_table
-
+def _show_grid(rows: list[TriageRow], left_out: list[Any], lines: list[str], *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {

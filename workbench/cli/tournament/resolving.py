@@ -8,11 +8,11 @@ from typing import Any
 import typer
 
 from workbench.cli.common import PROVIDER, echo, emit_json, open_store, say
+from workbench.engine import documents
 
 
 def resolve_due(*, quiet: bool, as_json: bool) -> None:
     """Record outcomes of runs and sets from the embedded series and the venues; leaves with 4 where one could not be asked."""
-    from workbench.engine import documents
     from workbench.tournament.resolving import resolve_open
 
     store = open_store()

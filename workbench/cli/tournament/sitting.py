@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from workbench.cli.common import STOPPED, exit_code, one_line, say
+from workbench.cli.science.options import listed
+from workbench.cli.signals import stop_signals
+from workbench.engine.run.settings import check_level
+from workbench.engine.workers.place import worker_place
+from workbench.errors import BudgetStop, ProviderError, UsageError
+from workbench.models.listing import require_key
 
 if TYPE_CHECKING:
     from workbench.tournament.night import NightRules
@@ -38,8 +44,6 @@ def rules_of(
     own_record: bool = True,
 ) -> "tuple[NightRules, float | None]":
     """The rules of a night and its budget, from options as they came; what a run refuses is refused here."""
-    from workbench.cli.science.options import listed
-    from workbench.errors import UsageError
     from workbench.tournament.night import NightRules, arms_of
 
     common = dict(settings)
@@ -49,8 +53,6 @@ def rules_of(
         # It computes, so that it says the same each time, and it thinks nowhere but in notebooks.
         quick, trials = quick or "notebook", trials or 1
     elif not common.get("api_base"):
-        from workbench.models.listing import require_key
-
         require_key(model, os.environ)
     tree = {"kind": tree_grounder, "depth": depth}
     rules = NightRules(
@@ -76,8 +78,6 @@ def sitting(
     *, isolation: str | None, workers: str | None, trust_cluster: bool, quiet: bool = False
 ) -> "Sitting":
     """The surroundings of one sitting in this process."""
-    from workbench.engine.run.settings import check_level
-    from workbench.engine.workers.place import worker_place
     from workbench.tournament.work import Sitting
 
     if isolation is not None:
@@ -92,11 +92,8 @@ def sitting(
 
 def work(doing: Callable[[], Awaitable[T]], goes_on: str) -> T:
     """Do it until it ends, or leave with the exit code of what stopped it and a line that says how it goes on."""
-    from workbench.errors import BudgetStop, ProviderError
 
     async def interruptible() -> T:
-        from workbench.cli.signals import stop_signals
-
         task = asyncio.current_task()
         assert task is not None
         for number in stop_signals():

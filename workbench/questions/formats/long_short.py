@@ -15,8 +15,6 @@ from workbench.questions.model import Question, QuestionError, check_day, event_
 from workbench.science.scoring.payoffs import payoff_rule
 from workbench.science.series.realised import realised_volatility
 
-#: The paper's categories (App. C.2); others are taken as they are written.
-CATEGORIES = ("stocks", "indices", "commodities", "forex", "cryptocurrencies")
 LONG, SHORT = "long", "short"
 #: Days that the price of a day may be older than that day: weekends and holidays.
 _STALE = 7

@@ -8,7 +8,6 @@ parsing, no printing. Keys and their order are a contract with whoever reads the
 from workbench.science.documents.calibrate import calibrated_document, calibration_document
 from workbench.science.documents.compare import compare_document
 from workbench.science.documents.elicit import elicit_document
-from workbench.science.documents.exceed import exceed_document
 from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts, raw_forecasts
 from workbench.science.documents.paper_tables import paper_tables_document
 from workbench.science.documents.returns import (
@@ -29,7 +28,6 @@ __all__ = [
     "calibration_document",
     "compare_document",
     "elicit_document",
-    "exceed_document",
     "market_forecasts",
     "method_names",
     "paper_tables_document",

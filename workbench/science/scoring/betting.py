@@ -1,4 +1,4 @@
-"""Sizing bets under constant relative risk aversion, with costs and caps: one market, or a choice among exclusive options.
+"""Sizing a bet under constant relative risk aversion, with costs and a cap.
 
 Wealth is 1 before the bet; what is not staked is kept. With a price of No that is one minus that of Yes and no costs this is paper
 P's allocation (App. C.3, eq. 6): a share on Yes and the rest on No is the same position as a smaller stake and cash.
@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 
 Side = Literal["yes", "no", "none"]
@@ -108,80 +106,6 @@ def _stake(p: float, q: float, g: float) -> float:
         return 1.0
     gain = float(np.expm1(log_ratio))
     return gain / (gain + 1 / q)
-
-
-def equivalent_allocation(bet: SizedBet) -> float:
-    """The share on Yes that, with the rest on No at one minus the price, is this bet: paper P's a_Y.
-
-    Only without spread and costs are the two the same.
-
-    >>> round(equivalent_allocation(size_bet(0.7, 0.5, risk_aversion=1.0)), 6)
-    0.7
-    """
-    price = bet.price
-    on_side = bet.stake + price * (1 - bet.stake)
-    return on_side if bet.side in ("yes", "none") else 1 - on_side
-
-
-def size_options(
-    p: ArrayLike, ask: ArrayLike, *, risk_aversion: float, fee: float = 0.0, cap: float = 1.0
-) -> FloatArray:
-    """Stakes on exclusive options of which exactly one comes true, as shares of a wealth of 1; the rest is kept.
-
-    The options with the best p / price are bet on as long as that lies above the value of a kept dollar; for them wealth after the
-    outcome is proportional to (p / price) ** (1 / risk aversion).
-
-    Parameters
-    ----------
-    p : array_like, shape (k,)
-        Own probabilities, summing to 1.
-    ask : array_like, shape (k,)
-        Price of a share of each, in (0, 1).
-    risk_aversion : float
-        Above 0.
-    fee, cap : float
-        As in `size_bet`; the cap bounds the sum of all stakes, which are scaled down alike.
-
-    Raises
-    ------
-    DomainError
-        Unequal shapes, probabilities that do not sum to 1, a price out of range, or options whose prices sum to less than 1
-        (everything would be bet on all of them for a certain gain).
-
-    Examples
-    --------
-    >>> size_options([0.7, 0.3], [0.5, 0.5], risk_aversion=1.0).round(6).tolist()
-    [0.4, 0.0]
-    """
-    chances, prices = np.asarray(p, dtype=np.float64), np.asarray(ask, dtype=np.float64) + fee
-    if chances.ndim != 1 or chances.shape != prices.shape or len(chances) < 2:
-        raise DomainError("options need one probability and one price each, at least two of them")
-    if not ((chances >= 0) & (chances <= 1)).all() or abs(chances.sum() - 1) > 1e-9:
-        raise DomainError(f"the probabilities of exclusive options sum to 1, not {chances.sum():.6g}")
-    if not (prices > 0).all() or risk_aversion <= 0 or not 0 <= cap <= 1:
-        raise DomainError("prices and risk aversion are above 0, a cap lies in [0, 1]")
-    if prices.sum() < 1 - 1e-12:
-        raise DomainError(
-            f"the prices sum to {prices.sum():.4g}, below 1: buying all of them is a certain gain"
-        )
-    order = np.argsort(-chances / prices, kind="stable")
-    chosen: list[int] = []
-    reserve = 1.0
-    for place in order:
-        if chances[place] / prices[place] <= reserve or prices[chosen].sum() + prices[place] >= 1:
-            break
-        chosen.append(int(place))
-        reserve = (1 - chances[chosen].sum()) / (1 - prices[chosen].sum())
-    stakes = np.zeros(len(chances))
-    if chosen and reserve > 0:
-        growth = (chances[chosen] / (prices[chosen] * reserve)) ** (1 / risk_aversion) - 1
-        cash = 1 / (1 + (prices[chosen] * growth).sum())
-        stakes[chosen] = prices[chosen] * growth * cash
-    elif chosen:  # certain that one of the chosen comes true: nothing is worth keeping
-        shares = prices[chosen] * (chances[chosen] / prices[chosen]) ** (1 / risk_aversion)
-        stakes[chosen] = shares / shares.sum()
-    total = stakes.sum()
-    return np.asarray(stakes if total <= cap else stakes * (cap / total))
 
 
 def pays(bet: SizedBet) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Forecasts against market prices: implied probability, edge, bets under constant relative risk aversion, returns."""
+"""Forecasts against market prices: edge, bets under constant relative risk aversion, returns."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,25 +17,6 @@ TIES: tuple[str, ...] = ("no", "yes", "half", "abstain")
 #: Forecast and price within this are a tie: decimals such as 0.365 reach us as 0.36500000000000005.
 TIE_WIDTH = 1e-9
 _ROUNDING = 1e-12
-
-
-def implied_probability(yes_ask: ArrayLike, no_ask: ArrayLike | None = None) -> FloatArray:
-    """Probability of Yes implied by the asking prices, ``yes / (yes + no)``, shape (n,).
-
-    A share pays 1. The two prices sum to more than 1 by the market's margin; when not given, No costs one minus Yes.
-    Prices outside [0, 1], or both 0, are a `DomainError`. Source: Prophet Arena, App. B.2.
-
-    Examples
-    --------
-    >>> implied_probability([0.63], [0.42]).round(4).tolist()
-    [0.6]
-    """
-    yes = np.asarray(yes_ask, dtype=np.float64)
-    no = 1.0 - yes if no_ask is None else np.asarray(no_ask, dtype=np.float64)
-    ok = (yes >= 0) & (yes <= 1) & (no >= 0) & (no <= 1) & (yes + no > 0)
-    if yes.size == 0 or yes.shape != no.shape or not ok.all():
-        raise DomainError("prices must be pairs in [0, 1] that are not both 0")
-    return np.asarray(yes / (yes + no))
 
 
 def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:

@@ -1,6 +1,6 @@
 """Stakes on bets that hang together, such as nested markets: what maximises expected utility over the states of the world.
 
-`size_options` has the closed form for exclusive options; here any bet may pay in any states, so levels of one number ("above 3",
+Any bet may pay in any states, so levels of one number ("above 3",
 "above 4") and both sides of a market are sized together, and what one loses another may win.
 """
 

@@ -1,0 +1,87 @@
+"""A group of commands that imports a command's file when it is called, as in click's documentation (LazyGroup)."""
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+#: Name of a command -> where it is (``module:name`` of a function or a ``typer.Typer``) and the line that lists it.
+Table = Mapping[str, tuple[str, str]]
+
+
+def lazy_group(table: Table) -> type[TyperGroup]:
+    """Return the class of a group with these commands, for ``typer.Typer(cls=...)``; they are listed in the table's order."""
+
+    class LazyGroup(_LazyGroup):
+        def __init__(self, **attributes: Any) -> None:
+            super().__init__(**attributes)
+            self.commands = _Commands(table)
+
+    return LazyGroup
+
+
+class _LazyGroup(TyperGroup):
+    """Lists its commands by their lines alone; whatever asks for a command has it imported."""
+
+    commands: "_Commands"
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with self._listed():
+            super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        with self._listed():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _listed(self) -> Iterator[None]:
+        commands = self.commands
+        self.commands = commands.lines()  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            self.commands = commands
+
+
+class _Commands(MutableMapping[str, Any]):
+    """Commands by name, each imported at its first use."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._loaded: dict[str, Any] = {}
+
+    def lines(self) -> dict[str, TyperCommand]:
+        return {name: TyperCommand(name=name, help=line) for name, (_, line) in self._table.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, self._table[name][0])
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        raise TypeError("commands are added in the table")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("commands are removed in the table")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
+def _load(name: str, place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    target = getattr(import_module(module), attribute)
+    if not isinstance(target, typer.Typer):
+        app = typer.Typer(add_completion=False)
+        app.command(name)(target)
+        target = app
+    single = len(target.registered_commands) == 1 and target.registered_callback is None
+    command = typer.main.get_command(target) if single else typer.main.get_group(target)
+    command.name = name
+    return command
