@@ -6,17 +6,30 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test soak screenshots bench lint lock clean browser model-check
+.PHONY: demo test test-long test-all soak screenshots bench lint lock clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
 
 # With bytecode, also where the machine's default is to write none: a third of the start of every process of ours.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+DEALT = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+# The fast tier, for every change: all that is not marked long, laws on a few examples that stay the same.
 test: .stamp-test browser
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) $(DEALT) -m 'not long' --hypothesis-profile fast
+
+# The long tier: browsers, Lab, Dask, killed processes; and every law again, on more examples and random ones.
+test-long: .stamp-test browser
+	$(PYTEST) $(DEALT) -m 'long or hypothesis'
+
+# Both, the fast one first, as each is by itself: what it finds is said minutes earlier.
+test-all:
+	$(MAKE) test
+	$(MAKE) test-long
 
 soak: .stamp-test browser
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --soak --timeout 3600
+	$(PYTEST) --soak --timeout 3600
 
 # The pictures in docs/, as the browser tests take them.
 screenshots: .stamp-test browser

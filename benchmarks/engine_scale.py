@@ -155,7 +155,7 @@ async def measure(home: Path, *, leaves: int, report_bytes: int = 4000, files: b
         catalogue=load_catalogue(),
         sandbox=sandbox,
         model=no_model,
-        note=write_report,
+        note=write_report if files else None,
     )
     run_id = new_run(store, CLAIM, Cutoff.parse("2018-06-30"), RunSettings(rule="average"))
     watch: dict[str, float] = {}
@@ -164,7 +164,6 @@ async def measure(home: Path, *, leaves: int, report_bytes: int = 4000, files: b
         stack.enter_context(patch.object(engine_module, "Agents", lambda settings: agents))
         if not files:
             stack.enter_context(patch.object(RunFiles, "follow", lambda *_: None))
-            stack.enter_context(patch.object(engine_module, "write_report", lambda *_: None))
             stack.enter_context(patch("workbench.engine.run.grounding.write_notebook", lambda *_: None))
         stack.enter_context(loop_watch(watch))
         stack.enter_context(counted_files(replaced))

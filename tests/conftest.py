@@ -22,6 +22,7 @@ __all__ = ["chromium", "lab", "watched"]  # fixtures
 
 # how long an example takes says nothing about it on a machine that others use too
 _QUIET: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("fast", max_examples=20, derandomize=True, **_QUIET)
 hypothesis.settings.register_profile("suite", max_examples=50, **_QUIET)
 hypothesis.settings.register_profile("soak", max_examples=500, **_QUIET)
 hypothesis.settings.load_profile("suite")
@@ -35,9 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let every law see ten times as many examples in the long suite, and Ctrl-C reach the commands that tests start."""
+    """Let soak see ten times as many examples and try nothing again, and Ctrl-C reach the commands that tests start."""
     if config.getoption("--soak"):
         hypothesis.settings.load_profile("soak")
+        config.option.force_reruns = 0  # what fails seldom is what soak is for
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -57,21 +59,6 @@ _LONG_FIRST = (
     "models",
     "widgets",
 )
-#: Folders whose tests meet the machine's clock: browsers, kernels, servers and processes that are killed. On a machine that
-#: others load, one of thousands of waits is now and then too short: such a test is tried again, and the summary names it.
-#: ``--soak`` tries nothing again, so that what fails seldom is still seen.
-_BY_THE_CLOCK = {
-    "agents",
-    "browser",
-    "cli",
-    "engine",
-    "experiments",
-    "kernels",
-    "mcp",
-    "models",
-    "sandbox",
-    "widgets",
-}
 #: Files that share a server go to one process.
 _TOGETHER = {
     "tests/browser/test_lab.py": "JupyterLab",
@@ -100,10 +87,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for item in items:
                 if item.get_closest_marker(marker) is not None:
                     item.add_marker(skip)
-    if not config.getoption("--soak"):
-        for item in items:
-            if item.path.relative_to(config.rootpath).parts[1] in _BY_THE_CLOCK:
-                item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=1))
     rank = {folder: place for place, folder in enumerate(_LONG_FIRST)}
     items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
 

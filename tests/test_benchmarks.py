@@ -8,6 +8,8 @@ import pytest
 
 from tests.fakes.browser import find_chromium
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = sorted(p.stem for p in (ROOT / "benchmarks").glob("*.py") if "__main__" in p.read_text())
 # `paired` is what `kernels --against` starts in each checkout

@@ -156,6 +156,7 @@ async def test_a_leaf_that_never_works_fails_alone() -> None:
     assert server.by_stage("conclude", "P2") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ["vanilla", "logic", "noisy-or"])
 async def test_other_rules_are_answered_too(rule: str) -> None:
     tree, server, _ = await run(Policy(), rule)

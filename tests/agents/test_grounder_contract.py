@@ -134,6 +134,7 @@ def is_kill(error: BaseException) -> bool:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.cells])
 async def test_a_killed_leaf_goes_on_and_asks_for_nothing_twice(
     name: str, tmp_path: Path, wholes: Wholes

@@ -14,6 +14,7 @@ def test_every_grounder_has_a_row() -> None:
     assert list(page_rows()) == list(LEAF_ROWS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(LEAF_ROWS))
 async def test_the_page_says_what_a_leaf_asks_for(name: str) -> None:
     calls, looked, sent, written = await measure(name)

@@ -11,6 +11,8 @@ import pytest
 from tests.fakes.persona_run import Ending, require_right, run
 from tests.fakes.personas import PERSONAS, PersonaServer
 
+pytestmark = pytest.mark.long
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 BEGIN, END = "<!-- personas: begin -->", "<!-- personas: end -->"
 #: Calls of a leaf of the smooth run: two steps, the end, the conclusion.

@@ -33,6 +33,7 @@ def cells(path: Path) -> list[tuple[str, str, bool, str]]:
     ]
 
 
+@pytest.mark.long
 async def test_a_leaf_in_a_real_kernel_survives_a_kill_after_any_line(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -16,7 +16,7 @@ from workbench.engine.view import load_run
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 _NUMBERS = count(1)
 ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'

@@ -10,7 +10,7 @@ from tests.fakes.browser import Watched, shot
 from workbench.formatting import percent
 from workbench.widgets.numbers import short_weight
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def opened(watched: Watched, url: str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.browser import Lab
 from tests.fakes.hostile_text import canary_server, write_proof
 
-pytestmark = [pytest.mark.browser, pytest.mark.soak]
+pytestmark = [pytest.mark.browser, pytest.mark.soak, pytest.mark.long]
 
 SCROLL = "by => document.querySelectorAll('.jp-WindowedPanel-outer').forEach(part => part.scrollBy(0, by))"
 PRESS = """() => document.querySelectorAll('.jp-Notebook a, .jp-TrimmedOutputs *').forEach(a => {

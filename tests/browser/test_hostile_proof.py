@@ -14,7 +14,7 @@ from tests.fakes.screens import RUN
 from workbench.engine.view import load_run
 from workbench.widgets.proof import CONTENT_SECURITY_POLICY, frame, proof_document
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 RUNS = "for (const w of [window, parent, top]) { try { w.struck = true; } catch (refused) {} }"
 ATTACK = (

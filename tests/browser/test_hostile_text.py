@@ -32,7 +32,7 @@ from workbench.store import Store
 from workbench.widgets.proof import proof_document
 from workbench.widgets.static_tree import tree_html
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @dataclass

@@ -9,7 +9,7 @@ from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CELL = f"""from pathlib import Path
 from workbench.engine.view import load_run

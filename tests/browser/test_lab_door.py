@@ -12,7 +12,7 @@ import pytest
 from tests.browser.test_serve_door import HANDSHAKE, ask
 from tests.fakes.browser import TOKEN, WORKBENCH, Lab
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def port_of(lab: Lab) -> int:

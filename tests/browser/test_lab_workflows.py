@@ -20,7 +20,7 @@ from workbench.cli.lab import TUTORIALS
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 #: Whether every code cell of a notebook has been run.
 ALL_RUN = """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((each) => each.textContent);

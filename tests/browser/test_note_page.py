@@ -10,7 +10,7 @@ from tests.fakes.browser import SCREENSHOTS, Watched
 from workbench.engine.evidence.package import export_run
 from workbench.store import Store
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

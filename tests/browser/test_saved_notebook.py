@@ -11,7 +11,7 @@ from tests.fakes.screens import demo_tree, make_run
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 #: Another than the run of test_lab.py: JupyterLab and its data folder serve the whole session.
 RUN = "20180630-120000-5b51"

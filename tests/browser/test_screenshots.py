@@ -13,7 +13,7 @@ from tests.conftest import FinishedRun
 from tests.fakes.browser import SCREENSHOTS, Watched, shot
 from tests.fakes.large_tree import make_large_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.soak]
+pytestmark = [pytest.mark.browser, pytest.mark.soak, pytest.mark.long]
 
 
 def test_the_first_page_a_large_tree_and_the_note(

@@ -16,7 +16,7 @@ from tests.browser.conftest import Served, start
 from tests.fakes.screens import RUN
 from workbench.cli.warm_kernels import REFILL_SECONDS
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def children_of(pid: int) -> list[int]:

@@ -20,7 +20,7 @@ from sandbox.jupyter.door import is_own_request
 from tests.browser.conftest import Served, start
 from tests.browser.test_serve_command import children_of, kernel_process
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 HANDSHAKE = {
     "Connection": "Upgrade",

@@ -22,7 +22,7 @@ from workbench.engine.whatif.saved import SavedScenarios
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def opened(served: Served, watched: Watched, scenario: str) -> Any:

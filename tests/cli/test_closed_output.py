@@ -11,6 +11,8 @@ import pytest
 from tests.command_line import cli_environment, run_cli
 from tests.fakes.small_run import RUN, make_small_run
 
+pytestmark = pytest.mark.long
+
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 #: Starts the command with streams that are closed, as a shell does for ``>&-``.
 CLOSED = "import os, sys; [os.close(n) for n in map(int, sys.argv[1].split(','))]; os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"

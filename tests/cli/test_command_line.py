@@ -8,6 +8,7 @@ from tests.command_line import run_cli, run_process
 from tests.fakes.screens import RUN, make_run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -17,6 +17,8 @@ from tests.command_line import cli_environment
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.cli.main import app
 
+pytestmark = pytest.mark.long
+
 #: What a package that we use reads by such a name in the current folder, or did so in an older version.
 SETTINGS = {
     "matplotlibrc": "backend: module://evil\nsavefig.facecolor: red\n",

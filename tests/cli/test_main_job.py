@@ -142,6 +142,7 @@ def test_a_finished_run_is_not_run_again(demo: FinishedRun) -> None:
     assert json.loads(done.stdout) == demo.document
 
 
+@pytest.mark.long
 def test_a_different_claim_works_the_same_way(tmp_path: Path) -> None:
     done = run_cli(tmp_path, "analyze", "VIX above 20 on 2018-12-31", "--cutoff", "2018-11-01", "--json")
     assert done.returncode == 0, done.stderr

@@ -101,6 +101,7 @@ def test_a_home_whose_runs_are_no_folder_is_one_line(tmp_path: Path, make: Any) 
     assert "is no folder" in refused(run_cli(tmp_path, *words))
 
 
+@pytest.mark.long
 def test_a_home_whose_name_is_no_text_has_its_documents(tmp_path: Path) -> None:
     home = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     done = run_process(tmp_path, "doctor", "--json", WORKBENCH_HOME=home)

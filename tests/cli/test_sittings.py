@@ -15,6 +15,8 @@ import pytest
 from tests.command_line import cli_environment, run_cli, run_process
 from tests.fakes.openai_server import OpenAIServer, Policy
 
+pytestmark = pytest.mark.long
+
 CLAIM = "The three series close as expected in 2018"
 ANALYZE = ("analyze", CLAIM, "--cutoff", "2018-06-30", "--model", "openai/x")
 

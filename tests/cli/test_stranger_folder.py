@@ -17,6 +17,8 @@ import pytest
 from tests.command_line import cli_environment
 from workbench.cli.lab import lab
 
+pytestmark = pytest.mark.long
+
 #: What Python, Jupyter, Voila and matplotlib look for by name, as modules or as settings that are programs.
 NAMES = (
     "jupyterlab",

@@ -10,7 +10,7 @@ import pytest
 from tests.cli_science.runner import run_json
 from workbench.science.scoring.market import crra_allocation, payoffs
 
-pytestmark = pytest.mark.realdata
+pytestmark = [pytest.mark.realdata, pytest.mark.long]
 
 LEVELS = {
     "0": "gamma0_tie_{tie}",

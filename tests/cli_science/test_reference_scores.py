@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli_science.runner import run_json
 
-pytestmark = pytest.mark.realdata
+pytestmark = [pytest.mark.realdata, pytest.mark.long]
 
 METRICS = "brier,brier_index,metaculus_baseline,ece,ece_quantile,log_loss,brier_index_by_question,abi"
 BRIER, POINTS, LOOSE = 1.5e-6, 1e-5, 1e-4  # the file is rounded to 6 digits: half a unit on top of 1e-6

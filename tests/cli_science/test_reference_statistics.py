@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli_science.runner import run, run_json
 
-pytestmark = pytest.mark.realdata
+pytestmark = [pytest.mark.realdata, pytest.mark.long]
 
 BLF = "pro-high-brave-c1-p1-t1@hier-cal"
 BASELINE = "crowd+prior_static"

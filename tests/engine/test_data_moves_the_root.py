@@ -21,6 +21,8 @@ from workbench.engine.run.settings import with_preset
 from workbench.engine.view import view
 from workbench.store import Store
 
+pytestmark = pytest.mark.long
+
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 
 

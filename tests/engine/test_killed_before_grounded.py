@@ -13,6 +13,8 @@ from tests.command_line import cli_environment, run_cli
 from workbench.store import Store
 from workbench.store import events as ev
 
+pytestmark = pytest.mark.long
+
 #: The command line, killed where it would put the first grounding on record.
 _KILLED = """
 import os, sys

@@ -21,6 +21,8 @@ from workbench.engine.run.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import Store
 
+pytestmark = pytest.mark.long
+
 STEPS = 4
 
 

@@ -24,6 +24,8 @@ from workbench.synthesis.coherence.findings import find_nested
 from workbench.widgets import panels
 from workbench.widgets.static_tree import tree_html
 
+pytestmark = pytest.mark.long
+
 RUN = "20180630-120000-10e6"
 #: Of processor time for each megabyte. Linear work takes up to 1.5; what is quadratic in a million letters takes minutes.
 SECONDS = 5

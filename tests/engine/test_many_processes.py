@@ -15,6 +15,8 @@ from workbench.engine.run.ownership import RunInWork, own_run
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import Store
 
+pytestmark = pytest.mark.long
+
 LEAVES = 3
 
 

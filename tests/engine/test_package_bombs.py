@@ -21,6 +21,8 @@ from tests.fakes.hostile_packages import members_of, pack
 
 __all__ = ["honest", "place"]  # fixtures
 
+pytestmark = pytest.mark.long
+
 MEMORY_MB = 400  # twice what an import of an honest package takes, most of that for Python's libraries
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")

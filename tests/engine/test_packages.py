@@ -90,6 +90,7 @@ def snapshot(place: Path) -> tuple[dict[str, list[Any]], dict[str, tuple[int, by
     return rows, files
 
 
+@pytest.mark.long
 def test_a_corpus_of_hostile_packages_changes_nothing(
     place: Path, honest: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_forged_level_never_yields_an_unsealed_kernel(
     assert canary.read_text() == "pwned"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("option", [(), ("--isolation", "none")])
 def test_a_resumed_run_starts_kernels_at_the_level_of_this_command_line(
     place: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...]

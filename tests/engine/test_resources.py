@@ -24,6 +24,8 @@ from workbench.errors import BudgetStop
 from workbench.resources import ResourceStop
 from workbench.store import Store, StoreFull
 
+pytestmark = pytest.mark.long
+
 LEAVES = 7
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
 

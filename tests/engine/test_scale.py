@@ -16,6 +16,8 @@ from workbench.engine.run.fold import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 
+pytestmark = pytest.mark.long
+
 
 def work(home: Path, leaves: int) -> Scale:
     return asyncio.run(measure(home, leaves=leaves))

@@ -95,6 +95,7 @@ def test_a_cluster_is_a_place_for_workers_with_the_word_alone() -> None:
     assert worker_place(None, trust_cluster=True) is None
 
 
+@pytest.mark.long
 def test_without_the_word_dask_is_not_even_loaded_and_no_run_is_opened(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _WATCHED, "analyze", *CLAIM, "--workers", WHERE],

@@ -44,6 +44,8 @@ from workbench.store import events as ev
 
 __all__ = ["catalogue", "package"]  # fixtures
 
+pytestmark = pytest.mark.long
+
 DAYS = [{"day": "2018-06-01", "price": 10.0}, {"day": "2018-06-28", "price": 12.0}]
 SCRIPTED = {"grounder": "stranger-steps", "leaves": 5}
 NOTEBOOK = {"grounder": "notebook", "leaves": 2}

@@ -57,6 +57,7 @@ def work(store: Store, plan: Any) -> Any:
     return asyncio.run(StudyRunner(store, plan, environ=KEY).work())
 
 
+@pytest.mark.long
 def test_calls_and_costs_of_the_thinking_arms_are_their_definitions(
     store: Store, server: OpenAIServer, tmp_path: Path
 ) -> None:

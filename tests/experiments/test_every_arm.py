@@ -20,6 +20,8 @@ from workbench.experiments.runner import StudyRunner
 from workbench.experiments.study import study_of
 from workbench.store import ApiLedger, ModelLedger, Store
 
+pytestmark = pytest.mark.long
+
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
 ENGINES = ("EXA", "BRAVE", "WIKIPEDIA", "GDELT", "SEC", "WAYBACK", "SERPER", "TAVILY", "SEARXNG")
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"

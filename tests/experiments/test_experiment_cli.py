@@ -23,6 +23,8 @@ from workbench.experiments.ledger import load_study, stream_of
 from workbench.store import Store
 from workbench.store import events as ev
 
+pytestmark = pytest.mark.long
+
 SIMULATED = """
 name: sim
 exam: {simulator: {kind: logic, questions: 60, seed: 3}}

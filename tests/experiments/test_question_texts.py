@@ -307,3 +307,25 @@ def test_a_text_that_is_cut_to_nothing_stops_its_question(tmp_path: Path) -> Non
         "1 events are asked of nobody: the background of o1"
         in (tmp_path / "home" / "studies" / "s" / "report.html").read_text()
     )
+
+
+def forecast(folder: Path, notes: Sequence[str], remark: str) -> list[str]:
+    """What ``forecast`` sends when it finishes a night whose budget was too small for any of its questions."""
+    folder.mkdir()
+    for number, form in enumerate(("kalshi", "polymarket", "prophet")):
+        path = write(folder, form, notes[number % len(notes)], remark)
+        assert run_cli(folder, "questions", "import", str(path), "--as", "s").returncode == 0
+    with OpenAIServer(Policy()) as server:
+        model = ("--model", "openai/x", "--api-base", server.url, "--price", "openai/x=100,200", "--budget-usd", "0.001")  # fmt: skip
+        words = ("--cutoff", CUTOFF, "--contexts", "none", "--until", "quick", "--quick", "zero-shot", "--trials", "1", "--promote", "0")  # fmt: skip
+        begun = run_cli(folder, "tournament", "run", "s", *words, *model, OPENAI_API_KEY="none")
+        assert begun.returncode == 3 and not server.asked, begun.stderr
+        done = run_cli(folder, "forecast", "s", "--budget-usd", "50", OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        return sent(server)
+
+
+def test_a_forecast_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Path) -> None:
+    plain = forecast(tmp_path / "plain", [""], "")
+    assert len(plain) == 6 and sum(CRITERIA in text for text in plain) == 2
+    assert forecast(tmp_path / "edited", EDITS, TITLE_EDIT) == plain

@@ -14,6 +14,8 @@ from workbench.experiments.runner import StudyRunner
 from workbench.experiments.study import study_of
 from workbench.store import Store
 
+pytestmark = pytest.mark.long
+
 BEST = "pro-high-brave-c1-t1"
 ARMS: list[dict[str, Any]] = [
     {"arm": "market"},

@@ -59,6 +59,7 @@ def test_five_questions_are_too_few_on_every_screen(tmp_path: Path) -> None:
     assert "too few to tell" in (tmp_path / "out" / "report.ipynb").read_text()
 
 
+@pytest.mark.long
 def test_a_verdict_is_after_holm_and_intervals_lie_about_their_score(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     outcome = np.tile([1.0, 0.0], 12)

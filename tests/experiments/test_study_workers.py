@@ -25,6 +25,8 @@ from workbench.experiments.runner import StudyRunner
 from workbench.experiments.study import study_of
 from workbench.store import Store
 
+pytestmark = pytest.mark.long
+
 KEY = {"OPENAI_API_KEY": "sk-none"}
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
 #: What of a row depends on the machine and not on the study: names of runs and clocks.

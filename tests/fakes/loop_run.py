@@ -274,6 +274,8 @@ async def work(
     synthesizer: Any = None,
     statement: str = "",
     person: Any = None,
+    rebuy: bool = False,
+    **engine_settings: Any,
 ) -> RunState:
     """One sitting of a run of one leaf; its root is the plain mean unless a synthesizer is given.
 
@@ -310,12 +312,13 @@ async def work(
             model=model,
             listener=None if person is None else person.listen,
             answered=person is not None,
+            **engine_settings,
         )
         with (
             patch.object(engine_module, "Agents", lambda settings: agents),
             patch.object(approvals, "_LOOK", 0.01),
         ):
-            return await engine.work(run_id)
+            return await engine.work(run_id, rebuy=rebuy)
     finally:
         await broker.aclose()
 

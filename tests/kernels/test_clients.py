@@ -259,6 +259,7 @@ def real_yahoo(monkeypatch: pytest.MonkeyPatch) -> Callable[[YahooUpstream], Any
     return set_up
 
 
+@pytest.mark.long
 async def test_yfinance_in_the_kernel_equals_the_real_one_outside(
     kernel_of: Callable[..., Any], real_yahoo: Callable[..., Any]
 ) -> None:

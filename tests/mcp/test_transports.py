@@ -20,6 +20,8 @@ from tests.mcp.clients import answer
 from workbench.errors import UsageError
 from workbench.mcp.transports import token_from
 
+pytestmark = pytest.mark.long
+
 SERIES = {"path": "embedded/series/observations", "params": {"series_id": "SP500", "start": "2018-06-25"}}
 TOKEN = "a-token-of-the-persons-own-choice"
 HELLO = {

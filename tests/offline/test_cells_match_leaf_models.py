@@ -42,6 +42,7 @@ CLAIMS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statement", CLAIMS)
 async def test_the_cells_compute_what_the_reference_computes(statement: str) -> None:
     last_day = date(2018, 6, 29)

@@ -91,6 +91,7 @@ async def test_a_leaf_is_asked_about_alone(demo: Run) -> None:
                 assert other not in text
 
 
+@pytest.mark.long
 async def test_the_vix_claim_works_the_same_way() -> None:
     run = await analyze(VIX, "2018-11-01")
     assert len(run.tree.leaves()) >= 6
@@ -99,6 +100,7 @@ async def test_the_vix_claim_works_the_same_way() -> None:
     assert run.tree.root.belief.p == pytest.approx(0.20, abs=0.03)  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 async def test_a_changed_last_close_moves_cell_leaf_and_root(demo: Run) -> None:
     def nudged(name: str, last_day: date) -> list[dict[str, Any]]:
         rows = visible_rows(name, last_day)
@@ -115,6 +117,7 @@ async def test_a_changed_last_close_moves_cell_leaf_and_root(demo: Run) -> None:
     assert run.tree.root.belief.p != demo.tree.root.belief.p  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 async def test_a_changed_row_after_the_cutoff_changes_no_byte(demo: Run) -> None:
     shifted = {
         name: [
@@ -155,6 +158,7 @@ async def test_few_wanted_leaves_give_a_small_tree() -> None:
     assert run.tree["P1"].statement.startswith("Reference class:")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "statement",
     [

@@ -44,6 +44,7 @@ def planned(claim_text: str, last_day: date) -> int:
     return len(chosen)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "last_day", "days"),
     [

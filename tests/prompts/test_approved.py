@@ -16,6 +16,7 @@ from tests.agents.scripted import CUTOFF, LEAF, ScriptedAsker, fake_session, lea
 from tests.agents.test_red_team import argued_tree
 from tests.agents.test_synthesizers import CHILDREN, NODE
 from tests.agents.test_thoughts import Thinker, ground
+from tests.fakes.loop_leaf import AskedModel
 from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion, report_with
 from tests.fakes.sandbox import printed, raised
 from tests.prompts import loop_dialogues
@@ -31,7 +32,7 @@ from workbench.agents.synthesizers import asking as synthesizers
 from workbench.agents.topics import classify_questions
 from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
-from workbench.prompts import fingerprints, load, names
+from workbench.prompts import PromptSet, fingerprints, load, names, prompt_set
 from workbench.propositions import Tree
 from workbench.search.base import FoundPage
 from workbench.search.engines import Hit
@@ -297,3 +298,33 @@ def test_a_changed_prompt_has_a_new_version() -> None:
     if APPROVE:
         stored.write_text(json.dumps(now, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     assert json.loads(stored.read_text(encoding="utf-8")) == now, "run with APPROVE_PROMPTS=1"
+
+
+class NoPrompts:
+    """Stands where today's prompts do, for agents that lost those of their run."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} of today's prompts, and not of the run's")
+
+
+@pytest.mark.parametrize("name", [*DIALOGUES, *LOOPS])
+async def test_every_agent_renders_from_the_prompts_of_its_run(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in (AskedModel, ScriptedAsker, ScriptedReader, Thinker):
+        monkeypatch.setattr(kind, "prompts", PromptSet(), raising=False)
+    monkeypatch.setattr(prompt_set, "TODAY", NoPrompts())
+    await (LOOPS[name] if name in LOOPS else DIALOGUES[name])()
+
+
+def test_the_earlier_file_of_a_changed_prompt_is_kept() -> None:
+    """``released.txt`` has a line for each file of this and the last release; whoever changes one adds a line, and keeps the old file."""
+    lines = (Path(__file__).parent / "released.txt").read_text(encoding="utf-8").splitlines()
+    released = [tuple(line.split()) for line in lines]
+    for name, version, digest in released:
+        where = f"workbench/prompts/previous/{name}.v{version}.{digest[7:15]}.md"
+        assert not PromptSet.of({name: digest}).missing, (
+            f"{name} has changed: keep the file as it was in {where}"
+        )
+    today = {(name, str(each["version"]), each["sha256"]) for name, each in fingerprints().items()}
+    assert today <= set(released), "a prompt is new or has changed: add its line to released.txt"

@@ -67,6 +67,7 @@ def check(endpoint: Endpoint, outcome: Outcome) -> None:
         assert outcome.answer.meta["policy"] == endpoint.as_of.policy
 
 
+@pytest.mark.hypothesis  # again in the long tier, over more worlds
 @pytest.mark.parametrize("endpoint", ASKED, ids=ids)
 def test_nothing_known_later_gets_out_and_what_was_known_does(endpoint: Endpoint) -> None:
     @EASY
@@ -144,6 +145,7 @@ def over_http() -> Iterator[tuple[World, str]]:
         yield world, upstream.url
 
 
+@pytest.mark.long
 async def test_every_endpoint_answers_over_real_http_too(over_http: tuple[World, str]) -> None:
     world, url = over_http
     cutoff = Cutoff.parse("2021-03-15")

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.usefixtures("one_loop")
 ALL = [e for e in ASKED if not e.path.startswith(MEMBERS)]
 
 
+@pytest.mark.hypothesis  # again in the long tier, over more worlds
 @pytest.mark.parametrize("endpoint", ALL, ids=lambda e: e.path)
 def test_what_comes_after_the_cutoff_changes_no_byte(endpoint: Endpoint) -> None:
     check(endpoint, EASY)

@@ -118,6 +118,7 @@ async def test_minutes_cut_in_the_middle_of_a_day_lose_and_double_no_bar() -> No
     assert told == [row["date"] for row in bars if row["date"] < "2024-06-01"][::-1]
 
 
+@pytest.mark.long
 async def test_a_very_long_window_ends_and_says_so() -> None:
     bars = minute_bars("2023-01-01", 300)
     desk = Desk(Fmp({"EURUSD": Share({})}, most=1000, bars=lambda tail: bars))

@@ -87,6 +87,7 @@ async def server(*pieces: bytes, pause: float, repeat: int = 1) -> AsyncIterator
         await asyncio.gather(*serving, return_exceptions=True)
 
 
+@pytest.mark.long
 @both
 @pytest.mark.parametrize(
     ("coding", "times"),

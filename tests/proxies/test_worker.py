@@ -31,6 +31,8 @@ from tests.proxies.conftest import asker
 from workbench.store.database import Store
 from workbench.store.ledgers import ApiLedger
 
+pytestmark = pytest.mark.long
+
 EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 NEWS = "fmp/news/symbol/news/stock"
 FRED = "fred/series/observations"

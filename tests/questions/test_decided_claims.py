@@ -210,6 +210,7 @@ def test_every_pattern_of_the_grammar_is_held_to_the_law_on_both_sides() -> None
         assert len({(claim.side, claim.never) for claim in claims if claim.pattern == pattern}) > 1, pattern
 
 
+@pytest.mark.long
 @each_world
 def test_a_p_is_given_only_while_the_claim_can_go_either_way(world: World) -> None:
     """The real future is appended day by day; what was once settled stays so, as it came out."""

@@ -19,6 +19,8 @@ from tests.sandbox.test_exhaustion import (
     test_it_is_stopped_and_the_neighbour_goes_on as stopped_with_neighbour,
 )
 
+pytestmark = pytest.mark.long
+
 _LIMITS = Limits(memory_mb=128, grace_seconds=1)
 
 #: Two children that ignore the interrupt hold 200 MiB until somebody kills them.

@@ -10,6 +10,8 @@ from sandbox.limits.cgroup_tree import NoGroups, Place, Tree, find_place, identi
 from sandbox.limits.cgroups import Groups, remove_orphaned_groups
 from tests.fakes.cgroup2 import FakeTree
 
+pytestmark = pytest.mark.long
+
 US = str(os.getpid())
 
 

@@ -14,6 +14,8 @@ from sandbox.limits.memory import private_bytes
 from sandbox.record.journal import read_lines
 from tests.sandbox.conftest import LEVELS, Opener
 
+pytestmark = pytest.mark.long
+
 BOUND = 200  # MiB that an attack takes where nothing stops it
 _SMALL = Limits(memory_mb=64, disk_mb=8, grace_seconds=1)
 

@@ -14,6 +14,8 @@ from sandbox.kernels.folders import remove_tree
 from sandbox.limits.disk import walk
 from tests.sandbox.conftest import Opener
 
+pytestmark = pytest.mark.long
+
 _SMALL = Limits(disk_mb=8, files=200, grace_seconds=1)
 
 MANY_BYTES = """

@@ -25,6 +25,8 @@ from tests.sandbox.destructive import (
     Destructive,
 )
 
+pytestmark = pytest.mark.long
+
 _AT_LEVELS = [(attack, level) for attack in EXHAUSTIONS for level in LEVELS]
 
 

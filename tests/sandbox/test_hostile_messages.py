@@ -31,6 +31,8 @@ from sandbox.record.verify import compare_notebook
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.floods import FLOODS, RAW, RAW_FLOODS, SHOW
 
+pytestmark = pytest.mark.long
+
 _SMALL = Limits(cell_seconds=60, output_bytes=100_000, journal_bytes=100_000)
 
 #: Outputs that once broke the journal, the notebook or the receiving task.

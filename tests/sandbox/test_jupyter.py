@@ -16,6 +16,8 @@ from sandbox.jupyter.lab import filter_message
 from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.test_own_sources import HOUSE
 
+pytestmark = pytest.mark.long
+
 STRANGER = Path(__file__).parents[1] / "stranger_package"
 
 FETCH = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500'})\nprint(rows[-1]['date'], len(rows) > 1000)"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.browser import Lab
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SET = "window.struck = (window.struck || []).concat('{name}')"
 #: name: cell; each runs code of its own in the page that shows it

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 #: A server whose request asked a thread for a file and waits for something else when the loop is stopped.
 SERVER = """
 import asyncio, sys

@@ -137,14 +137,14 @@ async def test_a_slow_rendering_never_ends_behind_the_last_one(
     open_session: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rendering that began while the last cell ran held that cell without outputs, and could be renamed into place last."""
-    written = threading.Event()
-    began = threading.Event()
+    began, closing, written = threading.Event(), threading.Event(), threading.Event()
     calls: list[int] = []
 
     def slow_once(path: Path, notebook: Any) -> None:
         calls.append(len(calls))
         if len(calls) == 1:
             began.set()
+            closing.wait(60)  # the cell's own end would ask for another rendering, were this one over
             written.wait(0.3)  # as long as the one of `close` takes, were it not waiting for this one
             write_notebook(path, notebook)
             return
@@ -158,6 +158,7 @@ async def test_a_slow_rendering_never_ends_behind_the_last_one(
     running = asyncio.create_task(session.execute("import time\ntime.sleep(0.2)\nprint('evidence')"))
     await asyncio.to_thread(began.wait, 10)
     await running
+    closing.set()
     await session.close()
     await asyncio.to_thread(written.wait)
     assert calls == [0, 1]

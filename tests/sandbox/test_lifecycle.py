@@ -21,6 +21,8 @@ from sandbox.limits import cgroups
 from sandbox.limits.cgroup_tree import Tree, identity
 from tests.sandbox.conftest import LEVELS, Opener, echo
 
+pytestmark = pytest.mark.long
+
 MANAGER = textwrap.dedent(
     """
     import asyncio, sys

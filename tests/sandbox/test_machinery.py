@@ -13,6 +13,8 @@ from sandbox.limits.memory import process_tree
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.machinery import FILTERED, HEADER, MACHINERY, Machinery, unsealed, victim
 
+pytestmark = pytest.mark.long
+
 #: How a skip begins that is no hole: nobody can try what the machine or the user does not have.
 NOBODY_HAS_IT = "has no effect here unsealed either"
 

@@ -12,6 +12,8 @@ import pytest
 from tests.sandbox import ordinary_user
 from tests.sandbox.test_machinery import NOBODY_HAS_IT
 
+pytestmark = pytest.mark.long
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 HERE = CHECKOUT / "tests" / "sandbox"
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.sandbox.conftest import LEVELS, Opener
 
+pytestmark = pytest.mark.long
+
 
 @dataclass(frozen=True)
 class Poison:

@@ -12,6 +12,8 @@ from sandbox import CellResult, Session
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.unmediated import ATTACKS, ATTACKS_OF_OTHERS, ATTACKS_OF_ROOT, HEADER, Unmediated, host
 
+pytestmark = pytest.mark.long
+
 ALL = (*ATTACKS, *(ATTACKS_OF_ROOT if os.geteuid() == 0 else ATTACKS_OF_OTHERS))
 
 

@@ -7,6 +7,8 @@ from workbench.science.comparing import own_correction
 from workbench.science.comparing.own_correction import ENOUGH, OwnCorrection, learn_correction
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 
+pytestmark = pytest.mark.long
+
 
 def record(
     rng: np.random.Generator, questions: int, slope: float, *, dates: int = 1

@@ -93,6 +93,7 @@ def test_events_of_a_cluster_are_one_observation() -> None:
 # --- how often it is wrong ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 16])
 def test_two_equal_methods_are_rarely_told_apart(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -104,6 +105,7 @@ def test_two_equal_methods_are_rarely_told_apart(n: int) -> None:
     assert all((test.p <= 0.05) == (not test.low <= 0 <= test.high) for test in found)
 
 
+@pytest.mark.long
 def test_a_verdict_over_several_methods_is_rarely_wrong_and_finds_what_is_there() -> None:
     """The whole way of a study: Holm over three arms, the mixed model beside it."""
     rng = np.random.default_rng(7)
@@ -144,6 +146,7 @@ def covered(differences: Callable[[], np.ndarray], clusters: np.ndarray, batches
     return float(np.mean([test.low <= 0 <= test.high for test in tests]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [6, 8, 16, 30])
 def test_intervals_cover_zero_as_often_as_they_say(n: int) -> None:
     rng, batches = np.random.default_rng(n), 6 if n > 8 else 12

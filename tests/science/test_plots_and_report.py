@@ -14,6 +14,8 @@ from workbench.science import plots
 from workbench.science.errors import DomainError
 from workbench.science.scoring.calibration_error import reliability
 
+pytestmark = pytest.mark.long
+
 REPORT = Path(__file__).resolve().parents[2] / "notebooks" / "science_report.ipynb"
 
 

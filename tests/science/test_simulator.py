@@ -68,6 +68,7 @@ def verdicts(study: Study) -> dict[str, str]:
     return {claim.statement: claim.verdict for claim in study.claims}
 
 
+@pytest.mark.long
 def test_noise_moves_logic_more_but_a_linear_reading_pays_only_under_strong_noise(
     studies: dict[str, Study],
 ) -> None:

@@ -147,6 +147,7 @@ def test_the_corpus_is_as_large_and_as_varied_as_docs_say() -> None:
     assert all(case.fact.casefold() in f"{case.title}\n{case.url}\n{case.text}".casefold() for case in CASES)
 
 
+@pytest.mark.long
 async def test_the_documentation_prints_what_the_layers_do() -> None:
     text = DOCS.read_text(encoding="utf-8")
     start, end = "<!-- leak corpus -->\n", "\n<!-- end of the leak corpus -->"

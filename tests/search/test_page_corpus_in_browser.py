@@ -7,7 +7,7 @@ import pytest
 
 from tests.search.page_corpus import hidings, honest
 
-pytestmark = [pytest.mark.browser, pytest.mark.soak]
+pytestmark = [pytest.mark.browser, pytest.mark.soak, pytest.mark.long]
 ADDRESS = "http://page.test/"
 
 

@@ -15,6 +15,8 @@ from tests.fakes.small_run import RUN, make_small_run
 from workbench.store import HomeUnusable, Store, database
 from workbench.store import events as ev
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

@@ -13,6 +13,8 @@ from workbench.engine.run.ownership import own_folder
 from workbench.store import Store
 from workbench.tournament.night import load_night
 
+pytestmark = pytest.mark.long
+
 #: Of an undisturbed night: searches and rankings of 3 contexts, 8 quick forecasts, a tree of two leaves.
 CALLS = 3 + 3 + 8 + 6
 

@@ -252,6 +252,7 @@ def test_outcome_and_audit_are_the_same_words_everywhere(page: Dashboard, folder
     assert len(badges) > 5
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_the_pdf_has_every_number_in_full_and_as_the_screens_show_it(
     folder: Path,

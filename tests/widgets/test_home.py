@@ -22,6 +22,8 @@ from workbench.widgets import dashboard
 from workbench.widgets.board import Dashboard
 from workbench.widgets.home import Home, list_runs, providers
 
+pytestmark = pytest.mark.long
+
 CLAIM = "VIX closes above 20 on 2018-12-31"
 
 

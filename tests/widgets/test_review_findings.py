@@ -80,6 +80,7 @@ def test_s1_removing_equals_declaring_false_and_adding_does_nothing_is_said(comm
     assert "P4 has weight 0, so it moves nothing: give it one, --weight P4=0.2" in added.stderr
 
 
+@pytest.mark.long
 def test_s1_a_run_can_be_watched_and_started_from_the_page(tmp_path: Path) -> None:
     page = Home(tmp_path)
     assert page.plan.disabled  # a form, and nothing to plan yet

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from workbench.agents.base import AgentSettings
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
+from workbench.agents.relayed import Relayed
 from workbench.agents.reply_forms import ReplyShape, read_reply
 from workbench.agents.reply_json import first_line
 from workbench.models.base import NodeRef
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.search.quoting import quoted
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class ContextMaker:
         self._node = NodeRef(id="-", statement=question.text)
         self._cutoff = cutoff
         self._ask = ask
+        self._render = prompts_of(ask).render
 
     async def queries(self, count: int) -> list[str]:
         """Return at most ``count`` searches; raises ``AgentGaveUp`` where no reply could be read."""
@@ -77,7 +79,9 @@ class ContextMaker:
                 raise MalformedReply('"queries" is empty: at least one search is needed')
             return queries[:count]
 
-        prompt = render("context_queries", question=self._question, cutoff=self._cutoff.text, count=count)
+        prompt = self._render(
+            "context_queries", question=self._question, cutoff=self._cutoff.text, count=count
+        )
         return await self._dialogue().exchange(
             "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
         )
@@ -103,7 +107,7 @@ class ContextMaker:
             quoted(f"{page.title}\n{page.published[:10]}\n{page.text[:TEXT_LENGTH]}", f"source {number}")
             for number, page in enumerate(read, 1)
         )
-        prompt = render(
+        prompt = self._render(
             "context_rank",
             question=self._question,
             cutoff=self._cutoff.text,
@@ -116,10 +120,10 @@ class ContextMaker:
 
     def _dialogue(self) -> Dialogue:
         return Dialogue(
-            system=render("context_system").text,
+            system=self._render("context_system").text,
             nodes=[self._node],
             cutoff=self._cutoff,
-            ask=self._read,
+            ask=Relayed(prompts_of(self._ask), self._read),
             # The same bytes for all arms, so as little chance in them as can be.
             settings=replace(AgentSettings(), temperature=0.0),
         )

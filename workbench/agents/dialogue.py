@@ -41,7 +41,7 @@ from workbench.models.base import (
 )
 from workbench.models.errors import ContextOverflow
 from workbench.models.thoughts import without_thoughts
-from workbench.prompts import render
+from workbench.prompts import Prompt, prompts_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -138,6 +138,8 @@ class Dialogue:
         self.crowded = False
         self._cutoff = cutoff
         self._ask = ask
+        #: Fills a prompt of the run that the dialogue belongs to.
+        self.render: Callable[..., Prompt] = prompts_of(ask).render
         self._settings = settings
         self._tools = tools
         self._extra_share = extra_share
@@ -457,10 +459,10 @@ class Dialogue:
         """Ask the same thing with a word in front; there is no reply that could stay in the dialogue."""
         last = self.messages[-1]
         if last.role == "user":
-            self.messages[-1] = replace(last, content=render(prompt, prompt=last.content).text)
+            self.messages[-1] = replace(last, content=self.render(prompt, prompt=last.content).text)
         else:  # the answers to tool calls
             again = self._said("retry", state, reason="It held no answer.")
-            self.messages.append(Message(role="user", content=render(prompt, prompt=again).text))
+            self.messages.append(Message(role="user", content=self.render(prompt, prompt=again).text))
         state.retry += 1
 
     # --- replies that can be read ----------------------------------------------------------------------------------
@@ -531,7 +533,7 @@ class Dialogue:
         state.retry += 1
 
     def _said(self, name: str, state: _Exchange, **more: str) -> str:
-        return render(
+        return self.render(
             name,
             propositions=state.propositions,
             cutoff=self._cutoff.text,

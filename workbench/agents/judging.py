@@ -13,10 +13,11 @@ from pydantic import Field
 
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
+from workbench.agents.relayed import Relayed
 from workbench.agents.reply_forms import ReplyShape, read_reply
 from workbench.agents.reply_json import first_line
 from workbench.models.base import NodeRef
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -137,7 +138,7 @@ async def judge_report(
     workbench.models.errors.ModelError
         From the asker.
     """
-    prompt = render(
+    prompt = prompts_of(ask).render(
         "judge",
         statement=node.statement,
         report=report[:REPORT_LENGTH],
@@ -158,7 +159,7 @@ async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: A
     """Return what the run's own model remembers of an event (Prophet Arena, App. F.3.1); raises as `judge_report`."""
     return await _dialogue("recall_system", node, cutoff, ask, settings).exchange(
         "recall",
-        render("recall", statement=node.statement).text,
+        prompts_of(ask).render("recall", statement=node.statement).text,
         parse_recall,
         propositions=node.statement,
         reply_format='One ```json object {"recognized_event", "evidence_facts", "recalled_outcome", "probability"}.',
@@ -175,7 +176,7 @@ async def find_leaks(
     )
     return await _dialogue("leaks_system", node, cutoff, _as("judge", ask), settings).exchange(
         "leaks",
-        render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.text).text,
+        prompts_of(ask).render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.text).text,
         lambda reply: parse_leaks(reply, len(texts)),
         propositions=node.statement,
         reply_format='One ```json object {"texts": [{"id", "verdict", "quote"}]}, one entry per text.',
@@ -185,7 +186,7 @@ async def find_leaks(
 
 def _dialogue(system: str, node: NodeRef, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> Dialogue:
     return Dialogue(
-        system=render(system).text,
+        system=prompts_of(ask).render(system).text,
         nodes=[node],
         cutoff=cutoff,
         ask=ask,
@@ -198,4 +199,4 @@ def _as(role: ModelRole, ask: Asker) -> Asker:
     async def with_role(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         return await ask(replace(request, role=role), stage=stage, step=step, retry=retry)
 
-    return with_role
+    return Relayed(prompts_of(ask), with_role)

@@ -11,10 +11,11 @@ from proxies.asof.asof_text import NO_TEXT, AsOfText
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.placeholders import refuse_placeholder
+from workbench.agents.relayed import Relayed
 from workbench.agents.reply_json import first_line, number_of, read_json
 from workbench.models.base import NodeRef
 from workbench.models.thoughts import without_thoughts
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -67,6 +68,7 @@ async def counter_case(
     async def as_critic(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         return await ask(replace(request, role="critic"), stage=stage, step=step, retry=retry)
 
+    render = prompts_of(ask).render
     side, root = argued_side(tree), tree.root
     own = f"{root.id}: {root.statement}"
     claim = context.framed(f"{own}\n", otherwise=own)
@@ -75,7 +77,7 @@ async def counter_case(
         system=render("red_team_system", side=side).text,
         nodes=[NodeRef(id=root.id, statement=root.statement)],
         cutoff=cutoff,
-        ask=as_critic,
+        ask=Relayed(prompts_of(ask), as_critic),
         settings=settings,
     )
     prompt = render(

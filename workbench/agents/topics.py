@@ -11,7 +11,7 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.reply_forms import ReplyShape, read_reply
 from workbench.models.base import NodeRef
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.search.quoting import quoted
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ async def classify_questions(
         return [reply[number] for number in wanted]
 
     shown = "\n\n".join(quoted(title, f"question {number}") for number, title in enumerate(titles, 1))
+    render = prompts_of(ask).render
     dialogue = Dialogue(
         system=render("topics_system").text,
         nodes=[NodeRef(id="-", statement="topics of questions")],

@@ -101,7 +101,7 @@ def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict
     Raises
     ------
     ProxyError
-        There is no dated copy, or the page is blocked.
+        There is no dated copy, or the page is blocked. With ``audit`` its ``records`` say which.
     """
 
     async def work() -> dict[str, Any]:

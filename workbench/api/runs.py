@@ -117,7 +117,8 @@ async def resume(
     workers, trust_cluster : optional
         As for ``analyze``; the run may have begun elsewhere.
     rebuy : bool
-        Whether replies on record may be bought again whose requests held text of after the cutoff: such text is not sent again.
+        Whether replies on record may be bought again whose requests cannot be made any more: they held text of after the cutoff,
+        or what they are made of has changed.
 
     Raises
     ------

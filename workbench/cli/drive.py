@@ -30,12 +30,13 @@ from workbench.engine.evidence.report import write_report
 from workbench.engine.hindsight import hindsight
 from workbench.engine.progress import print_progress
 from workbench.engine.run.approvals import check_answerable
-from workbench.engine.run.asked_text import cut_lines, rebuys
+from workbench.engine.run.asked_text import cut_lines
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.detached import resume_detached
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.forecast import cost_line, error_line
 from workbench.engine.run.opening import new_run
+from workbench.engine.run.run_prompts import rebuys
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.view import view
@@ -94,7 +95,7 @@ def _say_cut(store: Store, run_id: str) -> None:
 
 
 def may_buy_again(store: Store, runs: Sequence[str], *, yes: bool) -> bool:
-    """Say what going on with runs buys again because their prompts held text of after the cutoff, and ask; False where nothing is.
+    """Say what going on with runs buys again because requests on record cannot be made any more, and ask; whether it may.
 
     Leaves with exit 2 where nobody says yes: no model has been asked by then.
     """
@@ -106,7 +107,7 @@ def may_buy_again(store: Store, runs: Sequence[str], *, yes: bool) -> bool:
             raise UsageError("nothing was bought: --yes goes on all the same")
         if not typer.confirm("Go on?", err=True):
             raise UsageError("nothing was bought")
-    return bool(dues)
+    return yes or bool(dues)
 
 
 def detach_run(

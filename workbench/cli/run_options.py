@@ -14,7 +14,8 @@ DETACH = typer.Option(
     "--detach", help="Work in a process of its own: print the run id and return; see watch and stop."
 )
 YES = typer.Option(
-    "--yes", help="Do not ask before buying replies again whose requests held text of after the cutoff."
+    "--yes",
+    help="Do not ask before buying replies again whose requests cannot be made any more (docs/leaks.md).",
 )
 WORKERS = typer.Option(
     metavar="N|dask://HOST:PORT",

@@ -108,11 +108,16 @@ def page(
 
 def _answer(work: Coroutine[Any, Any, dict[str, Any]], *, as_json: bool) -> dict[str, Any]:
     """The document, or the refusal as a document and one line."""
+    from workbench.engine import documents
+
     try:
         return asyncio.run(work)
     except ProxyError as error:
+        audited = {"records": error.records} if isinstance(error, documents.PageRefused) else {}
         if as_json:
-            emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error)})
+            emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error), **audited})
+        else:
+            _echo_records(audited)
         say(f"workbench: {one_line(error)}")
         raise typer.Exit(exit_code(error)) from None
 

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from proxies.errors import CutoffRefused
 from workbench.engine.overview import listed_runs
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.state import RunState
@@ -451,10 +452,19 @@ async def search(
     }
 
 
+class PageRefused(CutoffRefused):
+    """A page is refused to a person who audits; ``records`` say why."""
+
+    def __init__(self, reason: str, records: list[dict[str, Any]]) -> None:
+        super().__init__(reason)
+        self.records = records
+
+
 async def page(store: Store, url: str, cutoff: str, *, audit: bool = False, **web: Any) -> dict[str, Any]:
     """Return a page as it stood before a cutoff: ``workbench page``; parameters as for ``search``.
 
-    Raises ``ProxyError`` where there is no dated copy, or the page is blocked: the same words for both.
+    Raises ``ProxyError`` where there is no dated copy, or the page is blocked: the same words for both. With ``audit`` that is a
+    `PageRefused`, whose records tell them apart.
     """
     from proxies.asof.clock import Cutoff
     from workbench.engine.web import open_own_web
@@ -463,7 +473,12 @@ async def page(store: Store, url: str, cutoff: str, *, audit: bool = False, **we
     # not the address: those in a question are blocked
     web["question"] = web.get("question") or "What does the page say?"
     async with open_own_web(store, instant, **web) as desk:
-        copy = await desk.open_page(url, step=0)
+        try:
+            copy = await desk.open_page(url, step=0)
+        except CutoffRefused as refusal:
+            if not audit:
+                raise
+            raise PageRefused(refusal.reason, [record.to_json() for record in desk.records]) from None
     return {
         **asdict(copy),
         "answers": list(copy.answers),

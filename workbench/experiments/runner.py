@@ -16,13 +16,13 @@ from sandbox.errors import SandboxError
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.engine.evidence.report import write_report
 from workbench.engine.evidence.verification import stored_evidence
-from workbench.engine.run.asked_text import RebuyNeeded
 from workbench.engine.run.asking import spending
 from workbench.engine.run.assembly import open_engine
 from workbench.engine.run.engine import Engine
 from workbench.engine.run.fold import load_state
 from workbench.engine.run.opening import change_run, new_run
 from workbench.engine.run.ownership import RunInWork, own_folder
+from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.view import view

@@ -5,5 +5,8 @@ other file spells them. Wording is approval-tested, so a change shows in review 
 """
 
 from workbench.prompts.loader import Prompt, Template, fingerprints, load, names, render
+from workbench.prompts.prompt_set import TODAY, PromptSet, prompts_of
 
-__all__ = ["Prompt", "Template", "fingerprints", "load", "names", "render"]
+__all__ = [
+    "TODAY", "Prompt", "PromptSet", "Template", "fingerprints", "load", "names", "prompts_of", "render",
+]  # fmt: skip

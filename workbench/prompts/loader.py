@@ -2,10 +2,11 @@
 
 The files are jinja2 templates of the plainest kind: text and named holes, no logic, so that a reader of the file sees what a
 model sees. Inputs are values and never compiled: text from a model or a data source that holds ``{{x}}`` stays as it is.
-The agents render with :func:`render`; the run's manifest records :func:`fingerprints`.
+The agents render with the `PromptSet` of their run, whose manifest records the version and hash of each.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -74,7 +75,7 @@ FOREIGN = frozenset({"background", "claim", "context", "event", "hints", "questi
 
 
 def render(name: str, **inputs: str | int | AsOfText) -> Prompt:
-    """Return the prompt of this name with its holes filled; agents build every message with it.
+    """Return the prompt of this name with its holes filled, as the file stands today.
 
     Parameters
     ----------
@@ -95,7 +96,12 @@ def render(name: str, **inputs: str | int | AsOfText) -> Prompt:
     >>> render("conclusion_reply").version >= 1
     True
     """
-    template = load(name)
+    return filled(load(name), inputs)
+
+
+def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Prompt:
+    """Return a prompt file with its holes filled; raises as `render`."""
+    name = template.name
     if missing := sorted(set(template.inputs) - set(inputs)):
         raise WrongInputs(f"prompt {name} lacks {', '.join(missing)}")
     if unknown := sorted(set(inputs) - set(template.inputs)):
@@ -108,7 +114,7 @@ def render(name: str, **inputs: str | int | AsOfText) -> Prompt:
             raise WrongInputs(
                 f"input {key} of prompt {name} may hold text of after the cutoff: give an AsOfText"
             )
-    text = _compiled(name).render(
+    text = _compiled(template.body).render(
         {key: value.text if isinstance(value, AsOfText) else value for key, value in inputs.items()}
     )
     return Prompt(text=text, name=name, version=template.version, sha256=template.sha256)
@@ -120,8 +126,8 @@ def _environment() -> "jinja2.Environment":
 
 
 @cache
-def _compiled(name: str) -> "jinja2.Template":
-    return _environment().from_string(load(name).body)
+def _compiled(body: str) -> "jinja2.Template":
+    return _environment().from_string(body)
 
 
 @cache

@@ -18,8 +18,7 @@ from proxies.asof.asof_text import as_of
 from proxies.hashing import content_hash
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
 from workbench.models.thoughts import without_thoughts
-from workbench.prompts import render
-from workbench.prompts.loader import load
+from workbench.prompts import TODAY, PromptSet
 from workbench.search.quoting import quotable, quoted, unquoted
 
 if TYPE_CHECKING:
@@ -52,16 +51,17 @@ class Verdicts:
     """Verdicts by content, cutoff, question, prompt and model, so that nothing is judged twice. One of these serves all leaves of a run.
 
     ``model`` is the name of the model that judges, which a leaf does not know of itself. Trials run side by side: what one of them
-    is having judged, the others wait for.
+    is having judged, the others wait for. ``prompts`` are those of the run.
     """
 
     model: str = ""
+    prompts: PromptSet = TODAY
     _known: dict[str, Verdict] = field(default_factory=dict)
     _under_way: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def key(self, text: str, question: str, cutoff: Cutoff) -> str:
         """Return what a verdict is known by; ``text`` is the result as the model is shown it (`shown_text`)."""
-        prompts = [load(name).sha256 for name in ("leak_filter_system", "leak_filter")]
+        prompts = [self.prompts.template(name).sha256 for name in ("leak_filter_system", "leak_filter")]
         return content_hash([text, cutoff.instant.isoformat(), question, prompts, self.model])
 
     def find(self, key: str) -> Verdict | None:
@@ -159,7 +159,7 @@ class LeakFilter:
                 await self._verdicts.judged(left[0])
 
     async def _batch(self, texts: Sequence[str], *, step: int, retry: int) -> list[Verdict]:
-        request = filter_request(texts, node=self._node, cutoff=self._cutoff)
+        request = filter_request(texts, node=self._node, cutoff=self._cutoff, prompts=self._verdicts.prompts)
         for again in range(ASKS):
             reply = await self._ask(request, stage=STAGE, step=step, retry=retry + again)
             verdicts = read_verdicts(reply.text, len(texts), model=reply.model)
@@ -173,10 +173,12 @@ def shown_text(hit: Hit) -> str:
     return quotable(f"{hit.title}\n{hit.url}\n{hit.text}")
 
 
-def filter_request(texts: Sequence[str], *, node: NodeRef, cutoff: Cutoff) -> ModelRequest:
+def filter_request(
+    texts: Sequence[str], *, node: NodeRef, cutoff: Cutoff, prompts: PromptSet = TODAY
+) -> ModelRequest:
     """Return the request for a batch. Dates that engines gave are left out: the texts alone are to be judged."""
     shown = "\n\n".join(quoted(text, f"result {number}") for number, text in enumerate(texts, 1))
-    text = render(
+    text = prompts.render(
         "leak_filter",
         question=as_of(node.statement, cutoff, kind="title"),
         cutoff=cutoff.text,
@@ -185,7 +187,7 @@ def filter_request(texts: Sequence[str], *, node: NodeRef, cutoff: Cutoff) -> Mo
     ).text
     return ModelRequest(
         messages=(
-            Message(role="system", content=render("leak_filter_system").text),
+            Message(role="system", content=prompts.render("leak_filter_system").text),
             Message(role="user", content=text),
         ),
         stage=STAGE,

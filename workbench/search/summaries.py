@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from proxies.asof.asof_text import as_of
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.thoughts import without_thoughts
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.search.html_text import seen
 from workbench.search.quoting import quoted
 
@@ -28,6 +28,7 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
     workbench.models.errors.ModelError
         The model failed for good.
     """
+    render = prompts_of(ask).render
     shown = render(
         "page_summary",
         question=as_of(node.statement, cutoff, kind="title"),

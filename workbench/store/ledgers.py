@@ -191,6 +191,18 @@ class ModelLedger:
             for row in rows
         ]
 
+    def following(self, address: Address) -> list[ModelReply]:
+        """Return the replies of an attempt from the first at this address on; empty where none is there.
+
+        Raises ``StoreCorrupt`` for an altered body.
+        """
+        rows = self._store.query(
+            "SELECT reply FROM model_calls WHERE run_id = ? AND node = ? AND trial = ? AND attempt = ?"
+            f" AND id >= (SELECT min(id) FROM model_calls WHERE {_SAME_ADDRESS}) ORDER BY id",
+            (*_key(address)[:4], *_key(address)),
+        )
+        return [reply_from_json(orjson.loads(self._store.body(row["reply"]))) for row in rows]
+
     def prompts(self, run_id: str) -> Iterator[tuple[str, str, str, str]]:
         """Yield node, stage, hash and content of every message that a run's models were sent, but for their own; each once a place.
 

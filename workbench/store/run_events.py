@@ -144,6 +144,7 @@ StopReason = Literal[
     "resources",
     "other-writer",
     "leaves-left",
+    "rebuy",
 ]
 
 
@@ -151,7 +152,8 @@ class RunStopped(EventBase):
     """The run was stopped before its end; it can be resumed.
 
     ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
-    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves.
+    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves, ``rebuy``
+    a request that changed since it was answered.
     """
 
     kind: Literal["run.stopped"] = "run.stopped"

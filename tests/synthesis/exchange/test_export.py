@@ -97,6 +97,7 @@ def test_every_rule_equals_problog(tree: Tree) -> None:
     assert tree.root.p == pytest.approx(problog_root(export_tree(tree, "problog").text), abs=1e-9)
 
 
+@pytest.mark.long
 @given(mixed_trees(7))
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.filterwarnings("ignore")

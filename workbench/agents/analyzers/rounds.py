@@ -14,7 +14,7 @@ from workbench.agents.registry import no_options
 from workbench.agents.reply_analysis import END_OF_ANALYSIS, Analysis, parse_analysis
 from workbench.agents.reply_schemas import ANALYSIS
 from workbench.models.base import NodeRef
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.propositions import Tree, TreeError
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class RoundsAnalyzer:
             From the asker.
         """
         settings = self.settings
+        render = prompts_of(ask).render
         line, reply_format = render("analyze_line").text, render("analyze_reply").text
         brief = brief or Brief()
         dialogue = Dialogue(
@@ -166,8 +167,8 @@ class RoundsAnalyzer:
         cutoff: Cutoff,
     ) -> tuple[Analysis, Tree]:
         """Ask for the round once more with the critic's findings; the first one stands where nothing better comes."""
-        reply_format, length = render("analyze_reply").text, len(dialogue.messages)
-        prompt = render(
+        reply_format, length = dialogue.render("analyze_reply").text, len(dialogue.messages)
+        prompt = dialogue.render(
             "retry",
             reason=f"{_criticism(faults)}.",
             propositions=shown,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from proxies.asof.asof_text import as_of
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp
+from workbench.agents.relayed import Relayed
 from workbench.agents.replies import parse_faults
 from workbench.models.base import NodeRef
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -51,13 +52,14 @@ async def second_findings(
     async def as_critic(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         return await ask(replace(request, role="critic"), stage=stage, step=number + step, retry=retry)
 
+    render = prompts_of(ask).render
     lines = [f"{node}: {tree[node].statement}{_pushes(tree, node)}" for node in new]
     claim, propositions = f"{tree.root.id}: {tree.root.statement}", "\n".join(lines)
     dialogue = Dialogue(
         system=render("critic_system").text,
         nodes=[NodeRef(id=node, statement=tree[node].statement) for node in (tree.root.id, *new)],
         cutoff=cutoff,
-        ask=as_critic,
+        ask=Relayed(prompts_of(ask), as_critic),
         settings=settings,
     )
     try:

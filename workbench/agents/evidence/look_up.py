@@ -17,7 +17,7 @@ from workbench.agents.evidence.trace import TraceEvidence, notebook_faults, note
 from workbench.agents.evidence.trace_notebook import look_up_cells
 from workbench.agents.evidence.trace_records import Fault, calls_of_reply, step_faults
 from workbench.agents.loop.notes import HAND_IN, Note, note_lines, read_notes
-from workbench.prompts import render
+from workbench.prompts import TODAY, PromptSet
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ class LookUp:
         """Return the notes as lines, each with the ids and dates of what it rests on."""
         return note_lines(self.notes, {source.id: source for source in self.trace.sources})
 
-    def for_prompt(self) -> str:
+    def for_prompt(self, prompts: PromptSet = TODAY) -> str:
         """Return what the synthesizer is shown of it; "" where nothing was noted."""
-        return render("synthesize_found", notes="\n".join(self.lines())).text if self.notes else ""
+        return prompts.render("synthesize_found", notes="\n".join(self.lines())).text if self.notes else ""
 
     def for_report(self) -> str:
         """Return the section of the node's report on it."""

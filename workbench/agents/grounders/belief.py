@@ -149,7 +149,7 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
             system=system_prompt(task, rules, SUBMIT, data="call_api" in names),
             prompt=first_prompt(self._shown(task), limits, SUBMIT, hints=self._hints()),
             proposition=f"{task.node.id}: {task.node.statement}",
-            reply_format=reply_format(SUBMIT),
+            reply_format=reply_format(task, SUBMIT),
             ending=SubmitEnding(clamp=own.clamp, dates=own.dates, forced_p=None if own.belief else 0.5),
             limits=limits,
             belief=own.belief,

@@ -36,12 +36,13 @@ from workbench.agents.loop.toolset import (
     WebOpener,
     check_tools,
 )
+from workbench.agents.relayed import Relayed
 from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_json import read_json
 from workbench.agents.reply_schemas import CONCLUSION
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.thoughts import without_thoughts
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
 
 if TYPE_CHECKING:
@@ -126,8 +127,9 @@ class _Research:
         self.proposition = f"{task.node.id}: {task.node.statement}"
         self._tools = Toolset(task, open_web, results=own.results)
         self._free = asyncio.Semaphore(own.at_once)
+        self._render = prompts_of(task.ask).render
         self._lead = Dialogue(
-            system=render(
+            system=self._render(
                 "research_system",
                 cutoff=task.cutoff.text,
                 last_day=last_day_of(task.cutoff),
@@ -135,7 +137,7 @@ class _Research:
             ).text,
             nodes=(task.node,),
             cutoff=task.cutoff,
-            ask=self._ask,
+            ask=Relayed(prompts_of(task.ask), self._ask),
             settings=task.settings,
             extra_share=task.settings.extra_ask_share,
             gave_up=task.gave_up,
@@ -143,7 +145,7 @@ class _Research:
 
     async def run(self) -> Grounding:
         plan, questions = await self._questions(
-            render(
+            self._render(
                 "research_plan",
                 proposition=self.proposition,
                 cutoff=self.task.cutoff.text,
@@ -159,7 +161,7 @@ class _Research:
         notes = _notes(parts)
         if self.own.gap_questions:
             gaps, further = await self._questions(
-                render(
+                self._render(
                     "research_gaps",
                     proposition=self.proposition,
                     cutoff=self.task.cutoff.text,
@@ -213,7 +215,7 @@ class _Research:
             system=system_prompt(self.task, "loop_rules_notes", HAND_IN, data="call_api" in self.own.tools),
             prompt=first_prompt(self.task, limits, HAND_IN, proposition=own),
             proposition=own,
-            reply_format=reply_format(HAND_IN),
+            reply_format=reply_format(self.task, HAND_IN),
             ending=NotesEnding(),
             limits=limits,
         )
@@ -231,8 +233,8 @@ class _Research:
         return _Part(track=track, question=question, outcome=outcome, sources=box.sources)
 
     async def _report(self, notes: str) -> Conclusion:
-        shape = render("conclusion_reply").text
-        prompt = render(
+        shape = self._render("conclusion_reply").text
+        prompt = self._render(
             "research_report",
             proposition=self.proposition,
             cutoff=self.task.cutoff.text,

@@ -17,7 +17,7 @@ from workbench.agents.loop.limits import LoopLimits, Spent
 from workbench.agents.loop.submission import Submission, clamped, read_submission, submit_spec
 from workbench.agents.loop.tools import Source
 from workbench.agents.loop.toolset import WebOpener, open_leaf_web
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.propositions import Belief
 from workbench.propositions.strict_json import read_strict
 
@@ -133,6 +133,7 @@ class SubmitEnding:
 
 def system_prompt(task: LeafTask, rules: str, end: str, *, data: bool) -> str:
     """Return the system message of a loop: rules by the name of their prompt, the map of the data where it can call any."""
+    render = prompts_of(task.ask).render
     return render(
         "loop_system",
         cutoff=task.cutoff.text,
@@ -142,23 +143,27 @@ def system_prompt(task: LeafTask, rules: str, end: str, *, data: bool) -> str:
     ).text
 
 
-def reply_format(end: str) -> str:
+def reply_format(task: LeafTask, end: str) -> str:
     """Return how a move is made, as complaints repeat it."""
-    return render("loop_reply", end=end).text
+    return prompts_of(task.ask).render("loop_reply", end=end).text
 
 
 def first_prompt(
     task: LeafTask, limits: LoopLimits, end: str, *, proposition: str = "", hints: str = ""
 ) -> str:
     """Return the first user message of a loop."""
-    return render(
-        "loop_first",
-        proposition=proposition or f"{task.node.id}: {task.node.statement}",
-        cutoff=task.cutoff.text,
-        max_steps=limits.steps,
-        hints=hints_of(task).followed_by(hints),
-        reply_format=reply_format(end),
-    ).text
+    return (
+        prompts_of(task.ask)
+        .render(
+            "loop_first",
+            proposition=proposition or f"{task.node.id}: {task.node.statement}",
+            cutoff=task.cutoff.text,
+            max_steps=limits.steps,
+            hints=hints_of(task).followed_by(hints),
+            reply_format=reply_format(task, end),
+        )
+        .text
+    )
 
 
 async def guarded(task: LeafTask, work: Callable[[], Awaitable[Grounding]]) -> Grounding | GroundingFailure:

@@ -27,7 +27,7 @@ from workbench.agents.loop.quoting import quote
 from workbench.agents.registry import no_options
 from workbench.agents.replies import Conclusion, Step, parse_conclusion, parse_debug, parse_step
 from workbench.agents.reply_schemas import CONCLUSION
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ class _Proof:
 
     def __init__(self, task: LeafTask, session: ProofSession) -> None:
         self.task = task
+        self._render = prompts_of(task.ask).render
         self.settings = task.settings
         self.steps = 0
         self.failed_cells = 0
@@ -179,13 +180,13 @@ class _Proof:
         self.refused = ""
         self.proposition = f"{task.node.id}: {task.node.statement}"
         self.log = ProofLog(session)
-        system = render(
+        system = self._render(
             "notebook_system",
             cutoff=task.cutoff.text,
             last_day=last_day_of(task.cutoff),
             api_map=task.data.overview.strip(),
             output_chars=task.settings.output_chars,
-            reply_format=render("step_reply").text,
+            reply_format=self._render("step_reply").text,
         )
         self.dialogue = Dialogue(
             system=system.text,
@@ -259,28 +260,28 @@ class _Proof:
         return _Shown(self.settings.step_output_chars)
 
     async def _ask_for_step(self, shown: _Shown) -> Step:
-        reply_format = render("step_reply").text
+        reply_format = self._render("step_reply").text
         if self.steps == 0:
-            prompt = render(
+            prompt = self._render(
                 "step_first",
                 proposition=self.proposition,
                 cutoff=self.task.cutoff.text,
                 max_steps=self.settings.max_proof_steps,
                 hints=hints_of(self.task),
-                reply_format=render("step_line").text,
+                reply_format=self._render("step_line").text,
             ).text
             short = None
         else:
 
             def next_step(outputs: str) -> str:
-                return render(
+                return self._render(
                     "step_next",
                     notes=shown.preface(),
                     outputs=outputs,
                     proposition=self.proposition,
                     cutoff=self.task.cutoff.text,
                     steps_left=self.settings.max_proof_steps - self.steps,
-                    reply_format=render("step_line").text,
+                    reply_format=self._render("step_line").text,
                 ).text
 
             prompt, short = next_step(shown.text()), next_step(shown.short_text())
@@ -347,8 +348,8 @@ class _Proof:
     async def _ask_for_correction(
         self, number: int, source: str, result: CellResult, corrections: int
     ) -> str:
-        reply_format = render("debug_reply").text
-        prompt = render(
+        reply_format = self._render("debug_reply").text
+        prompt = self._render(
             "debug",
             number=number,
             source_code=source,
@@ -363,8 +364,8 @@ class _Proof:
         )
 
     async def _conclude(self, opening: str, shown: _Shown) -> Conclusion:
-        reply_format = render("conclusion_reply").text
-        prompt = render(
+        reply_format = self._render("conclusion_reply").text
+        prompt = self._render(
             "conclude",
             opening=opening,
             proposition=self.proposition,

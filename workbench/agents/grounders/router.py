@@ -14,12 +14,13 @@ from workbench.agents.evidence.routed import STEPS_EACH, RoutedEvidence, RoutedP
 from workbench.agents.grounders.market import market_of
 from workbench.agents.grounders.statistical import leaf_of
 from workbench.agents.registry import agent_names, no_options, open_grounder
+from workbench.agents.relayed import Relayed
 from workbench.agents.replies import parse_route
 from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
 from workbench.models.base import Asker
 from workbench.models.errors import ModelRefused
 from workbench.plugins import GROUNDERS
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.questions.errors import ClaimRefused
 from workbench.search.calls import DataCaller
 
@@ -125,6 +126,7 @@ class RouterGrounder:
             reason="the rules left it open and no model chose",
             instead=tuple(names[:1]),
         )
+        render = prompts_of(task.ask).render
         dialogue = Dialogue(
             system=render("route_system").text,
             nodes=[task.node],
@@ -179,7 +181,7 @@ def _later(ask: Asker, place: int) -> Asker:
     async def later(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         return await ask(request, stage=stage, step=step + place * STEPS_EACH, retry=retry)
 
-    return later
+    return Relayed(prompts_of(ask), later)
 
 
 def _calls(call_api: DataCaller, place: int) -> DataCaller:

@@ -54,7 +54,7 @@ class SearchGrounder(WebGrounder[SearchSettings]):
             system=system_prompt(task, "loop_rules_plain", SUBMIT, data="call_api" in self.own.tools),
             prompt=first_prompt(task, limits, SUBMIT),
             proposition=f"{task.node.id}: {task.node.statement}",
-            reply_format=reply_format(SUBMIT),
+            reply_format=reply_format(task, SUBMIT),
             ending=SubmitEnding(clamp=(0.0, 1.0)),
             limits=limits,
         )

@@ -16,10 +16,11 @@ from workbench.agents.loop.belief_state import FIELD, BeliefState, merged_lists
 from workbench.agents.loop.limits import LoopLimits, Spent
 from workbench.agents.loop.moves import Move, read_move, with_belief
 from workbench.agents.loop.tools import Call, Observation, ToolBox
+from workbench.agents.relayed import Relayed
 from workbench.agents.reply_json import read_json
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
 from workbench.models.thoughts import without_thoughts
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from workbench.agents.base import LeafTask
@@ -139,7 +140,7 @@ class AgentLoop(Generic[T]):
             system=plan.system,
             nodes=(task.node,),
             cutoff=task.cutoff,
-            ask=self._ask,
+            ask=Relayed(prompts_of(task.ask), self._ask),
             settings=task.settings,
             tools=_Offered(tuple(with_belief(spec) if plan.belief else spec for spec in offered)),
             extra_share=task.settings.extra_ask_share,
@@ -170,7 +171,7 @@ class AgentLoop(Generic[T]):
         forced = self.plan.ending.forced(reason, self.belief)
         if forced is not None:
             return LoopOutcome(result=forced, turns=tuple(self.turns), spent=self.spent, forced=reason)
-        last_words = render(
+        last_words = self._dialogue.render(
             "loop_forced",
             reason=reason,
             end=self.plan.ending.spec.name,
@@ -313,7 +314,7 @@ class AgentLoop(Generic[T]):
             merged = await self._merged(self.belief, number)
             if merged is not None:
                 self.belief = merged
-                notes.append(render("belief_merged", belief=written(merged)).text)
+                notes.append(self._dialogue.render("belief_merged", belief=written(merged)).text)
         return notes
 
     def _overwritten(self, call: ToolCall) -> ToolCall:
@@ -324,7 +325,7 @@ class AgentLoop(Generic[T]):
 
     async def _merged(self, belief: BeliefState, number: int) -> BeliefState | None:
         """The belief with merged lists, by the reader's model; None where its merge cannot be used: the lists then stay."""
-        prompt = render(
+        prompt = self._dialogue.render(
             "belief_compact",
             proposition=self.plan.proposition,
             cutoff=self.task.cutoff.text,

@@ -28,7 +28,7 @@ from workbench.agents.synthesizers.child_blocks import (
 )
 from workbench.agents.synthesizers.looking_up import STAGE, LookUpSettings, look_up
 from workbench.models.base import NodeRef, ReplySchema
-from workbench.prompts import render
+from workbench.prompts import PromptSet, prompts_of
 from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, RuleLimits, TreeError
 from workbench.synthesis import (
     Assumption,
@@ -134,19 +134,20 @@ class RuleSynthesizer(ABC):
         """
         if not children or any(child.p is None for child in children):
             raise ValueError(f"{node.id} cannot be synthesized before all its children have a probability")
-        reply_format = self.reply_format(node, children)
-        shown = [text] if looked_up is not None and (text := looked_up.for_prompt()) else []
-        prompt = render(
+        prompts = prompts_of(ask)
+        reply_format = self.reply_format(node, children, prompts)
+        shown = [text] if looked_up is not None and (text := looked_up.for_prompt(prompts)) else []
+        prompt = prompts.render(
             "synthesize",
             proposition=f"{node.id}: {node.statement}",
             causality=node.causality or "(no note)",
             children="\n\n".join([*(child_block(node, child) for child in children), *shown]),
             cutoff=cutoff.text,
-            rule=self.instructions(node, children),
+            rule=self.instructions(node, children, prompts),
             reply_format=reply_format,
         )
         dialogue = Dialogue(
-            system=render("synthesis_system").text,
+            system=prompts.render("synthesis_system").text,
             nodes=[NodeRef(id=item.id, statement=item.statement) for item in (node, *children)],
             cutoff=cutoff,
             ask=ask,
@@ -167,7 +168,7 @@ class RuleSynthesizer(ABC):
         weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
         if weighed.doubts:
             low, high = weighed.stated.rule.reachable()
-            again = render(
+            again = prompts.render(
                 "second_look",
                 equation=f"p({node.id}) = {weighed.stated.rule.equation()}",
                 value=f"{weighed.p:.4g}",
@@ -189,11 +190,11 @@ class RuleSynthesizer(ABC):
         return None
 
     @abstractmethod
-    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The part of the prompt that explains the rule."""
 
     @abstractmethod
-    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The part of the prompt that spells the answer."""
 
     @abstractmethod
@@ -311,18 +312,20 @@ class LinearSynthesizer(RuleSynthesizer):
         p = min(1.0, max(0.0, rule.evaluate(probabilities(children))))
         return rule, replace(belief, p=p)
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The rule in words, and its equation for these children."""
-        return render(
+        return prompts.render(
             "linear_rule",
             equation=equation_to_fill(node, children),
             intercept_max=f"{self.settings.abs_intercept_max:g}",
             tolerance=f"{self.settings.stated_p_tolerance:g}",
         ).text
 
-    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The answer, with this node's children as keys."""
-        return render("linear_reply", weights=", ".join(f'"{child.id}": w' for child in children)).text
+        return prompts.render(
+            "linear_reply", weights=", ".join(f'"{child.id}": w' for child in children)
+        ).text
 
     def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
         """The answer as a JSON schema, with this node's children as keys."""
@@ -339,13 +342,13 @@ class VanillaSynthesizer(RuleSynthesizer):
 
     name = "vanilla"
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The rule in words."""
-        return render("vanilla_rule").text
+        return prompts.render("vanilla_rule").text
 
-    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The answer."""
-        return render("conclusion_reply").text
+        return prompts.render("conclusion_reply").text
 
     def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
         """The answer as a JSON schema."""
@@ -361,13 +364,13 @@ class LogicSynthesizer(RuleSynthesizer):
 
     name = "logic"
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The rule in words."""
-        return render("logic_rule").text
+        return prompts.render("logic_rule").text
 
-    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The answer, with this node's children as variables."""
-        return render("logic_reply", variables=", ".join(child.id for child in children)).text
+        return prompts.render("logic_reply", variables=", ".join(child.id for child in children)).text
 
     def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
         """The answer as a JSON schema."""
@@ -389,16 +392,18 @@ class NoisyOrSynthesizer(RuleSynthesizer):
 
     name = "noisy-or"
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The rule in words."""
-        return render("noisy_or_rule").text
+        return prompts.render("noisy_or_rule").text
 
-    def reply_format(self, node: Proposition, children: Sequence[Proposition]) -> str:
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The answer, with this node's children sorted into causes and inhibitors."""
         keys: dict[bool, list[str]] = {False: [], True: []}
         for child in children:
             keys[node.polarities.get(child.id) is Polarity.NEGATIVE].append(f'"{child.id}": w')
-        return render("noisy_or_reply", weights=", ".join(keys[False]), inhibitors=", ".join(keys[True])).text
+        return prompts.render(
+            "noisy_or_reply", weights=", ".join(keys[False]), inhibitors=", ".join(keys[True])
+        ).text
 
     def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
         """The answer as a JSON schema."""

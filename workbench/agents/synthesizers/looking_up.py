@@ -27,7 +27,7 @@ from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
 from workbench.agents.loop.notes import HAND_IN, Note, NotesEnding
 from workbench.agents.loop.toolset import WEB_TOOLS, Toolset, WebOpener, open_leaf_web
 from workbench.agents.synthesizers.child_blocks import in_brief
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.propositions import Proposition
 from workbench.propositions.strict_json import STRICT, read_strict
 
@@ -81,18 +81,22 @@ async def look_up(
     tools = Toolset(task, open_web, results=settings.results)
     box = tools.box(settings.tools)
     limits = settings.limits()
-    described = render(
-        "look_up_children",
-        proposition=f"{node.id}: {node.statement}",
-        causality=node.causality or "(no note)",
-        children=in_brief(node, children).partition("\n")[2],
-    ).text
+    described = (
+        prompts_of(task.ask)
+        .render(
+            "look_up_children",
+            proposition=f"{node.id}: {node.statement}",
+            causality=node.causality or "(no note)",
+            children=in_brief(node, children).partition("\n")[2],
+        )
+        .text
+    )
     plan: LoopPlan[tuple[Note, ...]] = LoopPlan(
         stage=STAGE,
         system=system_prompt(task, "look_up_rules", HAND_IN, data=False),
         prompt=first_prompt(task, limits, HAND_IN, proposition=described),
         proposition=described,
-        reply_format=reply_format(HAND_IN),
+        reply_format=reply_format(task, HAND_IN),
         ending=NotesEnding(),
         limits=limits,
     )

@@ -1,17 +1,17 @@
 """What people wrote of a claim, kept to its cutoff: cut when a run is opened, and when one goes on that was opened before this was done.
 
 Text from after the cutoff is never sent again. Where a run's prompts held some, replies on record answer requests that cannot be
-made any more; `Rebuy` says how many would be asked for anew, and at what price, before anybody is claim.
+made any more; `Rebuy` says how many would be asked for anew, and at what price, before anybody is asked.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import Removed, as_of, emptied_line
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
-from workbench.engine.run.fold import load_state
+from workbench.engine.run.rebuying import Rebuy, open_trials, unplanned
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from workbench.engine.run.recorder import Recorder
 
 _SHOWN = 160  # characters of a piece on a line
-
-
-class RebuyNeeded(UsageError):
-    """A run goes on only by buying replies again that are on record; the person has not said that it may."""
 
 
 def cut_claim(
@@ -70,29 +66,6 @@ def cut_lines(cut: Sequence[ev.CutText]) -> list[str]:
     return [f"cut from the {each.field}, {each.reason}: {each.text[:_SHOWN]!r}" for each in cut]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuy:
-    """What a run must lose to go on, and what that costs: replies on record that would be asked for anew.
-
-    ``usd`` is what they cost, None where a price is unknown; ``trials`` are the open trials of leaves that begin again.
-    """
-
-    run_id: str
-    cut: tuple[ev.CutText, ...]
-    calls: int
-    usd: float | None
-    trials: tuple[tuple[str, int, int], ...] = ()
-
-    @property
-    def line(self) -> str:
-        """The sentence for the screens."""
-        price = "at a price that is not known" if self.usd is None else f"for about ${self.usd:.2f}"
-        return (
-            f"run {self.run_id} was begun with text of after its cutoff, which is not sent again ({len(self.cut)} pieces):"
-            f" {self.calls} replies on record would be bought again, {price}"
-        )
-
-
 def rebuy(store: Store, state: RunState) -> Rebuy | None:
     """Return what of an unfinished run's own words is of after its cutoff, with the replies that rest on it; None if nothing is.
 
@@ -114,12 +87,7 @@ def rebuy(store: Store, state: RunState) -> Rebuy | None:
     if not cut:
         return None
     pieces = [each.text for each in cut]
-    open_trials = [
-        (node, trial, each.attempt)
-        for (node, trial), each in state.trials.items()
-        if each.open or each.goes_on
-    ]
-    due = [*open_trials, *_unplanned(store, state)]
+    due = [*open_trials(state), *unplanned(store, state)]
     calls, usd, again = 0, 0.0, []
     unknown = False
     for node, trial, attempt in due:
@@ -133,15 +101,14 @@ def rebuy(store: Store, state: RunState) -> Rebuy | None:
         calls += resting
         if resting and trial:
             again.append((node, trial, attempt))
-    return Rebuy(run_id=state.run_id, cut=cut, calls=calls, usd=None if unknown else usd, trials=tuple(again))
-
-
-def _unplanned(store: Store, state: RunState) -> list[tuple[str, int, int]]:
-    """Where the analyzer's replies stand, if the tree is not planned yet."""
-    if state.planned:
-        return []
-    attempt = 1 + len(state.failures.get("P0", ()))
-    return [(node, 0, attempt) for node in ModelLedger(store).nodes(state.run_id)]
+    return Rebuy(
+        run_id=state.run_id,
+        why=f"was begun with text of after its cutoff, which is not sent again ({len(cut)} pieces)",
+        cut=cut,
+        calls=calls,
+        usd=None if unknown else usd,
+        trials=tuple(again),
+    )
 
 
 def adopt_cut(recorder: "Recorder", *, allowed: bool) -> None:
@@ -153,7 +120,7 @@ def adopt_cut(recorder: "Recorder", *, allowed: bool) -> None:
     if due is None:
         return
     if due.calls and not allowed:
-        raise RebuyNeeded(f"{due.line}: `workbench resume {due.run_id} --yes` does")
+        raise due.refusal()
     context = _with_context(recorder.state.settings, recorder.state.parsed_cutoff()).context
     recorder.record(
         ev.TextCut(
@@ -168,9 +135,3 @@ def adopt_cut(recorder: "Recorder", *, allowed: bool) -> None:
     for node, trial, attempt in due.trials:
         reason = "its prompts held text of after the cutoff"
         recorder.record(ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=reason, final=False))
-
-
-def rebuys(store: Store, runs: Sequence[str]) -> list[Rebuy]:
-    """Return those of these runs that cannot go on without buying replies again; for studies and nights."""
-    dues = [rebuy(store, load_state(store, run)) for run in runs]
-    return [due for due in dues if due is not None and due.calls]

@@ -9,6 +9,7 @@ from proxies.fetch.pacing import Pace
 from proxies.ledger import Address
 from workbench.engine.run.budget import Budget, Limits
 from workbench.engine.run.outage import Outage, Timing
+from workbench.engine.run.rebuying import Rebuy, RebuyNeeded, price_of_replies
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.errors import UsageError
@@ -17,6 +18,7 @@ from workbench.models.errors import ModelError, ModelUnavailable
 from workbench.models.model_options import OFFLINE
 from workbench.models.roles import model_names, name_for, names_for
 from workbench.models.usage import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens
+from workbench.prompts import TODAY, PromptSet
 from workbench.store import Event, ModelLedger, Store
 from workbench.store import events as ev
 from workbench.store.writer import BatchWriter
@@ -48,6 +50,10 @@ class ModelGateway:
         Where a request is put on record before it is sent; None for a model that costs nothing.
     writer : BatchWriter, optional
         Writes for a run whose leaves ask side by side; without it each write is a commit of its own.
+    prompts : PromptSet
+        What agents of the run render with.
+    rebuy : bool
+        Whether a changed request may be asked at an address where another's reply is on record.
     """
 
     model: Model
@@ -59,6 +65,12 @@ class ModelGateway:
     outage: Outage | None = None
     announce: Store | None = None
     writer: BatchWriter | None = None
+    prompts: PromptSet = TODAY
+    rebuy: bool = True
+    #: Set where a request had changed: nothing more is bought then.
+    blocked: RebuyNeeded | None = field(default=None, init=False)
+    #: Where this sitting has asked: an agent may ask two things in one place, and then the second is no changed one.
+    _met: set[Address] = field(default_factory=set, init=False)
     calls: int = field(default=0, init=False)
     _prices: dict[str, Price | None] = field(default_factory=dict, init=False)
     _longest: dict[str, int] = field(default_factory=dict, init=False)
@@ -86,13 +98,15 @@ class ModelGateway:
         role: ModelRole | None = None,
         on_reply: Callable[[Address, ModelReply], None] | None = None,
         earlier: Sequence[int] = (),
+        renewed: bool = False,
     ) -> "AttemptAsker":
         """Return the asker of one dialogue's place in the run.
 
         ``role`` says whose model answers; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
         ``earlier`` are attempts that this one goes on from: the same request at the same place in them is not asked again.
+        ``renewed``: a person wanted this asked anew, so what is on record here may be of another request.
         """
-        return AttemptAsker(self, run, node, trial, attempt, role, on_reply, tuple(earlier))
+        return AttemptAsker(self, run, node, trial, attempt, role, on_reply, tuple(earlier), renewed)
 
     async def ask(
         self,
@@ -102,6 +116,7 @@ class ModelGateway:
         on_reply: Callable[[Address, ModelReply], None] | None = None,
         complete: Callable[[ModelRequest], Awaitable[ModelReply]] | None = None,
         earlier: Sequence[int] = (),
+        renewed: bool = False,
     ) -> ModelReply:
         """Return the recorded reply at this address, or ask for one and record it before it is used.
 
@@ -115,10 +130,16 @@ class ModelGateway:
             The provider has answered nobody for as long as is allowed.
         ModelError
             The model refuses this request, or fails at it while it answers others.
+        RebuyNeeded
+            Another request's reply is on record here: what this one is made of has changed since, and nobody has allowed to buy
+            it and what follows again.
         """
         model_name = name_for(self.model, request)
         digest = request.canonical_hash(model_name)
         recorded = self._recall(address, request, model_name, earlier)
+        if recorded is None and not self.rebuy and not renewed and address not in self._met:
+            self._keep_from_rebuying(address, request)
+        self._met.add(address)
         if recorded is not None:
             return recorded
 
@@ -149,6 +170,34 @@ class ModelGateway:
                 if recorded is not None:
                     return recorded
         return self.ledger.recall_otherwise(address, request, names) if address in held else None
+
+    def _keep_from_rebuying(self, address: Address, request: ModelRequest) -> None:
+        # The filter of web results is exempt: it numbers what it has not judged yet, and finds its verdicts by their content.
+        if (
+            self.blocked is None
+            and request.role != "filter"
+            and self.ledger.holds(address)
+            and not self._announced(address, request)
+        ):
+            calls, usd = price_of_replies(self.ledger.following(address))
+            if calls:
+                why = f"would ask {address.node} something else than is on record, since what its request is made of has changed"
+                self.blocked = Rebuy(run_id=address.run, why=why, calls=calls, usd=usd).refusal()
+        if self.blocked is not None:
+            raise self.blocked
+
+    def _announced(self, address: Address, request: ModelRequest) -> bool:
+        """Whether this very request was sent here before and got no reply: too long, refused, or cut off."""
+        if self.announce is None:
+            return False
+        names = (name_for(self.model, request), *self.names)
+        places = [_place(address, request.canonical_hash(name)) for name in names]
+        events = (stored.event for stored in self.announce.events(address.run, kinds=("call.asked",)))
+        return any(
+            all(getattr(event, key) == value for key, value in place.items())
+            for event in events
+            for place in places
+        )
 
     async def _send(
         self,
@@ -286,6 +335,8 @@ def run_gateway(
     on_outage: Callable[[bool, str, float], None] = lambda down, reason, seconds: None,
     timing: Timing | None = None,
     writer: BatchWriter | None = None,
+    prompts: PromptSet = TODAY,
+    rebuy: bool = True,
 ) -> ModelGateway:
     """Return the gateway of a run to its model, with the limits of its settings and what it has spent so far."""
     settings, ledger = state.settings, ModelLedger(store)
@@ -325,6 +376,8 @@ def run_gateway(
         ),
         announce=None if free else store,
         writer=writer,
+        prompts=prompts,
+        rebuy=rebuy or free,
     )
 
 
@@ -393,6 +446,12 @@ class AttemptAsker:
     role: ModelRole | None = None
     on_reply: Callable[[Address, ModelReply], None] | None = None
     earlier: tuple[int, ...] = ()
+    renewed: bool = False
+
+    @property
+    def prompts(self) -> PromptSet:
+        """What the agent renders with."""
+        return self.gateway.prompts
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         """Return the model's reply at (run, node, trial, attempt, stage, step, retry)."""
@@ -407,4 +466,6 @@ class AttemptAsker:
         )
         # An agent may hand a request to another role (a reader, a judge); without a word it is its own.
         request = request if request.role is not None else replace(request, role=self.role)
-        return await self.gateway.ask(address, request, on_reply=self.on_reply, earlier=self.earlier)
+        return await self.gateway.ask(
+            address, request, on_reply=self.on_reply, earlier=self.earlier, renewed=self.renewed
+        )

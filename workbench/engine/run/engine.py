@@ -10,6 +10,7 @@ import gc
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
@@ -30,8 +31,10 @@ from workbench.engine.run.opening import Agents, check_claim
 from workbench.engine.run.outage import ProviderDown, Timing
 from workbench.engine.run.ownership import RunInWork, own_run
 from workbench.engine.run.planning import Planning
+from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.recorder import Listener, Recorder
 from workbench.engine.run.regrounding import require_due
+from workbench.engine.run.run_prompts import adopt_prompts
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.engine.run.tree_grounding import LeavesLeft, TreeGrounding
@@ -39,6 +42,8 @@ from workbench.engine.run.trial_grounding import TrialGrounding
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
 from workbench.models.roles import model_names
+from workbench.prompts import PromptSet
+from workbench.prompts.prompt_set import PREVIOUS
 from workbench.propositions import NodeId
 from workbench.resources import ResourceStop, is_resource_error, resource_line
 from workbench.store import Store, StoreFull
@@ -74,6 +79,8 @@ class Engine:
         Whether a person can answer what a run asks under ``--approve``; without one such a run is refused.
     note : callable, optional
         Writes what people read of a finished run into its folder; called in a thread when the run has ended.
+    previous_prompts : Path, optional
+        Where earlier files of changed prompts are kept.
     """
 
     def __init__(
@@ -90,7 +97,9 @@ class Engine:
         workers: Workers | None = None,
         answered: bool = False,
         note: NoteWriter | None = None,
+        previous_prompts: Path = PREVIOUS,
     ) -> None:
+        self._previous_prompts = previous_prompts
         self._answered = answered
         self._note = note
         self._timing = timing
@@ -121,7 +130,8 @@ class Engine:
         """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
 
         ``only`` keeps the sitting to these nodes and what follows above them: the others stay as they are. ``rebuy`` allows to ask
-        again for replies on record whose requests held text of after the cutoff.
+        again for replies on record whose requests cannot be made any more: they held text of after the cutoff, or something that
+        they rest on has changed.
 
         Raises
         ------
@@ -152,9 +162,18 @@ class Engine:
             if recorder.state.finished:
                 return recorder.state
             adopt_cut(recorder, allowed=rebuy)
-            return await self._advance(recorder, plan_only, only)
+            prompts = adopt_prompts(recorder, self._previous_prompts, allowed=rebuy)
+            return await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)
 
-    async def _advance(self, recorder: Recorder, plan_only: bool, only: Collection[NodeId]) -> RunState:
+    async def _advance(
+        self,
+        recorder: Recorder,
+        plan_only: bool,
+        only: Collection[NodeId],
+        prompts: PromptSet,
+        *,
+        rebuy: bool,
+    ) -> RunState:
         state = recorder.state
         for node in only:
             require_due(state, node)
@@ -173,6 +192,8 @@ class Engine:
             on_outage=_outage_on_record(recorder, self._model.name),
             timing=self._timing,
             writer=recorder.writer,
+            prompts=prompts,
+            rebuy=rebuy,
         )
         gateway.require_price()
         keyed = state.settings.keyed if state.settings.keyed is not None else self.keyed
@@ -212,7 +233,7 @@ class Engine:
             await asyncio.sleep(0)
             slots = KernelSlots()
             approvals = None if state.settings.approve == "none" else Approvals(recorder)
-            verdicts = run_verdicts(self._store, state, self._model)
+            verdicts = run_verdicts(self._store, state, self._model, prompts)
             trials = TrialGrounding(
                 recorder,
                 grounder=agents.grounder,
@@ -330,6 +351,8 @@ def _why(error: BaseException) -> ev.StopReason | None:
             return "other-writer"
         case IsolationUnavailable():
             return None
+        case RebuyNeeded():
+            return "rebuy"
         case UsageError():
             return "refused"
         case StoreFull() | ResourceStop():

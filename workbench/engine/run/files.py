@@ -99,7 +99,7 @@ def _without_reports(tree: dict[str, Any]) -> dict[str, Any]:
 def run_manifest(store: Store, state: RunState) -> dict[str, Any]:
     """Return the manifest of a run: its settings, cutoff, status, calls, cost and the hashes of the data it read."""
     models, data = ModelLedger(store), ApiLedger(store)
-    return manifest(
+    document = manifest(
         run_id=state.run_id,
         statement=state.statement,
         cutoff={
@@ -116,6 +116,21 @@ def run_manifest(store: Store, state: RunState) -> dict[str, Any]:
         cost_usd=models.cost(state.run_id),
         data=sorted(data.content_hashes(state.run_id)),
     )
+    document["prompts"] |= recorded_prompts(store, state.run_id)  # those that it began with
+    return document
+
+
+def recorded_prompts(store: Store, run_id: str) -> dict[str, dict[str, Any]]:
+    """Return version and hash of the prompts that a run's manifest names; none where it has no manifest, or one nobody can read."""
+    try:
+        document = orjson.loads((store.folder(run_id) / "manifest.json").read_bytes())
+        return {
+            str(name): {"version": each.get("version"), "sha256": each["sha256"]}
+            for name, each in document["prompts"].items()
+            if isinstance(each["sha256"], str)
+        }
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def manifest_id(store: Store, run_id: str) -> str | None:

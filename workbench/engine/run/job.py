@@ -1,7 +1,7 @@
 """What one grounding needs to know, as a plain value: the same for this process and for a worker on another machine."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +13,7 @@ from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
 from workbench.engine.run.settings import RunSettings
 from workbench.engine.run.state import RunState
 from workbench.models.base import ModelReply, NodeRef
+from workbench.prompts import TODAY, PromptSet
 from workbench.propositions import NodeId
 from workbench.propositions.strict_json import STRICT, read_strict
 
@@ -28,7 +29,7 @@ class GroundJob:
 
     The grounder is named in ``settings`` with its own settings; whoever takes the job opens it by that name. Nothing in it is
     a key: a worker uses those of its own environment. ``keyed`` and ``network`` say which data worked when the run was opened, for
-    the prompts. ``gave_up`` and ``max_steps`` are those of ``TrialState``.
+    the prompts. ``prompts`` are those that differ from today's (``PromptSet.earlier``). ``gave_up`` and ``max_steps`` are those of ``TrialState``.
     """
 
     run: str
@@ -46,6 +47,7 @@ class GroundJob:
     limits: Limits
     gave_up: tuple[tuple[int, int], ...] = ()
     max_steps: int | None = None
+    prompts: dict[str, str] = field(default_factory=dict)
 
     __pydantic_config__ = STRICT
 
@@ -60,6 +62,7 @@ class GroundJob:
         keyed: tuple[str, ...],
         network: bool,
         limits: Limits,
+        prompts: PromptSet = TODAY,
     ) -> "GroundJob":
         """Return the job of an attempt at a leaf of a run."""
         leaf, begun = state.tree[node], state.trial(node, trial)
@@ -79,6 +82,7 @@ class GroundJob:
             limits=limits,
             gave_up=begun.gave_up,
             max_steps=begun.max_steps,
+            prompts=dict(prompts.earlier),
         )
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import replace
 from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.run.asking import ModelGateway
+from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.recorder import Recorder
 from workbench.engine.run.stored_trees import tree_body
 from workbench.engine.run.tree_grounding import first_error
@@ -70,6 +71,8 @@ class Planning:
                 outcomes[leaf] = await self._analyze(
                     Tree.root_only(tree[leaf].statement), leaf, growing=growing
                 )
+            except RebuyNeeded:
+                raise
             except (AgentGaveUp, UsageError) as error:
                 # A model may know no more of an elementary proposition.
                 growing.parts.pop(leaf, None)

@@ -10,6 +10,7 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.run.asking import ModelGateway
 from workbench.engine.run.grounding import LeafGrounding
 from workbench.engine.run.looking_up import LooksUp, NodeLookUps, look_up_record
+from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.recorder import Recorder
 from workbench.errors import ProviderError, WorkbenchError
 from workbench.models.errors import ModelError
@@ -57,6 +58,8 @@ class TreeGrounding:
             Some node failed for good; the others are kept.
         LeavesLeft
             None did, but this sitting was kept to some nodes and others have no value.
+        RebuyNeeded
+            A request has changed to which a reply is on record; leaves in work were brought to their next request.
         """
         tasks: dict[NodeId, asyncio.Task[bool]] = {}
         try:
@@ -67,6 +70,8 @@ class TreeGrounding:
         except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
             raise first_error(group) from None
         if not tasks["P0"].result():
+            if self._gateway.blocked is not None:
+                raise self._gateway.blocked
             if self._only and (line := self._left_line()) is not None:
                 raise LeavesLeft(line)
             raise ProviderError(self._failure_line())
@@ -118,7 +123,15 @@ class TreeGrounding:
         state = self._recorder.state
         # Each failure moves the attempt on, so a resumed run asks anew instead of replaying replies that were no use.
         attempt = 1 + len(state.failures.get(node, ()))
-        ask = self._gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer")
+        # Leaves that a person had grounded again change what a node above is asked.
+        ask = self._gateway.asker(
+            run=state.run_id,
+            node=node,
+            trial=0,
+            attempt=attempt,
+            role="synthesizer",
+            renewed=any(node in state.tree.ancestors(leaf) for leaf in state.reopened),
+        )
         looked_up: LookUp | None = None
         try:
             if isinstance(self._synthesizer, LooksUp) and self._synthesizer.looks_up:
@@ -133,7 +146,7 @@ class TreeGrounding:
         except AgentGaveUp as error:
             self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
             return False
-        except (ModelError, ProxyError) as error:
+        except (ModelError, ProxyError, RebuyNeeded) as error:
             # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
             self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
             return False

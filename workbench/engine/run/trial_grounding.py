@@ -24,6 +24,7 @@ from workbench.engine.run.job_work import DataSource, data_session, ground_job
 from workbench.engine.run.kernel_slots import KernelSlots
 from workbench.engine.run.leaf_notebook import Gate, open_gate
 from workbench.engine.run.proof_names import journal_name
+from workbench.engine.run.rebuying import RebuyNeeded
 from workbench.engine.run.recorder import Recorder
 from workbench.errors import WorkbenchError
 from workbench.models.base import ModelReply
@@ -122,7 +123,7 @@ class TrialGrounding:
                 attempt, last = attempt + 1, last + 1
                 continue
             # Neither is a fault of the proof: the attempt stays open, and a resumed run asks for nothing in it again.
-            except (ModelError, ProxyError, LeafBudgetSpent, KernelStartFailed) as error:
+            except (ModelError, ProxyError, LeafBudgetSpent, KernelStartFailed, RebuyNeeded) as error:
                 self._wait(node, trial, attempt, str(error))
                 return
             if isinstance(outcome, Grounding):
@@ -171,6 +172,7 @@ class TrialGrounding:
             keyed=self._keyed,
             network=self._broker.settings.network,
             limits=self._limits,
+            prompts=self._gateway.prompts,
         )
         try:
             if self._workers is not None:

@@ -26,6 +26,7 @@ from sandbox import Sandbox
 from sandbox.errors import SandboxError
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.registry import open_grounder
+from workbench.agents.relayed import Relayed
 from workbench.engine.run.asking import ReportsLimits
 from workbench.engine.run.catalogue_guide import CatalogueGuide
 from workbench.engine.run.job import GroundJob
@@ -45,6 +46,7 @@ from workbench.engine.workers.messages import (
 from workbench.errors import WorkbenchError
 from workbench.models.base import Model, ModelReply, ModelRequest, reply_from_json, reply_to_json
 from workbench.models.roles import open_models
+from workbench.prompts import PromptSet
 from workbench.search.leak_filter import Verdict, Verdicts
 from workbench.settings import home_from, proxy_settings
 
@@ -361,7 +363,8 @@ async def _ground(
     lease.model = place.model(settings)
     nowhere = job.address("", 0, 0)
     recorded = [row_from_json(row, nowhere) for row in begun["rows"]]
-    verdicts = Verdicts()
+    prompts = PromptSet(job.prompts)
+    verdicts = Verdicts(prompts=prompts)
     take_verdicts(verdicts, begun)
 
     async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
@@ -380,7 +383,7 @@ async def _ground(
             options=settings.options.get("grounder"),
             package=settings.packages.get("grounder"),
         ),
-        ask=ask,
+        ask=Relayed(prompts, ask),
         data=RowsWithOwner(lease, recorded, lambda ledger: data_session(place.broker, job, ledger)),
         guide=CatalogueGuide.for_run(
             place.broker.catalogue, settings, job.parsed_cutoff(), job.keyed, network=job.network

@@ -30,7 +30,7 @@ from workbench.agents.loop.tools import Call
 from workbench.agents.loop.toolset import Toolset
 from workbench.agents.replies import Conclusion, parse_conclusion
 from workbench.agents.reply_schemas import CONCLUSION
-from workbench.prompts import render
+from workbench.prompts import prompts_of
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class ThoughtCalls:
 
     def __init__(self, task: LeafTask, *, open_web: WebOpener | None = None) -> None:
         self.task = task
+        self._render = prompts_of(task.ask).render
         self._tools = None if open_web is None else Toolset(task, open_web, results=_RESULTS)
         self._box = None if self._tools is None else self._tools.box(("search",))
         self.steps: list[TraceStep] = []
@@ -66,8 +67,8 @@ class ThoughtCalls:
         background = self.background
         if self._box is not None:
             background = background.followed_by(await self._look_up(self._box, path))
-        reply_format = render("thoughts_reply").text
-        prompt = render(
+        reply_format = self._render("thoughts_reply").text
+        prompt = self._render(
             "thought_propose",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
@@ -84,8 +85,8 @@ class ThoughtCalls:
 
     async def _look_up(self, box: ToolBox, path: Sequence[str]) -> str:
         """Search once for what the next thoughts need, as of the cutoff, and return what was found as part of their prompt."""
-        reply_format = render("query_reply").text
-        prompt = render(
+        reply_format = self._render("query_reply").text
+        prompt = self._render(
             "thought_query",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
@@ -101,12 +102,12 @@ class ThoughtCalls:
             TraceStep(title="Search", text=text, answers=seen.answers, stage=f"query-{self.count}")
         )
         quoted = json.dumps(words, ensure_ascii=False)
-        return f"{render('thought_found', words=quoted, results=seen.text).text}\n\n"
+        return f"{self._render('thought_found', words=quoted, results=seen.text).text}\n\n"
 
     async def value(self, path: Sequence[str]) -> float:
         """Return how useful a line of thought is, 0 to 10: one call."""
-        reply_format = render("value_reply").text
-        prompt = render(
+        reply_format = self._render("value_reply").text
+        prompt = self._render(
             "thought_value",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
@@ -119,8 +120,8 @@ class ThoughtCalls:
 
     async def merge(self, thoughts: Sequence[str], task: str, *, stage: str) -> str:
         """Return one thought made of several, or of one: one call."""
-        reply_format = render("thoughts_reply").text
-        prompt = render(
+        reply_format = self._render("thoughts_reply").text
+        prompt = self._render(
             "thought_merge",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
@@ -134,7 +135,7 @@ class ThoughtCalls:
 
     async def conclude(self, path: Sequence[str], *, prompt: str = "thought_conclude") -> Conclusion:
         """Return the probability after a path: one call."""
-        reply_format = render("conclusion_reply").text
+        reply_format = self._render("conclusion_reply").text
         inputs: dict[str, str | AsOfText] = {
             "proposition": self._proposition,
             "cutoff": self.task.cutoff.text,
@@ -143,13 +144,13 @@ class ThoughtCalls:
         }
         if prompt == "thought_conclude":
             inputs["path"] = _path(path)
-        text = render(prompt, **inputs).text
+        text = self._render(prompt, **inputs).text
         return await self._conclusion("answer", "Conclude", text, reply_format)
 
     async def conclude_event(self, event: EventOutcomes) -> Conclusion:
         """Return the probability of the leaf's outcome, from one call that is asked for every outcome of the event (paper P)."""
-        reply_format = render("outcomes_reply", example=event.example()).text
-        prompt = render(
+        reply_format = self._render("outcomes_reply", example=event.example()).text
+        prompt = self._render(
             "zero_shot_brief",
             proposition=self._proposition,
             event=as_of(event.event or self.task.node.statement, self.task.cutoff, kind="title"),
@@ -170,8 +171,8 @@ class ThoughtCalls:
 
     async def conclude_by(self, manner: str, *, stage: str) -> Conclusion:
         """Return the probability that the model states when it is asked in this manner: one call."""
-        reply_format = render("conclusion_reply").text
-        prompt = render(
+        reply_format = self._render("conclusion_reply").text
+        prompt = self._render(
             "zero_shot_manner",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
@@ -183,8 +184,8 @@ class ThoughtCalls:
 
     async def conclude_from(self, answers: Sequence[str]) -> Conclusion:
         """Return the probability of a forecaster that reads these answers: one call."""
-        reply_format = render("conclusion_reply").text
-        prompt = render(
+        reply_format = self._render("conclusion_reply").text
+        prompt = self._render(
             "zero_shot_aggregate",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
@@ -195,8 +196,8 @@ class ThoughtCalls:
 
     async def vote(self) -> Vote:
         """Return a yes or no with its confidence: one call."""
-        reply_format = render("vote_reply").text
-        prompt = render(
+        reply_format = self._render("vote_reply").text
+        prompt = self._render(
             "zero_shot_vote",
             proposition=self._proposition,
             cutoff=self.task.cutoff.text,
@@ -250,7 +251,7 @@ class ThoughtCalls:
     ) -> T:
         self.count += 1
         dialogue = Dialogue(
-            system=render("thought_system").text,
+            system=self._render("thought_system").text,
             nodes=(self.task.node,),
             cutoff=self.task.cutoff,
             ask=self.task.ask,
