@@ -230,7 +230,7 @@ async def test_a_request_that_was_too_long_is_sent_again_and_bought_once(home: S
     pages = [page(f"n{number}", "Rates were left alone in June. " * 60) for number in range(5)]
     for dies_at in (2, None):
         model = Narrow(SCRIPT, dies_at=dies_at)
-        model.room = 9000
+        model.room = 4500
         models.append(model)
         with ExaOnLoopback(pages) as exa, suppress(Killed, BaseExceptionGroup):
             await work(home, run_id, model, SearchGrounder(open_web=BrokerWeb), exa)
