@@ -386,6 +386,7 @@ def test_a_run_that_read_its_source_is_not_resumed_without_it_and_others_are(
     store.close()
 
 
+@pytest.mark.long
 def test_the_command_line_takes_its_parts_in_a_process_of_its_own(tmp_path: Path) -> None:
     words = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30")
     parts = ("--grounder", "stranger-constant", "--rule", "stranger-geometric")
@@ -397,6 +398,7 @@ def test_the_command_line_takes_its_parts_in_a_process_of_its_own(tmp_path: Path
     assert gone.returncode == 2 and "no synthesizer named 'stranger-geometric'" in gone.stderr
 
 
+@pytest.mark.long
 def test_its_run_is_served(package: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = work(tmp_path, grounder="stranger-series").run_id
     monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
