@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.experiments import volatility
 from workbench.experiments.audit import audit_study
 from workbench.experiments.plan import plan_study
 from workbench.experiments.report import write_study
 from workbench.experiments.runner import StudyRunner
 from workbench.experiments.study import study_of
 from workbench.experiments.volatility import with_volatility
-from workbench.offline import history
 from workbench.questions.book import add_questions
 from workbench.questions.formats.long_short import read_price_history
 from workbench.science.series.realised import realised_volatility
@@ -73,7 +73,7 @@ def test_it_is_that_of_the_last_year_of_rows(tmp_path: Path, monkeypatch: pytest
         rows = [{"date": str(day), "value": value} for day, value in zip(days, values.tolist(), strict=True)]
         return dict.fromkeys(names, rows)
 
-    monkeypatch.setattr(history, "visible", visible)
+    monkeypatch.setattr(volatility, "visible", visible)
     rows = f"id,title,asked_on,horizons,answer\nv,VIX {CLAIM},2018-06-30,2018-12-31,no\n"
     (tmp_path / "q.csv").write_text(rows)
     document = {
